@@ -1,0 +1,72 @@
+/* base/buf.c - see buf.h. */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+char *buf_reserve(struct buf *b, size_t n)
+{
+    if (b->full) return NULL;
+    if (n > b->bytes_max || b->len > b->bytes_max - n) {
+        b->full = true;
+        return NULL;
+    }
+    if (b->len + n > b->cap) {
+        size_t cap = b->cap ? b->cap * 2 : 256;
+        if (cap < b->len + n) cap = b->len + n;
+        if (cap > b->bytes_max) cap = b->bytes_max;
+        b->ptr = arena_grow(b->arena, b->ptr, b->cap, cap);
+        b->cap = cap;
+    }
+    return b->ptr + b->len;
+}
+
+void buf_append(struct buf *b, Str s)
+{
+    if (!s.len) return;
+    char *p = buf_reserve(b, s.len);
+    if (!p) return;
+    memcpy(p, s.ptr, s.len);
+    b->len += s.len;
+}
+
+void buf_char(struct buf *b, char c)
+{
+    char *p = buf_reserve(b, 1);
+    if (!p) return;
+    *p = c;
+    b->len++;
+}
+
+void buf_int(struct buf *b, int64_t v)
+{
+    char digits[20], *end = digits + sizeof digits, *p = end;
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    do *--p = (char)('0' + u % 10);
+    while (u /= 10);
+    if (v < 0) buf_char(b, '-');
+    buf_append(b, (Str){p, (size_t)(end - p)});
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+    va_list args, again;
+    va_start(args, fmt);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    if (n >= 0) {
+        char *p = buf_reserve(b, (size_t)n + 1); /* vsnprintf writes a NUL behind */
+        if (p) {
+            vsnprintf(p, (size_t)n + 1, fmt, again);
+            b->len += (size_t)n;
+        }
+    }
+    va_end(again);
+}
+
+void buf_reset(struct buf *b)
+{
+    b->len = 0;
+    b->full = false;
+}

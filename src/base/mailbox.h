@@ -1,0 +1,27 @@
+/* base/mailbox.h - letters from any thread to one thread.
+ *
+ * post() may be called by anyone; take() by the owner alone, who gets everything posted so far, in order, as a chain.
+ * `wake` is called by post() only when the box was empty, on the posting thread: so a batch of letters costs one
+ * wake-up. A letter is embedded in whatever is sent. */
+#pragma once
+
+#include <pthread.h>
+#include <stddef.h>
+
+struct letter {
+    struct letter *next;
+};
+
+struct mailbox {
+    pthread_mutex_t lock;
+    struct letter *head, *tail;
+    void (*wake)(void *ctx);
+    void *ctx;
+};
+
+void mailbox_init(struct mailbox *m, void (*wake)(void *ctx), void *ctx);
+void mailbox_done(struct mailbox *m);
+void mailbox_post(struct mailbox *m, struct letter *l);
+/* Posts a chain (linked by next, NULL at its end) with one lock and at most one wake-up. */
+void mailbox_post_all(struct mailbox *m, struct letter *first);
+struct letter *mailbox_take(struct mailbox *m);

@@ -1,0 +1,31 @@
+/* base/timestamp.h - points in time, in milliseconds since 1970 UTC. One-field struct. 0 is "none". */
+#pragma once
+
+#include "base/buf.h"
+#include "base/str.h"
+
+typedef struct Time {
+    int64_t ms;
+} Time;
+
+#define TIME_SECOND INT64_C(1000)
+#define TIME_MINUTE (60 * TIME_SECOND)
+#define TIME_HOUR (60 * TIME_MINUTE)
+#define TIME_DAY (24 * TIME_HOUR)
+
+/* The wall clock. Called once per request; everything below gets it as a parameter. */
+Time time_now(void);
+/* For deadlines and latencies: never jumps. Nanoseconds. */
+int64_t time_monotonic_ns(void);
+
+static inline bool time_is(Time t) { return t.ms != 0; }
+static inline Time time_add(Time t, int64_t ms) { return (Time){t.ms + ms}; }
+
+/* "2026-11-15T01:23:45Z"; years 1970 to 9999. */
+#define TIME_TEXT_LEN 20
+void time_format(Time t, char ret[TIME_TEXT_LEN + 1]);
+void buf_time(struct buf *b, Time t);
+/* RFC 3339: 'T', seconds, optional fraction (kept to milliseconds), 'Z' or an offset. Real dates only. */
+bool time_parse(Str s, Time *ret);
+/* IMF-fixdate for HTTP's Date and Last-Modified: "Sun, 06 Nov 1994 08:49:37 GMT" (29 bytes + NUL). */
+void time_format_http(Time t, char ret[30]);

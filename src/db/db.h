@@ -1,0 +1,74 @@
+/* db/db.h - one SQL text, two engines: what domain code sees of a database.
+ *
+ * A struct db is a connection inside a transaction that somebody else began and will end (db/tx.h). Statements are
+ * static texts with $1, $2 … in the dialect that both engines speak:
+ *
+ *     static const char find[] = "SELECT id, balance FROM wallet WHERE account_id = $1";
+ *     struct stmt *st = db_prepare(db, find);
+ *     bind_id(st, account);
+ *     bool found = db_step(st);
+ *     if (found) { w.id = col_id(st); w.balance = col_money(st); }
+ *     enum err e = db_done(st);
+ *
+ * Parameters are bound and columns read in order, by type; reading NULL gives the zero value (col_is_null tells without
+ * moving on). Errors are sticky: after one, steps give false, columns give zeros, and db_done and db_run give the error;
+ * the transaction will be rolled back whatever the handler returns. So a function may bind, step and read without asking
+ * in between. A statement must be done (db_done or db_run) before the same text is prepared again.
+ *
+ * Every failure of a statement is our bug or the database's trouble, never a way to learn something: a unique index is
+ * asked with ON CONFLICT, a guard with WHERE … RETURNING. ERR_INTERNAL: the statement is wrong or a constraint was hit;
+ * ERR_UNAVAILABLE: the database is not there. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "base/money.h"
+#include "base/str.h"
+#include "base/timestamp.h"
+
+struct db;
+struct stmt;
+
+/* `sql` must be a string that lives for ever: the statement cache is keyed by its address. */
+struct stmt *db_prepare(struct db *db, const char *sql);
+
+void bind_int(struct stmt *st, int64_t v);
+void bind_bool(struct stmt *st, bool v); /* stored as 0 or 1 */
+void bind_id(struct stmt *st, Id id);
+void bind_money(struct stmt *st, Money m);
+void bind_time(struct stmt *st, Time t);
+void bind_text(struct stmt *st, Str s); /* the bytes must live until the statement is done */
+void bind_blob(struct stmt *st, Str s);
+void bind_null(struct stmt *st);
+/* NULL for "none": id 0, time 0, empty text. */
+void bind_opt_id(struct stmt *st, Id id);
+void bind_opt_time(struct stmt *st, Time t);
+void bind_opt_text(struct stmt *st, Str s);
+
+/* Runs to the next row. */
+bool db_step(struct stmt *st);
+
+bool col_is_null(const struct stmt *st);
+int64_t col_int(struct stmt *st);
+bool col_bool(struct stmt *st);
+Id col_id(struct stmt *st);
+Money col_money(struct stmt *st);
+Time col_time(struct stmt *st);
+Str col_text(struct stmt *st); /* copied into db_arena(db) */
+Str col_blob(struct stmt *st);
+
+/* Ends the statement. */
+enum err db_done(struct stmt *st);
+
+/* For a statement whose result nobody reads: runs it and is done with it. OK may come before the database has seen it
+ * (PostgreSQL sends such statements together with the next one that is read, or with COMMIT); its error then shows up
+ * there, and the transaction is rolled back all the same. */
+enum err db_run(struct stmt *st);
+
+/* The sticky error of this transaction so far. */
+enum err db_err(const struct db *db);
+/* Memory that lives as long as what asked for this transaction. */
+struct arena *db_arena(struct db *db);
+/* True inside TX_WRITE. A handler that finds itself in TX_READ and must write returns ERR_NEEDS_WRITE and is run again. */
+bool db_can_write(const struct db *db);

@@ -1,0 +1,20 @@
+/* db/migrate.h - brings the schema up to date.
+ *
+ * Migrations are the files sql/NNNN_name.sql, embedded at build time, applied in order, each in a transaction of its own,
+ * recorded with a hash of its text in schema_migration. Forward only. Refused, in plain words: a database newer than
+ * this program, and a recorded migration whose text has changed.
+ * Words expanded per engine: @id (identity primary key), @id_kept (the same; a number is never given twice even after a
+ * delete), @int (64-bit integer), @bytes, @strict (behind the closing bracket), @norowid (behind the closing bracket of a
+ * table whose primary key is what it is looked up by; includes @strict). */
+#pragma once
+
+#include "db/tx.h"
+
+enum migrate_state { MIGRATE_CURRENT, MIGRATE_BEHIND, MIGRATE_NEWER, MIGRATE_CHANGED, MIGRATE_EMPTY };
+
+/* Applies what is missing; *ret_applied counts it. ret_why has a sentence for the user on failure. */
+enum err migrate_up(struct database *d, int *ret_applied, char *ret_why, size_t why_bytes);
+/* Looks only. */
+enum err migrate_look(struct database *d, enum migrate_state *ret, int *ret_version);
+/* The version this program needs. */
+int migrate_version(void);

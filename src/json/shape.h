@@ -1,0 +1,92 @@
+/* json/shape.h - what a body may hold: a table of fields that fills a struct.
+ *
+ * shape_read goes through all members of the object and through all fields of the table, so that a caller learns about
+ * every bad field at once. Members that no field names are refused. null for an optional field means absent, unless
+ * the field says NULLABLE. A struct starts zeroed; an optional field that was given sets its `has` flag when it has one.
+ *
+ *     struct withdraw { Money amount; };
+ *     static const struct field withdraw_fields[] = {
+ *         {"amount", FIELD_MONEY, REQUIRED, offsetof(struct withdraw, amount), .min = 1},
+ *         {0},
+ *     };
+ *     static const struct shape withdraw_body = {withdraw_fields, sizeof(struct withdraw)}; */
+#pragma once
+
+#include "base/id.h"
+#include "base/money.h"
+#include "base/timestamp.h"
+#include "json/reader.h"
+
+enum field_type {
+    FIELD_BOOL,      /* bool */
+    FIELD_INT,       /* int64_t; min..max when max > min or either is set; min 1 makes 0 and below "not_positive" */
+    FIELD_ID,        /* Id, 1..ID_MAX */
+    FIELD_MONEY,     /* Money; min 1 makes 0 and below "not_positive"; max 0 means no bound but int64 */
+    FIELD_DECIMAL,   /* int64_t, a number with `decimals` decimals as an integer ("12.5" with 2 → 1250); min..max */
+    FIELD_LINE,      /* Str: one line, trimmed, no control characters; min..max code points */
+    FIELD_TEXT,      /* Str: several lines allowed (tab, LF; CRLF becomes LF), trimmed; min..max code points */
+    FIELD_SECRET,    /* Str: taken as it is, not trimmed, no control characters; min..max code points */
+    FIELD_EMAIL,     /* Str: trimmed, lower-cased, plausible address, ≤ 254 bytes */
+    FIELD_SLUG,      /* Str: [a-z0-9]+(-[a-z0-9]+)*, ≤ 100 */
+    FIELD_URL,       /* Str: absolute http or https address, ≤ 2048, no userinfo, no control characters or spaces */
+    FIELD_TIME,      /* Time */
+    FIELD_CHOICE,    /* int: index into `choices` (NULL-terminated list of words) */
+    FIELD_IDS,       /* struct id_list; min..max items, each once */
+    FIELD_LINES,     /* struct str_list of FIELD_LINE items of 1..item_max code points; min..max items */
+    FIELD_CHOICES,   /* unsigned: bit set over `choices`; min..max items */
+};
+
+enum field_flags { OPTIONAL = 0, REQUIRED = 1, NULLABLE = 2 };
+
+struct id_list {
+    const Id *items;
+    size_t count;
+};
+struct str_list {
+    const Str *items;
+    size_t count;
+};
+
+struct field {
+    const char *name;
+    enum field_type type;
+    unsigned flags;
+    size_t offset;
+    int64_t min, max;          /* bounds of the number, length or item count */
+    size_t has;                /* offset of a bool set when a value was given; 0: none (so never the first member) */
+    size_t is_null;            /* with NULLABLE: offset of a bool set when null was given; 0: none */
+    const char *const *choices;
+    int decimals;              /* FIELD_DECIMAL */
+    int64_t item_max;          /* FIELD_LINES */
+};
+
+struct shape {
+    const struct field *fields; /* ends with {0} */
+    size_t bytes;               /* sizeof the struct */
+};
+
+struct field_error {
+    Str field;
+    enum err err;
+    struct field_error *next;
+};
+
+struct field_errors {
+    struct arena *arena;
+    struct field_error *first, **last;
+    size_t count;
+};
+
+void field_errors_init(struct field_errors *errors, struct arena *a);
+void field_errors_add(struct field_errors *errors, Str field, enum err e);
+
+/* OK with *ret in the arena, or ERR_VALIDATION with every bad field in `errors`, in the table's order, unknown ones
+ * last. Root not an object: ERR_VALIDATION with field "" and wrong_type. At most 100 errors are kept.
+ * `exponent` is the decimals of the store's currency. */
+enum err shape_read(const struct shape *shape, const struct json *root, int exponent, struct arena *a, const void **ret,
+                    struct field_errors *errors);
+
+/* The same for a query string (application/x-www-form-urlencoded pairs): all values are text, read as the field's type.
+ * A repeated name is refused (not_combinable). */
+enum err shape_read_query(const struct shape *shape, Str query, int exponent, struct arena *a, const void **ret,
+                          struct field_errors *errors);
