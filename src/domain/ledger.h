@@ -1,0 +1,72 @@
+/* domain/ledger.h - double entry: money only ever moves from one account to another.
+ *
+ * A transfer takes its amount from the debit account and gives it to the credit account. It is one row, never changed.
+ * Wallets keep a balance beside their transfers, changed in the same transaction by guarded updates; a CHECK stands
+ * behind. System accounts have no kept balance: it is the sum of their transfers. All functions need TX_WRITE unless
+ * said otherwise. Lock order on PostgreSQL: at most one wallet is touched by one transfer; who touches several goes in
+ * the order of their ids. */
+#pragma once
+
+#include "db/db.h"
+
+/* The system accounts, as 0002_ledger.sql numbers them. */
+#define LEDGER_SALES ((Id){1})
+#define LEDGER_CLEARING ((Id){2})
+#define LEDGER_HELD ((Id){3})
+#define LEDGER_PAID_OUT ((Id){4})
+#define LEDGER_ADJUSTMENTS ((Id){5})
+
+enum ledger_kind {
+    LEDGER_ADJUSTMENT,
+    LEDGER_ORDER,
+    LEDGER_REFUND,
+    LEDGER_TOPUP,
+    LEDGER_PAYMENT,
+    LEDGER_WITHDRAWAL,
+    LEDGER_WITHDRAWAL_APPROVED,
+    LEDGER_WITHDRAWAL_REJECTED,
+};
+const char *ledger_kind_text(enum ledger_kind kind);
+
+struct transfer {
+    enum ledger_kind kind;
+    Money amount;     /* > 0 */
+    Id reference;     /* order, withdrawal or payment; 0: none */
+    Str description;  /* shown to the customer */
+    Time at;
+};
+
+struct wallet {
+    Id ledger_id;
+    Money balance;      /* what can be spent or withdrawn now; negative while on credit */
+    Money held;         /* pending withdrawals */
+    Money credit_limit;
+};
+
+/* Reading; a customer that never had money has an empty wallet. TX_READ is enough. */
+enum err wallet_find(struct db *db, Id account, struct wallet *ret);
+
+/* Money into a wallet, from a system account. */
+enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer *t);
+
+/* Money out of a wallet, to a system account. ERR_EXCEEDS_BALANCE, with nothing changed, when it is not there. With
+ * on_credit the wallet may go down to -credit_limit. */
+enum err ledger_debit(struct db *db, Id account, Id to, const struct transfer *t, bool on_credit);
+
+/* Between two system accounts. */
+enum err ledger_move(struct db *db, Id from, Id to, const struct transfer *t);
+
+/* Sets how far API orders may take the wallet below zero. ERR_INVALID_STATE when more than that is owed already. */
+enum err wallet_set_credit_limit(struct db *db, Id account, Money limit);
+
+/* A wallet's history, a page of it, oldest first. */
+struct wallet_transaction {
+    Id id;
+    bool is_credit;
+    Money amount;
+    Str description;
+    Time created_at;
+};
+/* The newest `limit` transactions with an id below `before` (0: the newest of all). TX_READ is enough. */
+enum err wallet_transactions(struct db *db, Id account, Id before, int limit, struct wallet_transaction **ret,
+                             size_t *ret_count);
