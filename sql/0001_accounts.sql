@@ -1,0 +1,50 @@
+-- Who may do what: accounts, tokens, settings, and the answers kept for idempotency keys.
+-- Times are milliseconds since 1970 UTC. Money is minor units of the store's currency. Flags are 0 or 1.
+
+CREATE TABLE setting (
+    name  TEXT PRIMARY KEY,          -- currency, store_name, rate_v1, …
+    value TEXT NOT NULL
+) @norowid;
+
+-- What caches look at: a change of the thing bumps its number in the same transaction.
+CREATE TABLE revision (
+    name   TEXT PRIMARY KEY,         -- catalog, settings
+    number @int NOT NULL
+) @norowid;
+INSERT INTO revision (name, number) VALUES ('catalog', 1), ('settings', 1);
+
+CREATE TABLE account (
+    id            @id,
+    email         TEXT NOT NULL UNIQUE,             -- lower-case
+    name          TEXT NOT NULL DEFAULT '',
+    password_hash TEXT,                             -- argon2id text; NULL: can not log in with a password
+    role          TEXT NOT NULL DEFAULT 'customer' CHECK (role IN ('customer', 'staff', 'owner')),
+    is_active     @int NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
+    created_at    @int NOT NULL
+) @strict;
+
+CREATE TABLE token (
+    id         @id_kept,
+    account_id @int NOT NULL REFERENCES account (id),
+    kind       TEXT NOT NULL CHECK (kind IN ('login', 'api')),
+    name       TEXT NOT NULL DEFAULT '',
+    hash       @bytes NOT NULL UNIQUE,              -- keyed hash of the text; the text itself is stored nowhere
+    hint       TEXT NOT NULL,                       -- last 4 characters, to tell tokens apart in a list
+    scopes     @int NOT NULL,                       -- bit set, see domain/token.h
+    created_at @int NOT NULL,
+    expires_at @int                                 -- NULL: never
+) @strict;
+CREATE INDEX token_by_account ON token (account_id, id);
+
+-- One row per Idempotency-Key: written in the transaction of the effect, so both exist or neither.
+CREATE TABLE idempotency (
+    account_id   @int NOT NULL,                     -- 0 for callers without an account
+    route        TEXT NOT NULL,                     -- method and path template
+    key          TEXT NOT NULL,
+    request_hash @bytes NOT NULL,                   -- of target and body: another request under the same key is refused
+    status       @int NOT NULL DEFAULT 0,
+    answer       @bytes,                            -- sealed with the master key: answers may hold tokens and keys
+    created_at   @int NOT NULL,
+    PRIMARY KEY (account_id, route, key)
+) @norowid;
+CREATE INDEX idempotency_by_age ON idempotency (created_at);

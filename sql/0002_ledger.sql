@@ -1,0 +1,59 @@
+-- Money. Double entry: a transfer takes its amount from one ledger account (debit) and gives it to another (credit).
+-- Transfers are never changed or deleted. A wallet's balance is kept beside them, because it is guarded on every
+-- payment; the balances of the system accounts are the sums of their transfers (one hot row would make every order wait
+-- for every other).
+
+CREATE TABLE ledger_account (
+    id           @id,
+    kind         TEXT NOT NULL CHECK (kind IN ('wallet', 'sales', 'clearing', 'held', 'paid_out', 'adjustments')),
+    owner_id     @int UNIQUE REFERENCES account (id), -- wallets only
+    balance      @int NOT NULL DEFAULT 0,           -- wallets only: credits minus debits
+    credit_limit @int NOT NULL DEFAULT 0 CHECK (credit_limit >= 0), -- post-pay: API orders may take the wallet this far below 0
+    CHECK (balance >= -credit_limit),
+    CHECK ((kind = 'wallet') = (owner_id IS NOT NULL))
+) @strict;
+-- Given their numbers (1 to 5, see domain/ledger.h) by the identity column itself, one statement each, in this order.
+INSERT INTO ledger_account (kind) VALUES ('sales');       -- 1: what customers paid for goods
+INSERT INTO ledger_account (kind) VALUES ('clearing');    -- 2: money that is or was at a gateway
+INSERT INTO ledger_account (kind) VALUES ('held');        -- 3: withdrawals that wait for a decision
+INSERT INTO ledger_account (kind) VALUES ('paid_out');    -- 4: withdrawals that were approved
+INSERT INTO ledger_account (kind) VALUES ('adjustments'); -- 5: credits and debits by staff
+
+CREATE TABLE transfer (
+    id           @id,
+    debit_id     @int NOT NULL REFERENCES ledger_account (id), -- loses the amount
+    credit_id    @int NOT NULL REFERENCES ledger_account (id), -- gets it
+    amount       @int NOT NULL CHECK (amount > 0),
+    kind         TEXT NOT NULL CHECK (kind IN ('adjustment', 'order', 'refund', 'topup', 'payment', 'withdrawal',
+                                               'withdrawal_approved', 'withdrawal_rejected')),
+    reference_id @int NOT NULL DEFAULT 0,           -- the order, withdrawal or payment that it belongs to; 0: none
+    description  TEXT NOT NULL,
+    created_at   @int NOT NULL,
+    CHECK (debit_id <> credit_id)
+) @strict;
+CREATE INDEX transfer_by_debit ON transfer (debit_id, id);
+CREATE INDEX transfer_by_credit ON transfer (credit_id, id);
+CREATE INDEX transfer_by_reference ON transfer (kind, reference_id);
+
+CREATE TABLE withdrawal (
+    id           @id,
+    account_id   @int NOT NULL REFERENCES account (id),
+    amount       @int NOT NULL CHECK (amount > 0),
+    status       TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'approved', 'rejected')),
+    reason       TEXT NOT NULL DEFAULT '',          -- given by staff with a rejection
+    requested_at @int NOT NULL,
+    decided_at   @int,
+    decided_by   @int REFERENCES account (id)
+) @strict;
+CREATE INDEX withdrawal_by_account ON withdrawal (account_id, id);
+CREATE INDEX withdrawal_by_status ON withdrawal (status, id);
+
+CREATE TABLE notification (
+    id           @id,
+    account_id   @int NOT NULL REFERENCES account (id),
+    kind         TEXT NOT NULL,                     -- withdrawal_approved, withdrawal_rejected, ticket_answered, …
+    message      TEXT NOT NULL,
+    reference_id @int NOT NULL DEFAULT 0,
+    created_at   @int NOT NULL
+) @strict;
+CREATE INDEX notification_by_account ON notification (account_id, id);

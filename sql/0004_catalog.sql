@@ -1,0 +1,91 @@
+-- What is sold: products, their variants, pools of serial codes, coupons; and carts.
+
+CREATE TABLE product (
+    id             @id_kept,
+    slug           TEXT NOT NULL UNIQUE,
+    name           TEXT NOT NULL,
+    description    TEXT NOT NULL DEFAULT '',
+    price          @int NOT NULL CHECK (price >= 0), -- of the product without variants
+    delivery_type  TEXT NOT NULL CHECK (delivery_type IN ('license_key', 'serial_code', 'download_url')),
+    is_active      @int NOT NULL DEFAULT 0 CHECK (is_active IN (0, 1)), -- drafts and disabled ones are 0
+    position       @int NOT NULL DEFAULT 0,         -- order in the catalogue, then id
+    license_days   @int CHECK (license_days > 0),   -- validity of a licence; NULL: for ever
+    key_prefix     TEXT NOT NULL DEFAULT '',        -- in front of generated keys
+    download_url   TEXT NOT NULL DEFAULT '',        -- an external address instead of a file of ours
+    download_limit @int CHECK (download_limit > 0), -- how often one delivery may be fetched; NULL: no limit
+    download_days  @int CHECK (download_days > 0),  -- how long; NULL: for ever
+    file_name      TEXT NOT NULL DEFAULT '',        -- as shown to the buyer; '' without a file
+    file_key       TEXT NOT NULL DEFAULT '',        -- name in the data folder
+    file_bytes     @int NOT NULL DEFAULT 0,
+    created_at     @int NOT NULL,
+    updated_at     @int NOT NULL,
+    version        @int NOT NULL DEFAULT 1          -- grows with every change: the ETag for staff
+) @strict;
+
+CREATE TABLE variant (
+    id           @id_kept,
+    product_id   @int NOT NULL REFERENCES product (id),
+    name         TEXT NOT NULL,
+    price        @int NOT NULL CHECK (price >= 0),
+    is_default   @int NOT NULL DEFAULT 0 CHECK (is_default IN (0, 1)),
+    is_active    @int NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
+    license_days @int CHECK (license_days > 0)      -- NULL: the product's
+) @strict;
+CREATE INDEX variant_by_product ON variant (product_id, id);
+CREATE UNIQUE INDEX variant_default ON variant (product_id) WHERE is_default = 1;
+
+-- A serial is sold at most once, ever: taken_by is set once, by a conditional update, and never cleared.
+CREATE TABLE serial (
+    id         @id,
+    product_id @int NOT NULL REFERENCES product (id),
+    variant_id @int NOT NULL DEFAULT 0,             -- 0: fits every variant of the product
+    code       TEXT NOT NULL,
+    taken_by   @int,                                -- order item; NULL: in the pool
+    taken_at   @int,
+    status     TEXT NOT NULL DEFAULT 'good' CHECK (status IN ('good', 'refunded')),
+    UNIQUE (product_id, code)
+) @strict;
+CREATE INDEX serial_pool ON serial (product_id, variant_id, id) WHERE taken_by IS NULL;
+CREATE INDEX serial_by_item ON serial (taken_by) WHERE taken_by IS NOT NULL;
+
+CREATE TABLE coupon (
+    id         @id_kept,
+    code       TEXT NOT NULL UNIQUE,                -- upper-case
+    kind       TEXT NOT NULL CHECK (kind IN ('percent', 'fixed')),
+    value      @int NOT NULL CHECK (value > 0),     -- hundredths of a percent, or minor units
+    min_total  @int NOT NULL DEFAULT 0 CHECK (min_total >= 0),
+    starts_at  @int,
+    expires_at @int,
+    max_uses   @int CHECK (max_uses > 0),           -- NULL: no limit
+    max_uses_per_customer @int DEFAULT 1 CHECK (max_uses_per_customer > 0), -- NULL: no limit
+    is_active  @int NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
+    uses       @int NOT NULL DEFAULT 0,             -- guarded: never above max_uses
+    created_at @int NOT NULL,
+    version    @int NOT NULL DEFAULT 1,
+    CHECK (max_uses IS NULL OR uses <= max_uses),
+    CHECK (kind = 'fixed' OR value <= 10000)
+) @strict;
+
+-- The products that a coupon is for; none: all of them.
+CREATE TABLE coupon_product (
+    coupon_id  @int NOT NULL REFERENCES coupon (id),
+    product_id @int NOT NULL REFERENCES product (id),
+    PRIMARY KEY (coupon_id, product_id)
+) @norowid;
+
+-- One token is one cart.
+CREATE TABLE cart (
+    token_id   @int PRIMARY KEY REFERENCES token (id) ON DELETE CASCADE,
+    coupon_id  @int REFERENCES coupon (id),
+    updated_at @int NOT NULL
+) @strict;
+
+CREATE TABLE cart_line (
+    id         @id,
+    token_id   @int NOT NULL REFERENCES cart (token_id) ON DELETE CASCADE,
+    product_id @int NOT NULL REFERENCES product (id),
+    variant_id @int NOT NULL DEFAULT 0,             -- 0: the product has no variants
+    quantity   @int NOT NULL CHECK (quantity BETWEEN 1 AND 1000),
+    unit_price @int NOT NULL CHECK (unit_price >= 0), -- when it was first added
+    UNIQUE (token_id, product_id, variant_id)
+) @strict;

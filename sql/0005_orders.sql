@@ -1,0 +1,84 @@
+-- What was sold: orders, their items, what was delivered for each unit, and the licences.
+
+CREATE TABLE orders (
+    id              @id,
+    account_id      @int NOT NULL REFERENCES account (id),
+    status          TEXT NOT NULL CHECK (status IN ('pending', 'confirmed', 'cancelled', 'refunded')),
+    channel         TEXT NOT NULL CHECK (channel IN ('api', 'cart')),
+    paid_with       TEXT NOT NULL DEFAULT '',       -- wallet, free, manual, or a gateway's label; '' while pending
+    subtotal        @int NOT NULL CHECK (subtotal >= 0),
+    discount        @int NOT NULL DEFAULT 0 CHECK (discount >= 0),
+    total           @int NOT NULL CHECK (total >= 0 AND total = subtotal - discount),
+    coupon_id       @int REFERENCES coupon (id),
+    coupon_code     TEXT NOT NULL DEFAULT '',
+    refunded_amount @int NOT NULL DEFAULT 0 CHECK (refunded_amount BETWEEN 0 AND total),
+    on_hold         @int NOT NULL DEFAULT 0 CHECK (on_hold IN (0, 1)), -- disputed at the gateway
+    created_at      @int NOT NULL,
+    confirmed_at    @int,
+    closed_at       @int                            -- cancelled or refunded
+) @strict;
+CREATE INDEX orders_by_account ON orders (account_id, id);
+CREATE INDEX orders_by_status ON orders (status, id);
+
+CREATE TABLE order_item (
+    id            @id,
+    order_id      @int NOT NULL REFERENCES orders (id),
+    product_id    @int NOT NULL REFERENCES product (id),
+    variant_id    @int NOT NULL DEFAULT 0,
+    name          TEXT NOT NULL,                    -- as it was called then
+    variant_name  TEXT NOT NULL DEFAULT '',
+    delivery_type TEXT NOT NULL,
+    quantity      @int NOT NULL CHECK (quantity BETWEEN 1 AND 1000),
+    unit_price    @int NOT NULL CHECK (unit_price >= 0),
+    subtotal      @int NOT NULL CHECK (subtotal >= 0)
+) @strict;
+CREATE INDEX order_item_by_order ON order_item (order_id, id);
+CREATE INDEX order_item_by_product ON order_item (product_id);
+
+-- A redeemed coupon. Cancelling an order gives the use back.
+CREATE TABLE coupon_use (
+    order_id    @int PRIMARY KEY REFERENCES orders (id),
+    coupon_id   @int NOT NULL REFERENCES coupon (id),
+    account_id  @int NOT NULL REFERENCES account (id),
+    created_at  @int NOT NULL,
+    released_at @int
+) @strict;
+CREATE INDEX coupon_use_by_customer ON coupon_use (coupon_id, account_id);
+
+CREATE TABLE license (
+    id            @id,
+    license_key   TEXT NOT NULL,                    -- as delivered, for its owner to read again
+    key_hash      @bytes NOT NULL UNIQUE,           -- keyed hash of the normalised key: what verify looks up
+    product_id    @int NOT NULL REFERENCES product (id),
+    variant_id    @int NOT NULL DEFAULT 0,
+    account_id    @int NOT NULL REFERENCES account (id),
+    order_item_id @int REFERENCES order_item (id),  -- NULL: given by staff
+    status        TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'revoked', 'refunded')),
+    on_hold       @int NOT NULL DEFAULT 0 CHECK (on_hold IN (0, 1)), -- the order is disputed: verify says revoked
+    reason        TEXT NOT NULL DEFAULT '',         -- of a revocation
+    expires_at    @int,                             -- NULL: never
+    hardware_id   TEXT,                             -- NULL: unbound
+    bound_at      @int,
+    created_at    @int NOT NULL,
+    last_seen_at  @int,                             -- written in batches
+    seen_count    @int NOT NULL DEFAULT 0
+) @strict;
+CREATE INDEX license_by_account ON license (account_id, id);
+CREATE INDEX license_by_item ON license (order_item_id);
+
+-- One row per delivered unit; the unique key makes a second delivery of a unit impossible.
+CREATE TABLE delivery (
+    id            @id,
+    order_item_id @int NOT NULL REFERENCES order_item (id),
+    unit          @int NOT NULL CHECK (unit >= 1),  -- 1 … quantity
+    type          TEXT NOT NULL CHECK (type IN ('license_key', 'serial_code', 'download_url')),
+    value         TEXT NOT NULL,                    -- key or code; for downloads the grant's public part
+    license_id    @int UNIQUE REFERENCES license (id),
+    serial_id     @int UNIQUE REFERENCES serial (id),
+    fetch_count   @int NOT NULL DEFAULT 0,          -- downloads: how often it was fetched
+    fetch_max     @int,                             -- NULL: no limit
+    expires_at    @int,                             -- downloads: until when; NULL: for ever
+    is_revoked    @int NOT NULL DEFAULT 0 CHECK (is_revoked IN (0, 1)), -- refunded: downloads answer 404
+    created_at    @int NOT NULL,
+    UNIQUE (order_item_id, unit)
+) @strict;
