@@ -1,0 +1,97 @@
+/* api/request.h - what a handler sees of a request, and how it answers.
+ *
+ * A handler reads req->body and friends, calls domain functions on req->db, writes the `data` member into req->out (a
+ * JSON value: object, array …) and returns OK; or returns an error, which the router renders. It may be run again from
+ * the start (PostgreSQL retries): everything it sets here is reset before each run. Memory comes from req->arena. */
+#pragma once
+
+#include "api/route.h"
+#include "http/server.h"
+#include "json/writer.h"
+
+struct app;
+
+#define REQUEST_PARAMS_MAX 4
+
+struct request {
+    struct exchange *exchange;
+    struct app *app;            /* settings, database, pools (api/app.h) */
+    const struct route *route;
+    struct arena *arena;
+    struct db *db;              /* inside the route's transaction; NULL for TX_NONE and TX_SELF */
+    Time now;
+    Str id;                     /* X-Request-Id */
+    Str target;                 /* as sent, for Link and Location */
+    Str params[REQUEST_PARAMS_MAX]; /* decoded path parameters */
+    Id param_id;                /* the first {id}, parsed */
+    const void *body;           /* the shape's struct; NULL without a shape */
+    const void *query;
+    Str raw_body;
+
+    /* Who is calling; all zero without a token. */
+    Id account;
+    Id token_id;
+    unsigned scopes;
+    enum role role;
+
+    /* The answer. */
+    struct json_writer out;     /* writes the `data` value; nothing written: no data member */
+    struct buf out_buf;
+    int status;                 /* 200 unless set */
+    const char *message;        /* `message` member of a success, or NULL */
+    struct field_errors errors; /* request_bad_field adds; ERR_VALIDATION renders them */
+
+    struct request_answer *answer; /* the rest, see the functions below */
+};
+
+/* The value of a header as sent, or an empty Str. */
+Str request_header(const struct request *req, const char *name);
+
+/* One bad field more; returns ERR_VALIDATION for `return request_bad_field(…)`. */
+enum err request_bad_field(struct request *req, const char *field, enum err e);
+
+/* 201 with `Location: prefix/id`. */
+void request_created(struct request *req, const char *prefix, Id id);
+/* A header of ours. The value must live in the arena or for ever. */
+void request_add_header(struct request *req, const char *name, Str value);
+/* Members beside code and message in an error's body: call before returning the error. */
+void request_error_money(struct request *req, const char *key, Money m);
+void request_error_str(struct request *req, const char *key, Str value);
+/* Members beside `data` in a success's body. */
+void request_member_raw(struct request *req, const char *key, Str json);
+
+/* A whole body that is ready-made, instead of the envelope. Must live in the arena or be kept until the answer is sent. */
+void request_ready(struct request *req, const char *content_type, Str body);
+/* Part of an open file as the body; the server closes it. */
+void request_file(struct request *req, const char *content_type, struct http_file file);
+/* Strong ETag: sets the header; true when If-None-Match has it: then return OK and the router answers 304. */
+bool request_not_modified(struct request *req, Str etag);
+/* If-Match against the present version. OK, ERR_PRECONDITION_FAILED, or OK when none was sent. */
+enum err request_if_match(struct request *req, int64_t version);
+void request_etag_version(struct request *req, int64_t version);
+
+/* Lists: `?limit=&cursor=`. Put LIST_FIELDS first in a query shape whose struct starts with a struct list_query. */
+struct list_query {
+    int64_t limit;
+    Str cursor;
+};
+#define LIST_FIELDS                                                                                                    \
+    {"limit", FIELD_INT, OPTIONAL, offsetof(struct list_query, limit), .min = 1, .max = 100},                          \
+    {"cursor", FIELD_LINE, OPTIONAL, offsetof(struct list_query, cursor), .min = 1, .max = 200}
+extern const struct shape list_query_shape; /* nothing but the two */
+
+/* Where a page starts: the sort key of the last row of the page before. Lists ordered by id alone leave `key` 0. */
+struct list_page {
+    int64_t limit;    /* rows to give; ask the database for limit + 1 to know whether there are more */
+    int64_t after_key;
+    Id after_id;      /* 0: from the start */
+};
+/* Reads req->query (a struct starting with list_query); a cursor that is not ours, or another list's: 422 bad_cursor. */
+enum err request_page(struct request *req, struct list_page *ret);
+/* Writes meta and Link. `more`: there is a next page, which starts behind (key, id). */
+void request_page_end(struct request *req, bool more, int64_t last_key, Id last_id);
+
+/* For TX_SELF handlers, on the blocking pool: runs fn in a transaction with req->db set. A TX_WRITE of an IDEMPOTENT
+ * route claims the key before fn and keeps the answer that fn wrote, all in that transaction; a replay returns OK with
+ * the kept answer in place, and fn is not run. */
+enum err request_tx(struct request *req, enum tx_mode mode, enum err (*fn)(struct request *req));

@@ -1,0 +1,26 @@
+/* domain/account.h - people: customers and staff. */
+#pragma once
+
+#include "db/db.h"
+
+enum role { ROLE_NONE, ROLE_CUSTOMER, ROLE_STAFF, ROLE_OWNER };
+const char *role_text(enum role r);
+bool role_parse(Str s, enum role *ret);
+
+struct account {
+    Id id;
+    Str email; /* lower-case */
+    Str name;
+    Str password_hash; /* empty: no password */
+    enum role role;
+    bool is_active;
+    Time created_at;
+};
+
+/* ERR_EMAIL_TAKEN. */
+enum err account_create(struct db *db, const struct account *a, Time now, struct account *ret);
+/* ERR_NOT_FOUND. */
+enum err account_find(struct db *db, Id id, struct account *ret);
+enum err account_find_email(struct db *db, Str email, struct account *ret);
+/* Sets a new hash and ends all login tokens. */
+enum err account_set_password(struct db *db, Id id, Str password_hash);
