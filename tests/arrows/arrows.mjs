@@ -1,0 +1,151 @@
+// tests/arrows/arrows.mjs - the architecture as rules over the sources: who may include whom, which words are banned.
+//
+//     base <- json, http, db <- domain <- gateway <- api <- cli <- main
+import fs from 'node:fs';
+import path from 'node:path';
+
+/** Layer -> the layers whose headers it may include, itself among them. */
+export const LAYERS = {
+  base: ['base'],
+  json: ['base', 'json'],
+  http: ['base', 'http'],
+  db: ['base', 'db'],
+  domain: ['base', 'db', 'domain'],
+  gateway: ['base', 'json', 'http', 'db', 'domain', 'gateway'],
+  api: ['base', 'json', 'http', 'db', 'domain', 'gateway', 'api'],
+  cli: ['base', 'json', 'http', 'db', 'domain', 'gateway', 'api', 'cli'],
+  main: ['base', 'cli'],
+};
+
+/** Library headers that only some files may see. */
+const GUARDED = [
+  { header: /^sqlite3\.h$/, files: /^db\/sqlite[a-z_]*\.[ch]$/ },
+  { header: /^(libpq-fe|postgres_ext|libpq\/.*|pg_config.*)\.h$/, files: /^db\/postgres[a-z_]*\.[ch]$/ },
+  { header: /^uv\.h$/, files: /^(http|cli)\// },
+  { header: /^curl\//, files: /^(http|gateway)\// },
+];
+
+/** A surface is one file with a table of routes. Surfaces share through domain and view, never with each other. */
+const SURFACE = /^api\/(customer|store|v1|admin|webhook|auth|operations)(_[a-z0-9_]+)?\.[ch]$/;
+
+/** Functions that have a safer sister, or no safe use at all. */
+const BANNED = [
+  'strcpy', 'strcat', 'strncat', 'stpcpy', 'sprintf', 'vsprintf', 'strtok', 'atoi', 'atol', 'atoll', 'atof', 'gets',
+  'scanf', 'sscanf', 'fscanf', 'alloca', 'tmpnam', 'mktemp', 'rand', 'srand', 'random', 'system', 'popen', 'gmtime',
+  'localtime', 'asctime', 'ctime', 'strerror',
+];
+
+export function sourceFiles(src) {
+  const found = [];
+  const walk = (dir) => {
+    for (const entry of fs.readdirSync(path.join(src, dir), { withFileTypes: true })) {
+      const name = path.posix.join(dir, entry.name);
+      if (entry.isDirectory()) walk(name);
+      else if (/\.[ch]$/.test(entry.name)) found.push(name);
+    }
+  };
+  walk('');
+  return found.sort();
+}
+
+function layerOf(file) {
+  return file.includes('/') ? file.split('/')[0] : 'main';
+}
+
+/** Comments and literals blanked out, line breaks kept. `keepStrings` leaves literals (for #include lines). */
+export function bare(text, keepStrings = false) {
+  return text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g, (match) =>
+    keepStrings && match[0] === '"' ? match : match.replace(/[^\n]/g, ' '));
+}
+
+function includesOf(text) {
+  const found = [];
+  for (const [number, line] of bare(text, true).split('\n').entries()) {
+    const quoted = /^\s*#\s*include\s*"([^"]+)"/.exec(line);
+    const angled = /^\s*#\s*include\s*<([^>]+)>/.exec(line);
+    if (quoted) found.push({ line: number + 1, name: quoted[1], ours: true });
+    if (angled) found.push({ line: number + 1, name: angled[1], ours: false });
+  }
+  return found;
+}
+
+/** Every wrong include of one layer under `src`: ["src/api/x.c:3: …"]. */
+export function layerViolations(src, layer) {
+  const wrong = [];
+  for (const file of sourceFiles(src).filter((f) => layerOf(f) === layer)) {
+    for (const inc of includesOf(fs.readFileSync(path.join(src, file), 'utf8'))) {
+      const at = `src/${file}:${inc.line}`;
+      if (!inc.ours) continue;
+      const target = inc.name.split('/')[0];
+      if (!inc.name.includes('/') || inc.name.includes('..')) {
+        wrong.push(`${at}: "${inc.name}" is not written as "layer/name.h"`);
+      } else if (!(target in LAYERS)) {
+        wrong.push(`${at}: "${inc.name}" is in no layer`);
+      } else if (!LAYERS[layer].includes(target)) {
+        wrong.push(`${at}: ${layer} must not include ${target} ("${inc.name}")`);
+      } else if (SURFACE.test(file) && SURFACE.test(inc.name) && file.replace(/\.c$/, '.h') !== inc.name) {
+        wrong.push(`${at}: one surface must not include another ("${inc.name}")`);
+      }
+    }
+  }
+  return wrong;
+}
+
+/** Library headers seen where they must not be. */
+export function guardViolations(src) {
+  const wrong = [];
+  for (const file of sourceFiles(src)) {
+    for (const inc of includesOf(fs.readFileSync(path.join(src, file), 'utf8'))) {
+      for (const guard of GUARDED) {
+        if (guard.header.test(inc.name) && !guard.files.test(file)) {
+          wrong.push(`src/${file}:${inc.line}: <${inc.name}> belongs behind its own layer`);
+        }
+      }
+    }
+  }
+  return wrong;
+}
+
+/** Source folders that no layer names. */
+export function strayFolders(src) {
+  return [...new Set(sourceFiles(src).map(layerOf))].filter((layer) => !(layer in LAYERS));
+}
+
+export function bannedCalls(src) {
+  const wrong = [];
+  const call = new RegExp(`(?<![\\w.>])(${BANNED.join('|')})\\s*\\(`, 'g');
+  for (const file of sourceFiles(src)) {
+    for (const [number, line] of bare(fs.readFileSync(path.join(src, file), 'utf8')).split('\n').entries()) {
+      for (const match of line.matchAll(call)) wrong.push(`src/${file}:${number + 1}: ${match[1]}() is banned`);
+    }
+  }
+  return wrong;
+}
+
+/** SQL is a fixed text: what db_prepare is given must be a name, or a literal, never something built at run time. */
+export function builtSql(src) {
+  const wrong = [];
+  for (const file of sourceFiles(src).filter((f) => !f.startsWith('db/'))) {
+    const text = bare(fs.readFileSync(path.join(src, file), 'utf8'), true);
+    for (const match of text.matchAll(/\bdb_prepare\(\s*[^,()]+,\s*([^;]*?)\)\s*;/g)) {
+      const argument = match[1].trim();
+      const at = `src/${file}:${text.slice(0, match.index).split('\n').length}`;
+      if (/^"/.test(argument)) continue;
+      if (!/^[A-Za-z_]\w*$/.test(argument)) {
+        // A choice between fixed texts is a fixed text.
+        const parts = argument.split('?').pop().split(':').map((p) => p.trim());
+        if (argument.includes('?') && parts.every((p) => isFixedText(text, p))) continue;
+        wrong.push(`${at}: db_prepare(…, ${argument}) is not a fixed text`);
+      } else if (!isFixedText(text, argument)) {
+        wrong.push(`${at}: ${argument} is not a static const char[] in this file`);
+      }
+    }
+  }
+  return wrong;
+}
+
+function isFixedText(text, name) {
+  return /^"/.test(name) || new RegExp(`static\\s+const\\s+char\\s+${name}\\s*\\[\\s*\\]`).test(text) ||
+    new RegExp(`static\\s+const\\s+char\\s*\\*\\s*const\\s+${name}\\b`).test(text) ||
+    new RegExp(`const\\s+char\\s*\\*\\s*${name}\\s*=[^;]*\\?`).test(text);
+}

@@ -1,0 +1,85 @@
+// The rules of arrows.mjs on the real tree, and each rule's positive control: planted wrongs that it must find.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { LAYERS, bannedCalls, builtSql, guardViolations, layerViolations, sourceFiles, strayFolders } from './arrows.mjs';
+
+const SRC = fileURLToPath(new URL('../../src', import.meta.url));
+
+/** A copy of the sources with `extra` appended to or created as `file`. */
+function planted(t, file, extra) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-arrows-'));
+  t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
+  fs.cpSync(SRC, dir, { recursive: true });
+  fs.mkdirSync(path.dirname(path.join(dir, file)), { recursive: true });
+  fs.appendFileSync(path.join(dir, file), extra);
+  return dir;
+}
+
+test('there are sources to look at', () => {
+  assert.ok(sourceFiles(SRC).length > 20);
+});
+
+test('every source folder is a layer', () => assert.deepEqual(strayFolders(SRC), []));
+
+for (const layer of Object.keys(LAYERS)) {
+  test(`${layer} includes only what lies left of it`, () => assert.deepEqual(layerViolations(SRC, layer), []));
+}
+
+test('library headers stay behind their layer', () => assert.deepEqual(guardViolations(SRC), []));
+test('no banned function is called', () => assert.deepEqual(bannedCalls(SRC), []));
+test('SQL is never built at run time', () => assert.deepEqual(builtSql(SRC), []));
+
+const wrongArrows = [
+  ['base', 'db/db.h'], ['json', 'http/codec.h'], ['http', 'json/reader.h'], ['db', 'domain/ledger.h'],
+  ['domain', 'json/reader.h'], ['domain', 'api/router.h'], ['gateway', 'api/router.h'], ['api', 'cli/cli.h'],
+  ['main', 'domain/ledger.h'],
+];
+for (const [layer, header] of wrongArrows) {
+  test(`control: ${layer} including ${header} is found`, (t) => {
+    const file = layer === 'main' ? 'planted.c' : `${layer}/planted.c`;
+    const found = layerViolations(planted(t, file, `/* x */\n  #  include "${header}"\n`), layer);
+    assert.equal(found.length, 1, found.join('\n'));
+    assert.match(found[0], /planted\.c:2: /);
+  });
+}
+
+test('control: one surface including another is found', (t) => {
+  const dir = planted(t, 'api/customer_planted.c', '#include "api/store_cart.h"\n#include "api/customer_planted.h"\n');
+  assert.equal(layerViolations(dir, 'api').length, 1);
+});
+
+test('control: an include outside of the layer form is found', (t) => {
+  assert.equal(layerViolations(planted(t, 'base/planted.c', '#include "str.h"\n#include "base/../db/db.h"\n'), 'base').length, 2);
+});
+
+test('control: sqlite3.h and libpq-fe.h outside of their files are found', (t) => {
+  assert.equal(guardViolations(planted(t, 'domain/planted.c', '#include <sqlite3.h>\n#include <libpq-fe.h>\n')).length, 2);
+});
+
+test('control: sqlite3.h inside db/sqlite.c is no violation', (t) => {
+  assert.deepEqual(guardViolations(planted(t, 'db/sqlite_planted.c', '#include <sqlite3.h>\n')), []);
+});
+
+test('control: an include in a comment is no violation', (t) => {
+  assert.deepEqual(layerViolations(planted(t, 'base/planted.c', '/*\n#include "db/db.h"\n*/\n'), 'base'), []);
+});
+
+test('control: a folder that is no layer is found', (t) => {
+  assert.deepEqual(strayFolders(planted(t, 'misc/planted.c', '')), ['misc']);
+});
+
+test('control: banned calls are found, their names in text are not', (t) => {
+  const dir = planted(t, 'base/planted.c', '/* strcpy(a, b) */ f("atoi(x)");\nx = atoi(s); strcpy (a, b);\nmy_atoi(1); p->system(2);\n');
+  assert.deepEqual(bannedCalls(dir).map((v) => v.replace(/^.*?: /, '')), ['atoi() is banned', 'strcpy() is banned']);
+});
+
+test('control: SQL built at run time is found', (t) => {
+  const dir = planted(t, 'domain/planted.c', [
+    'static const char fixed[] = "SELECT 1";', 'db_prepare(db, fixed);', 'db_prepare(db, "SELECT 2");',
+    'db_prepare(db, up ? fixed : "SELECT 3");', 'db_prepare(db, buf.data);', 'db_prepare(db, made);', ''].join('\n'));
+  assert.deepEqual(builtSql(dir).map((v) => /planted\.c:(\d+)/.exec(v)[1]), ['5', '6']);
+});
