@@ -1,10 +1,30 @@
-/* base/arena.c - see arena.h. Blocks are chained newest first; each holds its size and then its bytes. */
+/* base/arena.c - see arena.h. Blocks are chained newest first; each holds its size and then its bytes.
+ *
+ * Under AddressSanitizer everything that was not handed out is poisoned, and a gap stays behind each allocation, so
+ * that reading past one is reported as it would be on the heap. */
 #include "base/arena.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define WITH_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN 1
+#endif
+#endif
+
+#ifdef WITH_ASAN
+#include <sanitizer/asan_interface.h>
+#define GAP 16
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define GAP 0
+#endif
 
 #define FIRST_BLOCK_BYTES 4096
 #define BLOCK_BYTES_MAX (256 * 1024)
@@ -22,10 +42,11 @@ static void out_of_memory(void)
     abort();
 }
 
-static size_t aligned(size_t bytes)
+/* What an allocation takes from its block. */
+static size_t footprint(size_t bytes)
 {
     if (bytes > SIZE_MAX / 2) out_of_memory();
-    return (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    return ((bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + GAP;
 }
 
 static void add_block(struct arena *a, size_t least)
@@ -37,22 +58,24 @@ static void add_block(struct arena *a, size_t least)
     if (!b) out_of_memory();
     b->older = a->block;
     b->bytes = bytes;
+    ASAN_POISON_MEMORY_REGION(b->data, bytes);
     a->block = b;
     a->used = 0;
 }
 
-static void *take(struct arena *a, size_t bytes)
+void *arena_take(struct arena *a, size_t bytes)
 {
-    size_t n = aligned(bytes);
+    size_t n = footprint(bytes);
     if (!a->block || a->block->bytes - a->used < n) add_block(a, n);
     void *p = a->block->data + a->used;
     a->used += n;
+    ASAN_UNPOISON_MEMORY_REGION(p, bytes);
     return p;
 }
 
 void *arena_alloc(struct arena *a, size_t bytes)
 {
-    void *p = take(a, bytes);
+    void *p = arena_take(a, bytes);
     memset(p, 0, bytes);
     return p;
 }
@@ -66,32 +89,37 @@ void *arena_calloc(struct arena *a, size_t n, size_t bytes)
 
 void *arena_grow(struct arena *a, void *old, size_t old_bytes, size_t new_bytes)
 {
-    if (old && a->block) {
-        size_t had = aligned(old_bytes), wants = aligned(new_bytes);
-        char *last = a->block->data + a->used - had;
-        if (had <= a->used && old == last && a->block->bytes - (a->used - had) >= wants) {
-            a->used = a->used - had + wants;
+    size_t had = footprint(old_bytes), wants = footprint(new_bytes);
+    if (old && a->block && had <= a->used) {
+        size_t start = a->used - had;
+        if (old == a->block->data + start && a->block->bytes - start >= wants) {
+            a->used = start + wants;
+            ASAN_POISON_MEMORY_REGION(old, had);
+            ASAN_UNPOISON_MEMORY_REGION(old, new_bytes);
             return old;
         }
     }
-    void *p = take(a, new_bytes);
+    void *p = arena_take(a, new_bytes);
     if (old) memcpy(p, old, old_bytes < new_bytes ? old_bytes : new_bytes);
     return p;
 }
 
+static void drop_newest(struct arena *a)
+{
+    struct arena_block *b = a->block;
+    a->block = b->older;
+    free(b); /* the sanitizer's allocator knows the whole block as freed, poisoned or not */
+}
+
 void arena_reset(struct arena *a)
 {
-    while (a->block && a->block->older) {
-        struct arena_block *older = a->block->older;
-        free(a->block);
-        a->block = older;
-    }
+    while (a->block && (a->block->older || a->block->bytes > BLOCK_BYTES_MAX)) drop_newest(a);
+    if (a->block) ASAN_POISON_MEMORY_REGION(a->block->data, a->block->bytes);
     a->used = 0;
 }
 
 void arena_done(struct arena *a)
 {
-    arena_reset(a);
-    free(a->block);
-    a->block = NULL;
+    while (a->block) drop_newest(a);
+    a->used = 0;
 }

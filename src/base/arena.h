@@ -18,14 +18,16 @@ struct arena {
 
 /* An embedded value: {0} is a valid empty arena. */
 void *arena_alloc(struct arena *a, size_t bytes);
+/* The same without zeroing: for what is written over at once. */
+void *arena_take(struct arena *a, size_t bytes);
 #define arena_new(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define arena_array(a, type, n) ((type *)arena_calloc((a), (n), sizeof(type)))
 void *arena_calloc(struct arena *a, size_t n, size_t bytes); /* checks the product */
 
-/* Grows the last allocation in place when it can, else copies. For buffers. */
+/* Grows the last allocation in place when it can, else copies. What is new is not zeroed. For buffers. */
 void *arena_grow(struct arena *a, void *old, size_t old_bytes, size_t new_bytes);
 
-/* Forgets everything but keeps the first block for reuse. */
+/* Forgets everything but keeps the first block for reuse, unless a huge allocation made it huge. */
 void arena_reset(struct arena *a);
 /* Gives all memory back. The arena is empty and usable afterwards. */
 void arena_done(struct arena *a);

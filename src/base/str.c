@@ -106,9 +106,10 @@ bool str_to_int64(Str s, int64_t *ret)
     return true;
 }
 
-/* Bytes of the character at p (0 when it is not well-formed). Table 3-7 of the Unicode standard. */
-static size_t utf8_step(const unsigned char *p, size_t left)
+/* Table 3-7 of the Unicode standard. */
+size_t utf8_step(const char *text, size_t left)
 {
+    const unsigned char *p = (const unsigned char *)text;
     unsigned char c = p[0];
     if (c < 0x80) return 1;
     size_t n = c >= 0xc2 && c <= 0xdf ? 2 : c >= 0xe0 && c <= 0xef ? 3 : c >= 0xf0 && c <= 0xf4 ? 4 : 0;
@@ -123,9 +124,8 @@ static size_t utf8_step(const unsigned char *p, size_t left)
 
 bool utf8_valid(Str s)
 {
-    const unsigned char *p = (const unsigned char *)s.ptr;
     for (size_t i = 0; i < s.len;) {
-        size_t n = utf8_step(p + i, s.len - i);
+        size_t n = utf8_step(s.ptr + i, s.len - i);
         if (!n) return false;
         i += n;
     }

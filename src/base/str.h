@@ -47,6 +47,8 @@ Str str_printf(struct arena *a, const char *fmt, ...) __attribute__((format(prin
 /* Decimal, optional '-', nothing else, no overflow. False leaves *ret alone. */
 bool str_to_int64(Str s, int64_t *ret);
 
+/* Bytes of the character at p, of which `left` > 0 may be read; 0 when it is not well-formed. */
+size_t utf8_step(const char *p, size_t left);
 /* Well-formed UTF-8: no overlong forms, no surrogates, nothing past U+10FFFF. */
 bool utf8_valid(Str s);
 /* Code points of valid UTF-8. */

@@ -2,8 +2,9 @@
  *
  * Numbers keep their text, so that money is read from what was written and not from a double. Strings are unescaped.
  * Refused: anything RFC 8259 refuses, duplicate keys in one object, invalid UTF-8, lone surrogates (raw or escaped),
- * NUL in a string (raw or \u0000), a byte order mark, nesting deeper than JSON_DEPTH_MAX, trailing bytes.
- * No recursion. Nothing is ever accepted that a strict parser would refuse, nor the other way round. */
+ * NUL in a string (raw or \u0000), a byte order mark, nesting deeper than JSON_DEPTH_MAX, more than JSON_VALUES_MAX
+ * values, trailing bytes. Nothing else is: what is valid and within these limits is read.
+ * No recursion; time is linear in the input's bytes, whatever they are. */
 #pragma once
 
 #include "base/arena.h"
@@ -11,6 +12,7 @@
 #include "base/str.h"
 
 #define JSON_DEPTH_MAX 16
+#define JSON_VALUES_MAX (1 << 20) /* 64 MiB of nodes: what "[0,0,0,…" can make us allocate */
 
 enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 

@@ -1,8 +1,11 @@
 /* json/writer.h - writes JSON into a buf, front to back.
  *
- * Commas are the writer's business: callers say what comes and in which order. Unbalanced use is an assert. Text is
- * escaped as RFC 8259 asks, plus '<', '>', '&', U+2028 and U+2029 never harm inside HTML (escaped as \u00XX).
- * Text must be valid UTF-8; what is not is written as U+FFFD. */
+ * Commas are the writer's business: callers say what comes and in which order. Unbalanced use is an assert: so is a
+ * value without its key in an object, a key in an array, or a second value at the top. Text is escaped as RFC 8259
+ * asks, plus
+ * '<', '>', '&', U+2028 and U+2029, which then never harm inside HTML. Text must be valid UTF-8; each byte that is not
+ * is written as U+FFFD. Keys are words of ours: written as they are. A full buf drops what does not fit: ask it once.
+ */
 #pragma once
 
 #include "base/buf.h"
@@ -10,11 +13,15 @@
 #include "base/money.h"
 #include "base/timestamp.h"
 
+#define JSON_WRITER_DEPTH_MAX 64
+
 struct json_writer {
     struct buf *out;
     int depth;
-    bool comma;      /* a value stands before the next one at this level */
-    int exponent;    /* decimals of the store's currency, for json_money */
+    int exponent;     /* decimals of the store's currency, for json_money */
+    uint64_t objects; /* bit i: what is open at depth i is an object, not an array */
+    bool comma;       /* a value stands before the next one at this level */
+    bool keyed;       /* a key was written, its value is due */
 };
 
 void json_writer_init(struct json_writer *w, struct buf *out, int exponent);
@@ -31,9 +38,9 @@ void json_int(struct json_writer *w, int64_t v);
 void json_bool(struct json_writer *w, bool v);
 void json_null(struct json_writer *w);
 void json_id(struct json_writer *w, Id id);
-void json_money(struct json_writer *w, Money m);   /* a number with the currency's decimals: 19.99 */
-void json_time(struct json_writer *w, Time t);     /* "2026-11-15T01:23:45Z"; null for 0 */
-void json_raw(struct json_writer *w, Str json);    /* ready-made JSON, trusted */
+void json_money(struct json_writer *w, Money m); /* a number with the currency's decimals: 19.99 */
+void json_time(struct json_writer *w, Time t);   /* "2026-11-15T01:23:45Z"; null for 0 */
+void json_raw(struct json_writer *w, Str json);  /* ready-made JSON, trusted */
 
 /* Members: key and value in one. _opt_ writes null for "none" (id 0, empty text). */
 void json_kv_str(struct json_writer *w, const char *key, Str s);
