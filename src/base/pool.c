@@ -1,0 +1,80 @@
+/* base/pool.c - see pool.h. One lock, one condition, a list. */
+#include "base/pool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    struct letter *head, *tail;
+    int queued, queue_max;
+    bool stopping;
+    int thread_count;
+    pthread_t threads[];
+};
+
+static struct pool_job *next_job(struct pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    while (!p->head && !p->stopping) pthread_cond_wait(&p->work, &p->lock);
+    struct letter *l = p->head;
+    if (l) {
+        p->head = l->next;
+        p->queued--;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return (struct pool_job *)l;
+}
+
+static void *work(void *arg)
+{
+    struct pool *p = arg;
+    for (struct pool_job *job; (job = next_job(p));) job->run(job);
+    return NULL;
+}
+
+struct pool *pool_new(int threads, int queue_max)
+{
+    struct pool *p = calloc(1, sizeof *p + (size_t)threads * sizeof *p->threads);
+    if (!p) abort();
+    p->queue_max = queue_max;
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->work, NULL);
+    for (; p->thread_count < threads; p->thread_count++) {
+        if (pthread_create(&p->threads[p->thread_count], NULL, work, p) != 0) {
+            fputs("souk: can not start a thread\n", stderr);
+            abort();
+        }
+    }
+    return p;
+}
+
+bool pool_submit(struct pool *p, struct pool_job *job)
+{
+    pthread_mutex_lock(&p->lock);
+    bool taken = p->queued < p->queue_max && !p->stopping;
+    if (taken) {
+        job->letter.next = NULL;
+        if (p->head) p->tail->next = &job->letter;
+        else p->head = &job->letter;
+        p->tail = &job->letter;
+        p->queued++;
+        pthread_cond_signal(&p->work);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return taken;
+}
+
+void pool_free(struct pool *p)
+{
+    if (!p) return;
+    pthread_mutex_lock(&p->lock);
+    p->stopping = true;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->thread_count; i++) pthread_join(p->threads[i], NULL);
+    pthread_cond_destroy(&p->work);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}

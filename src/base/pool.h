@@ -1,0 +1,22 @@
+/* base/pool.h - a few threads for work that blocks or burns: password hashing, calls to gateways.
+ *
+ * The queue is bounded: what does not fit is refused at once, so that a flood of logins can not pile up memory or
+ * starve the rest of the machine. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/mailbox.h"
+
+struct pool;
+
+struct pool_job {
+    struct letter letter; /* first */
+    void (*run)(struct pool_job *job);
+};
+
+struct pool *pool_new(int threads, int queue_max);
+/* False when the queue is full: the job was not taken. */
+bool pool_submit(struct pool *p, struct pool_job *job);
+/* Runs what is queued, then ends the threads. */
+void pool_free(struct pool *p);

@@ -1,0 +1,90 @@
+/* domain/account.c - see account.h. */
+#include "domain/account.h"
+
+static const char *const role_names[] = {"", "customer", "staff", "owner"};
+
+const char *role_text(enum role r) { return role_names[r]; }
+
+bool role_parse(Str s, enum role *ret)
+{
+    for (enum role r = ROLE_CUSTOMER; r <= ROLE_OWNER; r++) {
+        if (!str_eq(s, str_from(role_names[r]))) continue;
+        *ret = r;
+        return true;
+    }
+    return false;
+}
+
+enum err account_create(struct db *db, const struct account *a, Time now, struct account *ret)
+{
+    static const char insert[] = "INSERT INTO account (email, name, password_hash, role, created_at)"
+                                 " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (email) DO NOTHING RETURNING id";
+    struct stmt *st = db_prepare(db, insert);
+    bind_text(st, a->email);
+    bind_text(st, a->name);
+    bind_opt_text(st, a->password_hash);
+    bind_text(st, str_from(role_text(a->role)));
+    bind_time(st, now);
+    Id id = db_step(st) ? col_id(st) : (Id){0};
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!id_is(id)) return ERR_EMAIL_TAKEN;
+
+    *ret = *a;
+    ret->id = id;
+    ret->is_active = true;
+    ret->created_at = now;
+    return OK;
+}
+
+#define ACCOUNT_COLUMNS "SELECT id, email, name, password_hash, role, is_active, created_at FROM account"
+
+static enum err account_read(struct stmt *st, struct account *ret)
+{
+    struct account a = {0};
+    bool found = db_step(st);
+    if (found) {
+        a.id = col_id(st);
+        a.email = col_text(st);
+        a.name = col_text(st);
+        a.password_hash = col_text(st);
+        role_parse(col_text(st), &a.role);
+        a.is_active = col_bool(st);
+        a.created_at = col_time(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found) return ERR_NOT_FOUND;
+    *ret = a;
+    return OK;
+}
+
+enum err account_find(struct db *db, Id id, struct account *ret)
+{
+    static const char find[] = ACCOUNT_COLUMNS " WHERE id = $1";
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, id);
+    return account_read(st, ret);
+}
+
+enum err account_find_email(struct db *db, Str email, struct account *ret)
+{
+    static const char find[] = ACCOUNT_COLUMNS " WHERE email = $1";
+    struct stmt *st = db_prepare(db, find);
+    bind_text(st, email);
+    return account_read(st, ret);
+}
+
+enum err account_set_password(struct db *db, Id id, Str password_hash)
+{
+    static const char set[] = "UPDATE account SET password_hash = $1 WHERE id = $2";
+    static const char end_logins[] = "DELETE FROM token WHERE account_id = $1 AND kind = 'login'";
+    struct stmt *st = db_prepare(db, set);
+    bind_text(st, password_hash);
+    bind_id(st, id);
+    enum err e = db_run(st);
+    if (e) return e;
+    st = db_prepare(db, end_logins);
+    bind_id(st, id);
+    return db_run(st);
+}

@@ -1,0 +1,32 @@
+/* domain/idempotency.h - one key, one effect, one answer.
+ *
+ * claim() comes first in the transaction of the effect, store() last: the row and the effect exist together or not at
+ * all. A concurrent copy waits in claim() until the first one has ended (PostgreSQL: on the unique key; SQLite: there is
+ * one writer) and then finds its answer. Answers are sealed: they may hold tokens and licence keys. */
+#pragma once
+
+#include "db/db.h"
+
+#define IDEMPOTENCY_DAYS 30
+#define REQUEST_HASH_BYTES 32
+
+struct idempotency {
+    Id account; /* 0: no account */
+    Str route;  /* "POST /api/…" */
+    Str key;
+    uint8_t request_hash[REQUEST_HASH_BYTES];
+};
+
+struct kept_answer {
+    int status;    /* 0: nothing kept */
+    Str location;  /* header, may be empty */
+    Str body;
+};
+
+/* Looks only; TX_READ is enough. ret->status 0 when the key is free. ERR_IDEMPOTENCY_KEY_REUSED: another request. */
+enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret);
+/* Takes the key, or finds what it has got: as idempotency_find. */
+enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret);
+enum err idempotency_store(struct db *db, const struct idempotency *i, const struct kept_answer *answer);
+/* Forgets keys older than 30 days, at most `limit` of them. */
+enum err idempotency_expire(struct db *db, Time now, int64_t limit);

@@ -1,0 +1,116 @@
+/* domain/settings.c - see settings.h. */
+#include "domain/settings.h"
+
+#include "domain/vault.h"
+
+static void copy_text(char *to, size_t bytes, Str value)
+{
+    size_t n = value.len < bytes - 1 ? value.len : bytes - 1;
+    memcpy(to, value.ptr, n);
+    to[n] = '\0';
+}
+
+enum err settings_load(struct db *db, struct settings *ret)
+{
+    static const char list[] = "SELECT name, value FROM setting"
+                               " WHERE name IN ('currency', 'store_name', 'rate_v1', 'rate_customer')";
+    struct settings s = {
+        .currency = "USD", .exponent = 2, .store_name = "souk", .rate_v1 = 120, .rate_customer = 600};
+    enum err e = settings_revision(db, &s.revision);
+    if (e) return e;
+
+    struct stmt *st = db_prepare(db, list);
+    while (db_step(st)) {
+        Str name = col_text(st), value = col_text(st);
+        if (str_eq(name, STR("currency")) && currency_exponent(value) >= 0) {
+            copy_text(s.currency, sizeof s.currency, value);
+            s.exponent = currency_exponent(value);
+        } else if (str_eq(name, STR("store_name"))) {
+            copy_text(s.store_name, sizeof s.store_name, value);
+        } else if (str_eq(name, STR("rate_v1"))) {
+            str_to_int64(value, &s.rate_v1);
+        } else if (str_eq(name, STR("rate_customer"))) {
+            str_to_int64(value, &s.rate_customer);
+        }
+    }
+    e = db_done(st);
+    if (e) return e;
+    *ret = s;
+    return OK;
+}
+
+enum err settings_revision(struct db *db, int64_t *ret)
+{
+    static const char find[] = "SELECT number FROM revision WHERE name = 'settings'";
+    struct stmt *st = db_prepare(db, find);
+    int64_t number = db_step(st) ? col_int(st) : 0;
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = number;
+    return OK;
+}
+
+enum err settings_set(struct db *db, const char *name, Str value)
+{
+    static const char set[] = "INSERT INTO setting (name, value) VALUES ($1, $2)"
+                              " ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    static const char bump[] = "UPDATE revision SET number = number + 1 WHERE name = 'settings'";
+    struct stmt *st = db_prepare(db, set);
+    bind_text(st, str_from(name));
+    bind_text(st, value);
+    enum err e = db_run(st);
+    return e ? e : db_run(db_prepare(db, bump));
+}
+
+enum err settings_keep(struct db *db, const char *name, Str value)
+{
+    static const char keep[] = "INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
+    struct stmt *st = db_prepare(db, keep);
+    bind_text(st, str_from(name));
+    bind_text(st, value);
+    return db_run(st);
+}
+
+enum err settings_get(struct db *db, const char *name, Str *ret)
+{
+    static const char find[] = "SELECT value FROM setting WHERE name = $1";
+    struct stmt *st = db_prepare(db, find);
+    bind_text(st, str_from(name));
+    Str value = db_step(st) ? col_text(st) : (Str){0};
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = value;
+    return OK;
+}
+
+enum err settings_set_currency(struct db *db, Str code)
+{
+    static const char used[] = "SELECT 1 FROM transfer UNION ALL SELECT 1 FROM product UNION ALL SELECT 1 FROM coupon LIMIT 1";
+    if (currency_exponent(code) < 0) return ERR_FIELD_VALUE;
+    Str present;
+    enum err e = settings_get(db, "currency", &present);
+    if (e) return e;
+    if (str_eq(present, code)) return OK;
+    struct stmt *st = db_prepare(db, used);
+    bool is_used = db_step(st);
+    e = db_done(st);
+    if (e) return e;
+    if (is_used) return ERR_INVALID_STATE;
+    return settings_set(db, "currency", code);
+}
+
+enum err settings_check_key(struct db *db)
+{
+    uint8_t hash[VAULT_HASH_BYTES];
+    vault_hash(VAULT_FINGERPRINT, STR("souk"), hash);
+    Str mine = hex_encode(db_arena(db), hash, 16), stored;
+    enum err e = settings_get(db, "key_fingerprint", &stored);
+    if (e) return e;
+    if (!stored.len) {
+        if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+        e = settings_keep(db, "key_fingerprint", mine);
+        if (!e) e = settings_get(db, "key_fingerprint", &stored);
+        if (e) return e;
+    }
+    return str_eq(stored, mine) ? OK : ERR_CONFLICT;
+}

@@ -1,0 +1,29 @@
+/* domain/settings.h - what the store's owner can change while it runs.
+ *
+ * Kept as name-value rows; a change bumps revision 'settings', which servers look at, so that all nodes follow. */
+#pragma once
+
+#include "db/db.h"
+
+struct settings {
+    int64_t revision;
+    char currency[4];
+    int exponent;
+    char store_name[256];   /* bytes; 1 to 60 code points */
+    int64_t rate_v1;        /* requests per minute and caller; 0: no limit */
+    int64_t rate_customer;
+};
+
+enum err settings_load(struct db *db, struct settings *ret);
+enum err settings_revision(struct db *db, int64_t *ret);
+/* One value, as text, already checked. Bumps the revision. */
+enum err settings_set(struct db *db, const char *name, Str value);
+/* Sets only what has no value yet; does not bump. For secrets and choices made once. */
+enum err settings_keep(struct db *db, const char *name, Str value);
+/* Empty when it has none. */
+enum err settings_get(struct db *db, const char *name, Str *ret);
+/* The currency can be chosen until the first money moves or a price is set. ERR_INVALID_STATE afterwards, ERR_FIELD_VALUE
+ * for a code we do not know. */
+enum err settings_set_currency(struct db *db, Str code);
+/* Stores the vault's fingerprint the first time; ERR_CONFLICT when this database belongs to another master key. */
+enum err settings_check_key(struct db *db);

@@ -1,0 +1,188 @@
+/* domain/token.c - see token.h. */
+#include "domain/token.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/random.h"
+#include "domain/vault.h"
+
+#define RANDOM_CHARS 32
+#define CHECK_CHARS 6
+
+const char *const scope_names[] = {"customer", "store", "catalog", "verify", "order", "admin", NULL};
+
+static const char *const kind_names[] = {[TOKEN_LOGIN] = "login", [TOKEN_API] = "api"};
+
+bool scopes_parse(Str text, unsigned *ret)
+{
+    unsigned bits = 0;
+    while (text.len) {
+        Str name = text, rest = {0};
+        str_cut(text, ',', &name, &rest);
+        unsigned bit = 0;
+        for (unsigned i = 0; scope_names[i]; i++)
+            if (str_eq(str_trim(name), str_from(scope_names[i]))) bit = 1u << i;
+        if (!bit) return false;
+        bits |= bit;
+        text = rest;
+    }
+    if (!bits) return false;
+    *ret = bits;
+    return true;
+}
+
+unsigned scopes_of_role(enum role role)
+{
+    return role == ROLE_STAFF || role == ROLE_OWNER ? SCOPES_OF_STAFF : SCOPES_OF_CUSTOMERS;
+}
+
+/* CRC-32 (IEEE), bit by bit: 40 characters, once per request. */
+static uint32_t crc32_of(Str s)
+{
+    uint32_t crc = 0xffffffffu;
+    for (size_t i = 0; i < s.len; i++) {
+        crc ^= (unsigned char)s.ptr[i];
+        for (int bit = 0; bit < 8; bit++) crc = crc >> 1 ^ (0xedb88320u & (0u - (crc & 1)));
+    }
+    return ~crc;
+}
+
+static void checksum(Str body, char ret[CHECK_CHARS])
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    uint32_t crc = crc32_of(body);
+    for (int i = CHECK_CHARS; i-- > 0; crc /= 62) ret[i] = digits[crc % 62];
+}
+
+bool token_is_plausible(Str text)
+{
+    for (size_t k = 0; k < sizeof kind_names / sizeof *kind_names; k++) {
+        Str kind = str_from(kind_names[k]);
+        if (text.len != 5 + kind.len + 1 + RANDOM_CHARS + CHECK_CHARS) continue;
+        if (!str_starts(text, STR("souk_")) || memcmp(text.ptr + 5, kind.ptr, kind.len) != 0) continue;
+        char check[CHECK_CHARS];
+        checksum((Str){text.ptr, text.len - CHECK_CHARS}, check);
+        return memcmp(check, text.ptr + text.len - CHECK_CHARS, CHECK_CHARS) == 0;
+    }
+    return false;
+}
+
+void token_hash(Str text, uint8_t ret[TOKEN_HASH_BYTES])
+{
+    static_assert(TOKEN_HASH_BYTES == VAULT_HASH_BYTES, "one hash");
+    vault_hash(VAULT_TOKEN, text, ret);
+}
+
+static Str token_text(struct arena *a, enum token_kind kind)
+{
+    char *text = arena_alloc(a, TOKEN_TEXT_MAX);
+    size_t n = (size_t)snprintf(text, TOKEN_TEXT_MAX, "souk_%s_", kind_names[kind]);
+    random_base62(text + n, RANDOM_CHARS);
+    n += RANDOM_CHARS;
+    checksum((Str){text, n}, text + n);
+    return (Str){text, n + CHECK_CHARS};
+}
+
+enum err token_create(struct db *db, const struct token *t, Time now, struct token *ret, Str *ret_text)
+{
+    static const char insert[] = "INSERT INTO token (account_id, kind, name, hash, hint, scopes, created_at, expires_at)"
+                                 " VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id";
+    Str text = token_text(db_arena(db), t->kind);
+    uint8_t hash[TOKEN_HASH_BYTES];
+    token_hash(text, hash);
+    Str hint = {text.ptr + text.len - 4, 4};
+
+    struct stmt *st = db_prepare(db, insert);
+    bind_id(st, t->account);
+    bind_text(st, str_from(kind_names[t->kind]));
+    bind_text(st, t->name);
+    bind_blob(st, (Str){(const char *)hash, sizeof hash});
+    bind_text(st, hint);
+    bind_int(st, t->scopes);
+    bind_time(st, now);
+    bind_opt_time(st, t->expires_at);
+    Id id = db_step(st) ? col_id(st) : (Id){0};
+    enum err e = db_done(st);
+    if (e) return e;
+
+    *ret = *t;
+    ret->id = id;
+    ret->hint = hint;
+    ret->created_at = now;
+    *ret_text = text;
+    return OK;
+}
+
+enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret)
+{
+    static const char find[] = "SELECT t.id, t.account_id, t.scopes, t.expires_at, a.role, a.is_active"
+                               " FROM token t JOIN account a ON a.id = t.account_id WHERE t.hash = $1";
+    struct stmt *st = db_prepare(db, find);
+    bind_blob(st, (Str){(const char *)hash, TOKEN_HASH_BYTES});
+    struct caller c = {0};
+    Time expires = {0};
+    bool found = db_step(st), is_active = false;
+    if (found) {
+        c.token_id = col_id(st);
+        c.account = col_id(st);
+        c.scopes = (unsigned)col_int(st);
+        expires = col_time(st);
+        role_parse(col_text(st), &c.role);
+        is_active = col_bool(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found || !is_active) return ERR_TOKEN_INVALID;
+    if (time_is(expires) && expires.ms <= now.ms) return ERR_TOKEN_EXPIRED;
+    c.scopes &= scopes_of_role(c.role); /* somebody who is no longer staff has no admin scope either */
+    *ret = c;
+    return OK;
+}
+
+enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count)
+{
+    static const char list[] = "SELECT id, kind, name, hint, scopes, created_at, expires_at FROM token"
+                               " WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    struct token *tokens = arena_array(db_arena(db), struct token, (size_t)limit);
+    size_t n = 0;
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, account);
+    bind_int(st, id_is(before) ? before.v : INT64_MAX);
+    bind_int(st, limit);
+    while (n < (size_t)limit && db_step(st)) {
+        struct token *t = &tokens[n++];
+        t->account = account;
+        t->id = col_id(st);
+        t->kind = str_eq(col_text(st), STR("login")) ? TOKEN_LOGIN : TOKEN_API;
+        t->name = col_text(st);
+        t->hint = col_text(st);
+        t->scopes = (unsigned)col_int(st);
+        t->created_at = col_time(st);
+        t->expires_at = col_time(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = tokens;
+    *ret_count = n;
+    return OK;
+}
+
+enum err token_revoke(struct db *db, Id account, Id token)
+{
+    static const char revoke[] = "DELETE FROM token WHERE id = $1 AND account_id = $2 RETURNING id";
+    struct stmt *st = db_prepare(db, revoke);
+    bind_id(st, token);
+    bind_id(st, account);
+    bool gone = db_step(st);
+    enum err e = db_done(st);
+    return e ? e : gone ? OK : ERR_NOT_FOUND;
+}
+
+enum err token_revoke_all(struct db *db, Id account)
+{
+    static const char revoke[] = "DELETE FROM token WHERE account_id = $1";
+    struct stmt *st = db_prepare(db, revoke);
+    bind_id(st, account);
+    return db_run(st);
+}

@@ -1,0 +1,132 @@
+/* domain/vault.c - see vault.h. Keys are derived with libsodium's KDF, one number per use. */
+#include "domain/vault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/random.h"
+
+#define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
+#define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES
+
+static uint8_t use_keys[VAULT_USES][VAULT_KEY_BYTES];
+static bool is_open;
+
+static void derive(const uint8_t master[VAULT_KEY_BYTES])
+{
+    for (int use = 0; use < VAULT_USES; use++)
+        crypto_kdf_derive_from_key(use_keys[use], VAULT_KEY_BYTES, (uint64_t)use + 1, "souk key", master);
+    is_open = true;
+}
+
+/* Writes a new key beside its final name and links it there: of several processes starting at once one wins, and none
+ * ever sees half a key. */
+static bool make_file(const char *path, char *ret_why, size_t why_bytes)
+{
+    char temporary[4096];
+    int n = snprintf(temporary, sizeof temporary, "%s.%d.new", path, (int)getpid());
+    if (n < 0 || (size_t)n >= sizeof temporary) {
+        snprintf(ret_why, why_bytes, "the path of the key file is too long");
+        return false;
+    }
+    int fd = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        snprintf(ret_why, why_bytes, "can not make the key file %s: %s", path, strerror(errno));
+        return false;
+    }
+    uint8_t key[VAULT_KEY_BYTES];
+    random_bytes(key, sizeof key);
+    char text[2 * VAULT_KEY_BYTES + 2];
+    sodium_bin2hex(text, sizeof text, key, sizeof key);
+    text[2 * VAULT_KEY_BYTES] = '\n';
+    bool ok = write(fd, text, 2 * VAULT_KEY_BYTES + 1) == 2 * VAULT_KEY_BYTES + 1 && fsync(fd) == 0;
+    close(fd);
+    sodium_memzero(key, sizeof key);
+    sodium_memzero(text, sizeof text);
+    if (ok && link(temporary, path) != 0 && errno != EEXIST) ok = false;
+    if (!ok) snprintf(ret_why, why_bytes, "can not write the key file %s: %s", path, strerror(errno));
+    unlink(temporary);
+    return ok;
+}
+
+static bool read_file(const char *path, char ret[2 * VAULT_KEY_BYTES + 1], char *ret_why, size_t why_bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        if (!make_file(path, ret_why, why_bytes)) return false;
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    if (fd < 0) {
+        snprintf(ret_why, why_bytes, "can not read the key file %s: %s", path, strerror(errno));
+        return false;
+    }
+    ssize_t n = read(fd, ret, 2 * VAULT_KEY_BYTES + 1);
+    close(fd);
+    if (n < 2 * VAULT_KEY_BYTES) {
+        snprintf(ret_why, why_bytes, "the key file %s is not a souk key (64 hex digits)", path);
+        return false;
+    }
+    return true;
+}
+
+enum err vault_open(const char *path, const char *hex, char *ret_why, size_t why_bytes)
+{
+    if (sodium_init() < 0) {
+        snprintf(ret_why, why_bytes, "libsodium can not be started");
+        return ERR_INTERNAL;
+    }
+    char text[2 * VAULT_KEY_BYTES + 1] = {0};
+    uint8_t master[VAULT_KEY_BYTES];
+    Str digits = str_from(hex);
+    if (!digits.len) {
+        if (!read_file(path, text, ret_why, why_bytes)) return ERR_INTERNAL;
+        digits = (Str){text, 2 * VAULT_KEY_BYTES};
+    }
+    bool ok = hex_decode(digits, master, sizeof master);
+    sodium_memzero(text, sizeof text);
+    if (!ok) {
+        snprintf(ret_why, why_bytes, "the master key must be 64 hex digits");
+        return ERR_INTERNAL;
+    }
+    derive(master);
+    sodium_memzero(master, sizeof master);
+    return OK;
+}
+
+bool vault_is_open(void) { return is_open; }
+
+void vault_hash(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES])
+{
+    crypto_generichash(ret, VAULT_HASH_BYTES, (const unsigned char *)text.ptr, text.len, use_keys[use], VAULT_KEY_BYTES);
+}
+
+bool vault_equal(const void *a, const void *b, size_t n) { return sodium_memcmp(a, b, n) == 0; }
+
+Str vault_seal(struct arena *a, Str context, Str plain)
+{
+    unsigned char *out = arena_alloc(a, NONCE_BYTES + plain.len + TAG_BYTES);
+    unsigned long long n = 0;
+    random_bytes(out, NONCE_BYTES);
+    crypto_aead_xchacha20poly1305_ietf_encrypt(out + NONCE_BYTES, &n, (const unsigned char *)plain.ptr, plain.len,
+                                               (const unsigned char *)context.ptr, context.len, NULL, out,
+                                               use_keys[VAULT_SEAL]);
+    return (Str){(char *)out, NONCE_BYTES + (size_t)n};
+}
+
+bool vault_unseal(struct arena *a, Str context, Str sealed, Str *ret)
+{
+    if (sealed.len < NONCE_BYTES + TAG_BYTES) return false;
+    const unsigned char *in = (const unsigned char *)sealed.ptr;
+    unsigned char *out = arena_alloc(a, sealed.len);
+    unsigned long long n = 0;
+    if (crypto_aead_xchacha20poly1305_ietf_decrypt(out, &n, NULL, in + NONCE_BYTES, sealed.len - NONCE_BYTES,
+                                                   (const unsigned char *)context.ptr, context.len, in,
+                                                   use_keys[VAULT_SEAL]) != 0)
+        return false;
+    *ret = (Str){(char *)out, (size_t)n};
+    return true;
+}
