@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+"""Merges api/openapi.yaml and api/paths/*.yaml into one OpenAPI document.
+
+    tools/openapi.py OUT.json OUT.c ROOT.yaml [PATHS.yaml...]
+
+The root holds info, shared components and `x-standard-responses`: answers that every operation of a kind can give
+(`always`, `secured`, `body`, `parameters`, `query`, `idempotent`, `limited`), added to the operations that do not
+describe that status themselves; and `x-standard-headers` likewise. An operation that no rate limit counts is marked
+`x-unlimited: true`. The envelope is not written out by hand. In a response,
+
+    x-error: [code, …]      is an error with one of these codes (`errors` beside it where validation_failed is among them)
+    x-data: SCHEMA | null   is a success with this `data`, or without any
+    x-message: TEXT | true  adds `message` to it: this one, or any
+    x-list: SCHEMA          is a success with a page of such items: `data`, `meta`, and the header Link
+
+Each paths file holds `paths` and, where it needs them, `components`.
+
+Refused, all mistakes at once: a path and method or a component given twice, a $ref to nothing, an operation without
+operationId, tags or security, an operationId given twice, a path parameter that is not declared (or the other way
+round), and an object schema that does not say whether it is closed: the tests find undocumented members only where a
+schema forbids them. Schemas meant to be used inside `allOf` say so with `x-abstract: true`.
+"""
+
+import glob
+import json
+import os
+import re
+import sys
+
+import yaml
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+
+
+class Loader(yaml.SafeLoader):
+    """YAML 1.2's core types only (no dates, no `on` and `yes`), and no key twice in one mapping."""
+
+    yaml_implicit_resolvers = {}
+
+    def construct_mapping(self, node, deep=False):
+        seen = set()
+        for key_node, _ in node.value:
+            key = key_node.value
+            if key in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key given twice: {key}", key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:null|~|)$"), ["n", "~", ""])
+Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), list("tf"))
+Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^-?(?:0|[1-9][0-9]*)$"), list("-0123456789"))
+Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$"), list("-0123456789"))
+
+
+class Merger:
+    def __init__(self):
+        self.mistakes = []
+
+    def mistake(self, where, what):
+        self.mistakes.append(f"{where}: {what}")
+
+    def load(self, path):
+        try:
+            with open(path, encoding="utf-8") as f:
+                return yaml.load(f, Loader) or {}
+        except yaml.YAMLError as e:
+            self.mistake(path, str(e))
+            return {}
+
+    def merge(self, root_path, part_paths):
+        doc = self.load(root_path)
+        doc.setdefault("paths", {})
+        doc.setdefault("components", {})
+        for path in part_paths:
+            self.add_part(doc, path)
+        for path in sorted(glob.glob(os.path.join(os.path.dirname(root_path), "paths", "*.yaml"))):
+            if os.path.realpath(path) not in {os.path.realpath(p) for p in part_paths}:
+                self.mistake(path, "is not in the build's list (api/meson.build)")
+        self.expand_envelopes(doc)
+        self.add_standard_responses(doc, doc.pop("x-standard-responses", {}))
+        self.add_standard_headers(doc, doc.pop("x-standard-headers", {}))
+        self.check_refs(doc, doc, "#")
+        self.check_operations(doc)
+        self.check_closed(doc.get("components", {}).get("schemas", {}), "#/components/schemas")
+        for name in ("responses", "requestBodies"):
+            self.check_closed(doc.get("components", {}).get(name, {}), f"#/components/{name}")
+        self.check_closed(doc["paths"], "#/paths")
+        strip_marks(doc)
+        doc["paths"] = dict(sorted(doc["paths"].items()))
+        return doc
+
+    def add_part(self, doc, path):
+        part = self.load(path)
+        for key in part:
+            if key not in ("paths", "components", "tags"):
+                self.mistake(path, f"`{key}` does not belong into a paths file")
+        doc.setdefault("tags", []).extend(part.get("tags", []))
+        for name, item in part.get("paths", {}).items():
+            known = doc["paths"].setdefault(name, {})
+            for key, value in item.items():
+                if key in known:
+                    self.mistake(path, f"{key} {name} is described twice")
+                known[key] = value
+        for kind, members in part.get("components", {}).items():
+            known = doc["components"].setdefault(kind, {})
+            for name, value in members.items():
+                if name in known:
+                    self.mistake(path, f"components/{kind}/{name} is described twice")
+                known[name] = value
+
+    def expand_envelopes(self, doc):
+        for name, response in doc["components"].get("responses", {}).items():
+            self.expand_envelope(response, f"#/components/responses/{name}")
+        for name, item in doc["paths"].items():
+            for method, operation in operations(item):
+                for status, response in operation.get("responses", {}).items():
+                    self.expand_envelope(response, f"{method} {name} {status}")
+
+    def expand_envelope(self, response, where):
+        marks = [m for m in ("x-error", "x-data", "x-list") if m in response]
+        if not marks:
+            return
+        if len(marks) > 1 or "content" in response:
+            self.mistake(where, f"{', '.join(marks)}: one of them, and no content beside it")
+            return
+        value = response.pop(marks[0])
+        if marks[0] == "x-error":
+            base = "ValidationError" if "validation_failed" in value else "Error"
+            codes = {"const": value[0]} if len(value) == 1 else {"enum": value}
+            parts = [{"$ref": f"#/components/schemas/{base}"}, {"properties": {"code": codes}}]
+            schema = {"allOf": parts, "unevaluatedProperties": False}
+        else:
+            members = {}
+            if marks[0] == "x-list":
+                members["data"] = {"type": "array", "items": value}
+                members["meta"] = {"$ref": "#/components/schemas/Meta"}
+                response.setdefault("headers", {})["Link"] = {"$ref": "#/components/headers/Link"}
+            elif value is not None:
+                members["data"] = value
+            message = response.pop("x-message", None)
+            if message is not None:
+                members["message"] = {"type": "string", "minLength": 1} if message is True else {"const": message}
+            schema = {"allOf": [{"$ref": "#/components/schemas/Success"}], "unevaluatedProperties": False}
+            if members:
+                schema.update({"required": list(members), "properties": members})
+        response["content"] = {"application/json": {"schema": schema}}
+
+    def add_standard_responses(self, doc, standard):
+        for name, item in doc["paths"].items():
+            for method, operation in operations(item):
+                parameters = [resolve(doc, p) for p in item.get("parameters", []) + operation.get("parameters", [])]
+                places = {p.get("in") for p in parameters}
+                names = {p.get("name") for p in parameters}
+                kinds = {
+                    "always": True,
+                    "secured": bool(operation.get("security")),
+                    "body": "requestBody" in operation,
+                    "parameters": "path" in places,
+                    "query": "query" in places,
+                    "idempotent": "Idempotency-Key" in names,
+                    "limited": not operation.get("x-unlimited", False),
+                }
+                responses = operation.setdefault("responses", {})
+                for kind, group in standard.items():
+                    if kind not in kinds:
+                        self.mistake("x-standard-responses", f"no such kind: {kind}")
+                    elif kinds[kind]:
+                        for status, response in group.items():
+                            responses.setdefault(str(status), response)
+                operation["responses"] = {str(k): responses[k] for k in sorted(responses, key=str)}
+
+    def add_standard_headers(self, doc, standard):
+        def add(response, kind):
+            for name, header in standard.get(kind, {}).items():
+                response.setdefault("headers", {}).setdefault(name, header)
+
+        for response in doc["components"].get("responses", {}).values():
+            add(response, "always")
+        for item in doc["paths"].values():
+            for _, operation in operations(item):
+                names = {resolve(doc, p).get("name") for p in operation.get("parameters", [])}
+                for status, response in operation["responses"].items():
+                    if "$ref" in response:
+                        continue
+                    add(response, "always")
+                    if not operation.get("x-unlimited", False):
+                        add(response, "limited")
+                    if "Idempotency-Key" in names and status[0] == "2":
+                        add(response, "idempotent")
+
+    def check_refs(self, doc, node, where):
+        if isinstance(node, dict):
+            ref = node.get("$ref")
+            if isinstance(ref, str) and lookup(doc, ref) is None:
+                self.mistake(where, f"{ref} is not there")
+            for key, value in node.items():
+                self.check_refs(doc, value, f"{where}/{key}")
+        elif isinstance(node, list):
+            for i, value in enumerate(node):
+                self.check_refs(doc, value, f"{where}/{i}")
+
+    def check_operations(self, doc):
+        ids = {}
+        tags = {t["name"] for t in doc.get("tags", [])}
+        for name, item in doc["paths"].items():
+            for method, operation in operations(item):
+                where = f"{method} {name}"
+                for key in ("operationId", "tags", "security", "summary"):
+                    if key not in operation:
+                        self.mistake(where, f"has no {key}")
+                for tag in operation.get("tags", []):
+                    if tag not in tags:
+                        self.mistake(where, f"tag {tag} is not declared")
+                other = ids.setdefault(operation.get("operationId"), where)
+                if other != where:
+                    self.mistake(where, f"has the operationId of {other}")
+                if not any(str(s)[0] in "23" for s in operation.get("responses", {})):
+                    self.mistake(where, "describes no success")
+                parameters = [resolve(doc, p) for p in item.get("parameters", []) + operation.get("parameters", [])]
+                declared = {p["name"] for p in parameters if p.get("in") == "path"}
+                used = set(re.findall(r"\{([^}]+)\}", name))
+                if declared != used:
+                    self.mistake(where, f"path parameters {sorted(used)}, but {sorted(declared)} declared")
+
+    def check_closed(self, node, where, inside_all_of=False):
+        if isinstance(node, list):
+            for i, value in enumerate(node):
+                self.check_closed(value, f"{where}/{i}", inside_all_of)
+            return
+        if not isinstance(node, dict):
+            return
+        is_schema = isinstance(node.get("properties"), dict) or ("allOf" in node and "/schema" in where)
+        closed = "additionalProperties" in node or "unevaluatedProperties" in node
+        if is_schema and not closed and not inside_all_of and not node.get("x-abstract"):
+            self.mistake(where, "does not say whether other members are allowed (additionalProperties: false)")
+        for key, value in node.items():
+            if key in ("example", "examples", "const", "enum", "default"):
+                continue
+            inner = key in ("allOf", "if", "then", "else", "not") or (inside_all_of and key in ("oneOf", "anyOf"))
+            self.check_closed(value, f"{where}/{key}", inner)
+
+
+def operations(item):
+    return [(m, item[m]) for m in METHODS if m in item]
+
+
+def lookup(doc, ref):
+    if not ref.startswith("#/"):
+        return None
+    node = doc
+    for step in ref[2:].split("/"):
+        step = step.replace("~1", "/").replace("~0", "~")
+        if not isinstance(node, dict) or step not in node:
+            return None
+        node = node[step]
+    return node
+
+
+def resolve(doc, node):
+    return (lookup(doc, node["$ref"]) or {}) if "$ref" in node else node
+
+
+def strip_marks(node):
+    """Marks that only this program reads."""
+    if isinstance(node, dict):
+        for mark in ("x-abstract", "x-unlimited"):
+            node.pop(mark, None)
+        for value in node.values():
+            strip_marks(value)
+    elif isinstance(node, list):
+        for value in node:
+            strip_marks(value)
+
+
+def c_source(text):
+    """The document as a C array: string literals are limited to 4095 bytes by the standard, arrays are not."""
+    data = text.encode("utf-8")
+    lines = []
+    for start in range(0, len(data), 24):
+        lines.append("    " + ",".join(str(b) for b in data[start:start + 24]) + ",")
+    return (
+        "/* Made by tools/openapi.py from api/. */\n"
+        '#include "api/openapi_json.h"\n\n'
+        "const char openapi_json[] = {\n" + "\n".join(lines) + "\n    0,\n};\n"
+        "const size_t openapi_json_len = sizeof openapi_json - 1;\n"
+    )
+
+
+def main(args):
+    if len(args) < 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    merger = Merger()
+    doc = merger.merge(args[2], sorted(args[3:]))
+    if merger.mistakes:
+        for mistake in merger.mistakes:
+            print(f"openapi: {mistake}", file=sys.stderr)
+        return 1
+    text = json.dumps(doc, ensure_ascii=False, separators=(",", ":"))
+    with open(args[0], "w", encoding="utf-8") as f:
+        f.write(text + "\n")
+    with open(args[1], "w", encoding="utf-8") as f:
+        f.write(c_source(text))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
