@@ -72,3 +72,10 @@ enum err db_err(const struct db *db);
 struct arena *db_arena(struct db *db);
 /* True inside TX_WRITE. A handler that finds itself in TX_READ and must write returns ERR_NEEDS_WRITE and is run again. */
 bool db_can_write(const struct db *db);
+
+/* For the few statements that the engines truly can not share: whichever of two texts is this engine's. */
+bool db_is_postgres(const struct db *db);
+static inline const char *db_sql(const struct db *db, const char *sqlite, const char *postgres)
+{
+    return db_is_postgres(db) ? postgres : sqlite;
+}

@@ -1,0 +1,55 @@
+/* domain/cart.h - one cart per token.
+ *
+ * Lines are one per (product, variant), in order of adding; a line keeps the unit price of its first adding. At most
+ * CART_LINES_MAX lines of CART_QUANTITY_MAX units; every change leaves a cart whose sums fit, so reading can not overflow.
+ * Who changes a cart locks its row first: of concurrent callers on one token each sees what the one before left.
+ *
+ * A product that is switched off stays in the carts that have it, and checkout refuses it by name (through
+ * catalog_offer): a line that vanished by itself would change the total behind the customer's back. */
+#pragma once
+
+#include "db/db.h"
+#include "domain/coupon.h"
+
+#define CART_LINES_MAX 100
+#define CART_QUANTITY_MAX 1000
+
+struct cart_line {
+    Id product_id;
+    Id variant_id; /* 0: the product has no variants */
+    Str name;
+    int64_t quantity;
+    Money unit_price, subtotal;
+};
+
+struct cart {
+    struct cart_line *lines;
+    size_t count;
+    bool has_coupon;
+    struct coupon coupon; /* when has_coupon */
+    Money subtotal, discount, total;
+};
+
+/* The cart as it is now. A coupon that can not be used any more is dropped: inside TX_READ that is ERR_NEEDS_WRITE, so
+ * that what was shown without it is then bought without it. */
+enum err cart_read(struct db *db, Id token, Id account, Time now, struct cart *ret);
+
+/* For checkout: locks the cart and gives it. ERR_CART_EMPTY. A coupon that can not be used any more is the error that
+ * coupon_evaluate gives: never a silently higher price. TX_WRITE. */
+enum err cart_lock(struct db *db, Id token, Id account, Time now, struct cart *ret);
+/* Drops the lines and the coupon. TX_WRITE. */
+enum err cart_clear(struct db *db, Id token, Time now);
+
+/* The changes; each gives the cart that it leaves. TX_WRITE; on any error the transaction is to be rolled back.
+ *
+ * Adds units to the line or makes it. catalog_offer's errors (of the variant: ERR_FIELD_…), ERR_LINE_LIMIT past
+ * CART_QUANTITY_MAX, ERR_CART_FULL past CART_LINES_MAX, ERR_FIELD_RANGE when the sum would not fit. */
+enum err cart_add(struct db *db, Id token, Id account, Id product, Id variant, int64_t quantity, Time now,
+                  struct cart *ret);
+/* Sets a line's quantity; 0 removes it, and removing what is not there is no error. catalog_offer's errors when nothing
+ * like this can be in a cart, ERR_NOT_FOUND when it just is not, ERR_FIELD_RANGE. */
+enum err cart_set(struct db *db, Id token, Id account, Id product, Id variant, int64_t quantity, Time now,
+                  struct cart *ret);
+/* Puts a coupon in, in place of one that is there. ERR_COUPON_…: as coupon_evaluate says; the one before stays. */
+enum err cart_apply_coupon(struct db *db, Id token, Id account, Str code, Time now, struct cart *ret);
+enum err cart_drop_coupon(struct db *db, Id token, Id account, Time now, struct cart *ret);
