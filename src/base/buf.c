@@ -4,20 +4,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-char *buf_reserve(struct buf *b, size_t n)
+char *buf_reserve_more(struct buf *b, size_t n)
 {
     if (b->full) return NULL;
     if (n > b->bytes_max || b->len > b->bytes_max - n) {
         b->full = true;
         return NULL;
     }
-    if (b->len + n > b->cap) {
-        size_t cap = b->cap ? b->cap * 2 : 256;
-        if (cap < b->len + n) cap = b->len + n;
-        if (cap > b->bytes_max) cap = b->bytes_max;
-        b->ptr = arena_grow(b->arena, b->ptr, b->cap, cap);
-        b->cap = cap;
-    }
+    size_t cap = b->cap ? b->cap * 2 : 256;
+    if (cap < b->len + n) cap = b->len + n;
+    if (cap > b->bytes_max) cap = b->bytes_max;
+    b->ptr = arena_grow(b->arena, b->ptr, b->cap, cap);
+    b->cap = cap;
     return b->ptr + b->len;
 }
 
@@ -44,7 +42,7 @@ void buf_int(struct buf *b, int64_t v)
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
     do *--p = (char)('0' + u % 10);
     while (u /= 10);
-    if (v < 0) buf_char(b, '-');
+    if (v < 0) *--p = '-';
     buf_append(b, (Str){p, (size_t)(end - p)});
 }
 
@@ -55,12 +53,11 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, fmt, args);
     va_end(args);
-    if (n >= 0) {
-        char *p = buf_reserve(b, (size_t)n + 1); /* vsnprintf writes a NUL behind */
-        if (p) {
-            vsnprintf(p, (size_t)n + 1, fmt, again);
-            b->len += (size_t)n;
-        }
+    if (n >= 0 && buf_reserve(b, (size_t)n)) {
+        /* Elsewhere first: vsnprintf writes a NUL behind, for which there may be no room. */
+        char small[256], *text = (size_t)n < sizeof small ? small : arena_take(b->arena, (size_t)n + 1);
+        vsnprintf(text, (size_t)n + 1, fmt, again);
+        buf_append(b, (Str){text, (size_t)n});
     }
     va_end(again);
 }

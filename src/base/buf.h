@@ -20,10 +20,17 @@ static inline void buf_init(struct buf *b, struct arena *a, size_t bytes_max)
 {
     *b = (struct buf){.arena = a, .bytes_max = bytes_max};
 }
-static inline Str buf_str(const struct buf *b) { return (Str){b->ptr, b->len}; }
+static inline Str buf_str(const struct buf *b)
+{
+    return (Str){b->ptr, b->len};
+}
 
+char *buf_reserve_more(struct buf *b, size_t n);
 /* Room for n more bytes, or NULL (and `full`). The caller writes there and then adds to len. */
-char *buf_reserve(struct buf *b, size_t n);
+static inline char *buf_reserve(struct buf *b, size_t n)
+{
+    return !b->full && n <= b->cap - b->len ? b->ptr + b->len : buf_reserve_more(b, n);
+}
 void buf_append(struct buf *b, Str s);
 void buf_char(struct buf *b, char c);
 void buf_int(struct buf *b, int64_t v);

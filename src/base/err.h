@@ -1,7 +1,7 @@
 /* base/err.h - everything that can go wrong, as one enum made from one list (errors.def).
  *
- * Functions return enum err; outputs come last, are named ret…, and stay untouched unless OK is returned. asserts are for
- * our own mistakes, enum err is for the world. */
+ * Functions return enum err; outputs come last, are named ret…, and stay untouched unless OK is returned. asserts are
+ * for our own mistakes, enum err is for the world. */
 #pragma once
 
 enum err {

@@ -11,5 +11,11 @@ typedef struct Id {
 /* Ids travel as JSON numbers: every client can hold them exactly below 2^53. */
 #define ID_MAX ((INT64_C(1) << 53) - 1)
 
-static inline bool id_eq(Id a, Id b) { return a.v == b.v; }
-static inline bool id_is(Id a) { return a.v != 0; }
+static inline bool id_eq(Id a, Id b)
+{
+    return a.v == b.v;
+}
+static inline bool id_is(Id a)
+{
+    return a.v != 0;
+}

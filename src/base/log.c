@@ -1,8 +1,10 @@
-/* base/log.c - see log.h. A record is put together on the stack and cut at RECORD_MAX rather than split. */
+/* base/log.c - see log.h. A record is put together on the stack. One that grows past RECORD_MAX is cut between two
+ * characters and says so in a last field, so that it stays one well-formed record; RECORD_MAX is what a pipe takes in
+ * one piece, so that records of several threads and processes never mix. */
 #include "base/log.h"
 
+#include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/timestamp.h"
@@ -15,9 +17,14 @@ static _Atomic int record_format = LOG_LOGFMT;
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
 struct record {
-    char text[RECORD_MAX];
+    bool json;
+    bool cut; /* something did not fit */
     size_t len;
+    char text[RECORD_MAX];
 };
+
+/* What closes a record always fits: a quote, the note that it was cut, the brace and the line end. */
+#define CLOSING_MAX sizeof("\",\"cut\":1}\n")
 
 void log_setup(enum log_level least, enum log_format format)
 {
@@ -25,68 +32,91 @@ void log_setup(enum log_level least, enum log_format format)
     atomic_store(&record_format, (int)format);
 }
 
-bool log_wants(enum log_level level) { return (int)level >= atomic_load_explicit(&level_least, memory_order_relaxed); }
-
-static void put(struct record *r, Str s)
+bool log_wants(enum log_level level)
 {
-    size_t room = RECORD_MAX - 8 - r->len; /* what closes a record always fits */
-    size_t n = s.len < room ? s.len : room;
-    if (n) memcpy(r->text + r->len, s.ptr, n);
-    r->len += n;
+    return (int)level >= atomic_load_explicit(&level_least, memory_order_relaxed);
 }
 
-/* JSON string escapes; logfmt readers take them too. Bytes past 0x7f go as they are when the text is UTF-8, else as ?. */
-static void put_quoted(struct record *r, Str s)
+/* Appends all of s, or nothing. */
+static bool put(struct record *r, Str s)
 {
-    bool utf8 = utf8_valid(s);
-    put(r, STR("\""));
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.ptr[i];
-        if (c == '"' || c == '\\') {
-            put(r, (Str){(char[]){'\\', (char)c}, 2});
-        } else if (c < 0x20 || c == 0x7f) {
-            char hex[8];
-            snprintf(hex, sizeof hex, "\\u%04x", c);
-            put(r, str_from(hex));
-        } else if (c >= 0x80 && !utf8) {
-            put(r, STR("?"));
-        } else {
-            put(r, (Str){s.ptr + i, 1});
-        }
-    }
-    put(r, STR("\""));
+    if (s.len > RECORD_MAX || r->len + s.len > RECORD_MAX - CLOSING_MAX) return false;
+    if (s.len) memcpy(r->text + r->len, s.ptr, s.len);
+    r->len += s.len;
+    return true;
 }
 
-static void put_field(struct record *r, bool json, const char *key, const struct log_field *f)
+static void close_with(struct record *r, Str s)
 {
-    if (r->len > 1) put(r, json ? STR(",") : STR(" "));
-    if (json) put(r, STR("\""));
-    put(r, str_from(key));
-    put(r, json ? STR("\":") : STR("="));
-    if (f->kind == LOG_INT) {
-        char number[24];
-        snprintf(number, sizeof number, "%lld", (long long)f->number);
-        put(r, str_from(number));
-    } else {
-        put_quoted(r, f->text);
-    }
+    memcpy(r->text + r->len, s.ptr, s.len);
+    r->len += s.len;
+}
+
+/* The character at p as a record shows it: escaped as in JSON, which logfmt readers take too; control characters (C1,
+ * which some terminals obey, included) as \u00XX, what is not UTF-8 as U+FFFD. */
+static bool put_character(struct record *r, const char *p, size_t left, size_t *ret_bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t n = utf8_step(p, left);
+    *ret_bytes = n ? n : 1;
+    if (!n) return put(r, STR("\xef\xbf\xbd"));
+    unsigned char c = (unsigned char)p[n - 1];
+    bool control = n == 1 ? c < 0x20 || c == 0x7f : n == 2 && (unsigned char)p[0] == 0xc2 && c < 0xa0;
+    if (control) return put(r, (Str){(char[]){'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, 6});
+    if (c == '"' || c == '\\') return put(r, (Str){(char[]){'\\', (char)c}, 2});
+    return put(r, (Str){p, n});
+}
+
+static bool put_text(struct record *r, Str s)
+{
+    if (!put(r, STR("\""))) return false;
+    for (size_t i = 0, n; i < s.len && !r->cut; i += n) r->cut = !put_character(r, s.ptr + i, s.len - i, &n);
+    close_with(r, STR("\""));
+    return true;
+}
+
+static bool put_number(struct record *r, int64_t v)
+{
+    char digits[20], *end = digits + sizeof digits, *p = end;
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    do *--p = (char)('0' + u % 10);
+    while (u /= 10);
+    if (v < 0) *--p = '-';
+    return put(r, (Str){p, (size_t)(end - p)});
+}
+
+/* A field whose name or number does not fit leaves nothing behind; a text is cut. */
+static void put_field(struct record *r, const char *key, const struct log_field *f)
+{
+    if (r->cut) return;
+    size_t before = r->len;
+    Str space = r->json ? STR(",\"") : STR(" ");
+    if (before == 0) space = r->json ? STR("{\"") : STR("");
+    if (put(r, space) && put(r, str_from(key)) && put(r, r->json ? STR("\":") : STR("=")) &&
+        (f->kind == LOG_INT ? put_number(r, f->number) : put_text(r, f->text)))
+        return;
+    r->len = before;
+    r->cut = true;
 }
 
 void log_write(enum log_level level, const char *event, const struct log_field *fields)
 {
     if (!log_wants(level)) return;
-    bool json = atomic_load_explicit(&record_format, memory_order_relaxed) == LOG_JSON;
+    int saved = errno; /* a caller that logs an error may still want to read it */
     struct record r;
     r.len = 0;
+    r.cut = false;
+    r.json = atomic_load_explicit(&record_format, memory_order_relaxed) == LOG_JSON;
+
     char now[TIME_TEXT_LEN + 1];
     time_format(time_now(), now);
-    if (json) put(&r, STR("{"));
-    put_field(&r, json, "time", &LOGC("", now));
-    put_field(&r, json, "level", &LOGC("", level_names[level]));
-    put_field(&r, json, "event", &LOGC("", event));
-    for (const struct log_field *f = fields; f->kind != LOG_END; f++) put_field(&r, json, f->key, f);
-    if (json) r.text[r.len++] = '}';
-    r.text[r.len++] = '\n';
-    ssize_t n = write(STDERR_FILENO, r.text, r.len);
-    (void)n; /* nowhere left to say it */
+    put_field(&r, "time", &LOGC("", now));
+    put_field(&r, "level", &LOGC("", level_names[level]));
+    put_field(&r, "event", &LOGC("", event));
+    for (const struct log_field *f = fields; f->kind != LOG_END; f++) put_field(&r, f->key, f);
+    if (r.cut) close_with(&r, r.json ? STR(",\"cut\":1") : STR(" cut=1"));
+    close_with(&r, r.json ? STR("}\n") : STR("\n"));
+
+    while (write(STDERR_FILENO, r.text, r.len) < 0 && errno == EINTR) continue; /* else: nowhere left to say it */
+    errno = saved;
 }

@@ -7,7 +7,10 @@ void mailbox_init(struct mailbox *m, void (*wake)(void *ctx), void *ctx)
     pthread_mutex_init(&m->lock, NULL);
 }
 
-void mailbox_done(struct mailbox *m) { pthread_mutex_destroy(&m->lock); }
+void mailbox_done(struct mailbox *m)
+{
+    pthread_mutex_destroy(&m->lock);
+}
 
 void mailbox_post_all(struct mailbox *m, struct letter *first)
 {
@@ -17,8 +20,10 @@ void mailbox_post_all(struct mailbox *m, struct letter *first)
 
     pthread_mutex_lock(&m->lock);
     int was_empty = !m->head;
-    if (was_empty) m->head = first;
-    else m->tail->next = first;
+    if (was_empty)
+        m->head = first;
+    else
+        m->tail->next = first;
     m->tail = last;
     pthread_mutex_unlock(&m->lock);
 

@@ -2,17 +2,23 @@
  * the place where minor units end. */
 #include "base/money.h"
 
+#include <assert.h>
+
 int currency_exponent(Str code)
 {
     /* ISO 4217 active codes; all that is not listed as 0 or 3 has 2 decimals. */
     static const char zero[] = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF ";
     static const char three[] = "BHD IQD JOD KWD LYD OMR TND ";
     static const char two[] =
-        "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY COP "
-        "CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR "
-        "JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN "
-        "NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP "
-        "SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VED VES WST XCD YER ZAR ZMW ZWL ";
+        "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY "
+        "COP "
+        "CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR "
+        "IRR "
+        "JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD "
+        "NGN "
+        "NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC "
+        "SYP "
+        "SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VED VES WST XCD XCG YER ZAR ZMW ZWG ZWL ";
     static const struct {
         const char *codes;
         int exponent;
@@ -25,13 +31,16 @@ int currency_exponent(Str code)
     return -1;
 }
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
 /* The parts of a JSON number: -?int(.frac)?([eE][+-]?exp)? with JSON's rule on leading zeros. */
 struct number {
     bool negative;
     Str whole, fraction;
-    int64_t exponent; /* held within ±1000000: past that only zero survives anyway */
+    int64_t exponent; /* held within ±10^16: more than any text has digits, so past that only zero survives */
 };
 
 static bool number_split(Str s, struct number *ret)
@@ -55,7 +64,7 @@ static bool number_split(Str s, struct number *ret)
         if (i < s.len && (s.ptr[i] == '-' || s.ptr[i] == '+')) i++;
         start = i;
         for (; i < s.len && is_digit(s.ptr[i]); i++)
-            if (n.exponent < 1000000) n.exponent = n.exponent * 10 + (s.ptr[i] - '0');
+            if (n.exponent < INT64_C(1000000000000000)) n.exponent = n.exponent * 10 + (s.ptr[i] - '0');
         if (i == start) return false;
         if (minus) n.exponent = -n.exponent;
     }
@@ -66,6 +75,7 @@ static bool number_split(Str s, struct number *ret)
 
 enum money_text money_parse(Str text, int exponent, Money *ret)
 {
+    assert(exponent >= 0 && exponent <= MONEY_DECIMALS_MAX);
     struct number n;
     if (!number_split(text, &n)) return MONEY_MALFORMED;
 
@@ -81,7 +91,8 @@ enum money_text money_parse(Str text, int exponent, Money *ret)
             if (digit) return MONEY_TOO_PRECISE;
             continue;
         }
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, digit, &v)) too_big = true; /* downwards: room for INT64_MIN */
+        /* Downwards, because that is where int64 has one more. */
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, digit, &v)) too_big = true;
     }
     if (v && !too_big)
         for (int64_t i = (int64_t)digits; i < end && !too_big; i++) too_big = __builtin_mul_overflow(v, 10, &v);
@@ -93,19 +104,21 @@ enum money_text money_parse(Str text, int exponent, Money *ret)
 
 size_t money_format(Money m, int exponent, char ret[MONEY_TEXT_MAX])
 {
-    char digits[24];
-    size_t n = 0, len = 0;
+    assert(exponent >= 0 && exponent <= MONEY_DECIMALS_MAX);
     uint64_t u = m.minor < 0 ? 0 - (uint64_t)m.minor : (uint64_t)m.minor;
-    while (u || n <= (size_t)exponent) {
-        digits[n++] = (char)('0' + u % 10);
-        u /= 10;
+    int digits = 1;
+    for (uint64_t top = 10; digits < 19 && u >= top; top *= 10) digits++; /* 19 is all that an int64 has */
+    if (digits <= exponent) digits = exponent + 1;
+
+    size_t len = (size_t)digits + (m.minor < 0) + (exponent > 0);
+    char *p = ret + len;
+    *p = '\0';
+    for (int i = 0; i < digits; i++, u /= 10) {
+        if (i && i == exponent) *--p = '.';
+        *--p = (char)('0' + u % 10);
     }
-    if (m.minor < 0) ret[len++] = '-';
-    while (n) {
-        if (n == (size_t)exponent) ret[len++] = '.';
-        ret[len++] = digits[--n];
-    }
-    ret[len] = '\0';
+    if (m.minor < 0) *--p = '-';
+    assert(p == ret);
     return len;
 }
 

@@ -3,7 +3,10 @@
 
 #include <sodium.h>
 
-void random_bytes(void *ret, size_t n) { randombytes_buf(ret, n); }
+void random_bytes(void *ret, size_t n)
+{
+    randombytes_buf(ret, n);
+}
 
 uint64_t random_u64(void)
 {
@@ -12,7 +15,10 @@ uint64_t random_u64(void)
     return v;
 }
 
-uint32_t random_below(uint32_t n) { return randombytes_uniform(n); }
+uint32_t random_below(uint32_t n)
+{
+    return randombytes_uniform(n);
+}
 
 void random_base62(char *ret, size_t n)
 {

@@ -6,8 +6,14 @@
 
 #include "base/arena.h"
 
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-static char upper(char c) { return c >= 'a' && c <= 'z' ? (char)(c - 32) : c; }
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+static char upper(char c)
+{
+    return c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
+}
 
 bool str_eq_nocase(Str a, Str b)
 {
@@ -42,7 +48,10 @@ bool str_cut(Str s, char c, Str *head, Str *tail)
     return true;
 }
 
-static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 Str str_trim(Str s)
 {
@@ -58,7 +67,10 @@ char *str_cstr(struct arena *a, Str s)
     return p;
 }
 
-Str str_dup(struct arena *a, Str s) { return (Str){str_cstr(a, s), s.len}; }
+Str str_dup(struct arena *a, Str s)
+{
+    return (Str){str_cstr(a, s), s.len};
+}
 
 Str str_lower(struct arena *a, Str s)
 {
@@ -153,7 +165,10 @@ Str hex_encode(struct arena *a, const void *bytes, size_t n)
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 bool hex_decode(Str s, void *ret, size_t n)

@@ -17,14 +17,23 @@ typedef struct Str {
 } Str;
 
 /* A Str over a string literal; usable in static initialisers. */
-#define S(lit) {"" lit, sizeof(lit) - 1}
+#define S(lit)                                                                                                         \
+    {                                                                                                                  \
+        "" lit, sizeof(lit) - 1                                                                                        \
+    }
 #define STR(lit) ((Str)S(lit))
 
 /* For printf("%.*s"): STR_FMT(s). */
 #define STR_FMT(s) (int)(s).len, (s).ptr
 
-static inline Str str_from(const char *cstr) { return cstr ? (Str){cstr, strlen(cstr)} : (Str){0}; }
-static inline bool str_eq(Str a, Str b) { return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0); }
+static inline Str str_from(const char *cstr)
+{
+    return cstr ? (Str){cstr, strlen(cstr)} : (Str){0};
+}
+static inline bool str_eq(Str a, Str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
 
 /* ASCII case only; bytes past 0x7f compare as they are. */
 bool str_eq_nocase(Str a, Str b);

@@ -140,11 +140,13 @@ bool time_parse(Str s, Time *ret)
     }
     if (!literal(&s, 'Z') && !literal(&s, 'z')) {
         int64_t oh, om, sign = literal(&s, '+') ? 1 : literal(&s, '-') ? -1 : 0;
-        if (!sign || !number(&s, 2, &oh) || !literal(&s, ':') || !number(&s, 2, &om) || oh > 23 || om > 59) return false;
+        if (!sign || !number(&s, 2, &oh) || !literal(&s, ':') || !number(&s, 2, &om) || oh > 23 || om > 59)
+            return false;
         offset = sign * (oh * TIME_HOUR + om * TIME_MINUTE);
     }
     if (s.len) return false;
-    int64_t t = days_from_civil(y, mo, d) * TIME_DAY + h * TIME_HOUR + mi * TIME_MINUTE + sec * TIME_SECOND + ms - offset;
+    int64_t t =
+        days_from_civil(y, mo, d) * TIME_DAY + h * TIME_HOUR + mi * TIME_MINUTE + sec * TIME_SECOND + ms - offset;
     if (t <= 0 || t > YEAR_MAX_MS) return false;
     ret->ms = t;
     return true;

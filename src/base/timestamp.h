@@ -18,8 +18,14 @@ Time time_now(void);
 /* For deadlines and latencies: never jumps. Nanoseconds. */
 int64_t time_monotonic_ns(void);
 
-static inline bool time_is(Time t) { return t.ms != 0; }
-static inline Time time_add(Time t, int64_t ms) { return (Time){t.ms + ms}; }
+static inline bool time_is(Time t)
+{
+    return t.ms != 0;
+}
+static inline Time time_add(Time t, int64_t ms)
+{
+    return (Time){t.ms + ms};
+}
 
 /* "2026-11-15T01:23:45Z"; years 1970 to 9999. */
 #define TIME_TEXT_LEN 20

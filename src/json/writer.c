@@ -70,7 +70,7 @@ void json_end_array(struct json_writer *w)
     close_container(w, ']');
 }
 
-void json_key(struct json_writer *w, const char *key)
+static inline void write_key(struct json_writer *w, const char *key)
 {
     assert(in_object(w) && !w->keyed);
     size_t len = strlen(key);
@@ -85,6 +85,11 @@ void json_key(struct json_writer *w, const char *key)
         end_value(w, p);
     }
     w->keyed = true;
+}
+
+void json_key(struct json_writer *w, const char *key)
+{
+    write_key(w, key);
 }
 
 /* What stands for the character at p, which is not plain; *ret_bytes of the text are dealt with. An empty Str: the
@@ -155,13 +160,18 @@ void json_str(struct json_writer *w, Str s)
     end_value(w, p);
 }
 
-void json_raw(struct json_writer *w, Str json)
+static inline void write_raw(struct json_writer *w, Str json)
 {
     assert(json.len);
     char *p = begin_value(w, json.len);
     if (!p) return;
     memcpy(p, json.ptr, json.len);
     end_value(w, p + json.len);
+}
+
+void json_raw(struct json_writer *w, Str json)
+{
+    write_raw(w, json);
 }
 
 void json_int(struct json_writer *w, int64_t v)
@@ -171,16 +181,16 @@ void json_int(struct json_writer *w, int64_t v)
     do *--first = (char)('0' + u % 10);
     while (u /= 10);
     if (v < 0) *--first = '-';
-    json_raw(w, (Str){first, (size_t)(end - first)});
+    write_raw(w, (Str){first, (size_t)(end - first)});
 }
 
 void json_bool(struct json_writer *w, bool v)
 {
-    json_raw(w, v ? STR("true") : STR("false"));
+    write_raw(w, v ? STR("true") : STR("false"));
 }
 void json_null(struct json_writer *w)
 {
-    json_raw(w, STR("null"));
+    write_raw(w, STR("null"));
 }
 void json_id(struct json_writer *w, Id id)
 {
@@ -191,7 +201,7 @@ void json_money(struct json_writer *w, Money m)
 {
     char text[MONEY_TEXT_MAX];
     size_t n = money_format(m, w->exponent, text);
-    json_raw(w, (Str){text, n});
+    write_raw(w, (Str){text, n});
 }
 
 void json_time(struct json_writer *w, Time t)
@@ -204,18 +214,18 @@ void json_time(struct json_writer *w, Time t)
     text[0] = '"';
     time_format(t, text + 1);
     text[TIME_TEXT_LEN + 1] = '"';
-    json_raw(w, (Str){text, TIME_TEXT_LEN + 2});
+    write_raw(w, (Str){text, TIME_TEXT_LEN + 2});
 }
 
 void json_kv_str(struct json_writer *w, const char *key, Str s)
 {
-    json_key(w, key);
+    write_key(w, key);
     json_str(w, s);
 }
 
 void json_kv_opt_str(struct json_writer *w, const char *key, Str s)
 {
-    json_key(w, key);
+    write_key(w, key);
     if (s.len)
         json_str(w, s);
     else
@@ -229,19 +239,19 @@ void json_kv_cstr(struct json_writer *w, const char *key, const char *s)
 
 void json_kv_int(struct json_writer *w, const char *key, int64_t v)
 {
-    json_key(w, key);
+    write_key(w, key);
     json_int(w, v);
 }
 
 void json_kv_bool(struct json_writer *w, const char *key, bool v)
 {
-    json_key(w, key);
+    write_key(w, key);
     json_bool(w, v);
 }
 
 void json_kv_null(struct json_writer *w, const char *key)
 {
-    json_key(w, key);
+    write_key(w, key);
     json_null(w);
 }
 
@@ -260,12 +270,12 @@ void json_kv_opt_id(struct json_writer *w, const char *key, Id id)
 
 void json_kv_money(struct json_writer *w, const char *key, Money m)
 {
-    json_key(w, key);
+    write_key(w, key);
     json_money(w, m);
 }
 
 void json_kv_time(struct json_writer *w, const char *key, Time t)
 {
-    json_key(w, key);
+    write_key(w, key);
     json_time(w, t);
 }

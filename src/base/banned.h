@@ -1,0 +1,25 @@
+/* base/banned.h - functions that nobody here may call. The build includes it before every source of the project.
+ *
+ * The headers that declare them come first: a poisoned word is an error wherever it appears afterwards. */
+#pragma once
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <wchar.h>
+
+/* No bound: use Str, buf_append, str_printf, snprintf. strncpy may leave no NUL, strncat counts what is left. */
+#pragma GCC poison strcpy strcat strncpy strncat stpcpy stpncpy wcscpy wcscat
+#pragma GCC poison sprintf vsprintf gets
+/* They hold state between calls: use str_cut. */
+#pragma GCC poison strtok strtok_r strsep
+/* They can not say that it was no number, and overflow is undefined: use str_to_int64, money_parse. */
+#pragma GCC poison atoi atol atoll atof scanf fscanf sscanf vscanf vfscanf vsscanf
+/* Shared buffers, and the machine's time zone: use time_format, time_parse. */
+#pragma GCC poison ctime ctime_r asctime asctime_r gmtime localtime localtime_r mktime
+/* Predictable: use random_bytes. */
+#pragma GCC poison rand srand rand_r drand48 lrand48 mrand48 srand48
+/* A race, or a shell. */
+#pragma GCC poison tmpnam tempnam mktemp system popen
