@@ -25,9 +25,9 @@ void mailbox_post_all(struct mailbox *m, struct letter *first)
     else
         m->tail->next = first;
     m->tail = last;
-    pthread_mutex_unlock(&m->lock);
-
+    /* Before the lock goes: an owner that has the letters may take the box down at once. */
     if (was_empty && m->wake) m->wake(m->ctx);
+    pthread_mutex_unlock(&m->lock);
 }
 
 void mailbox_post(struct mailbox *m, struct letter *l)

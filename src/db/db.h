@@ -11,9 +11,9 @@
  *     enum err e = db_done(st);
  *
  * Parameters are bound and columns read in order, by type; reading NULL gives the zero value (col_is_null tells without
- * moving on). Errors are sticky: after one, steps give false, columns give zeros, and db_done and db_run give the error;
- * the transaction will be rolled back whatever the handler returns. So a function may bind, step and read without asking
- * in between. A statement must be done (db_done or db_run) before the same text is prepared again.
+ * moving on). Errors are sticky: after one, steps give false, columns give zeros, and db_done and db_run give the
+ * error; the transaction will be rolled back whatever the handler returns. So a function may bind, step and read
+ * without asking in between. A statement must be done (db_done or db_run) before the same text is prepared again.
  *
  * Every failure of a statement is our bug or the database's trouble, never a way to learn something: a unique index is
  * asked with ON CONFLICT, a guard with WHERE … RETURNING. ERR_INTERNAL: the statement is wrong or a constraint was hit;
@@ -40,13 +40,13 @@ void bind_money(struct stmt *st, Money m);
 void bind_time(struct stmt *st, Time t);
 void bind_text(struct stmt *st, Str s); /* the bytes must live until the statement is done */
 void bind_blob(struct stmt *st, Str s);
-void bind_null(struct stmt *st);
+void bind_null(struct stmt *st); /* PostgreSQL has to guess its type: prefer those below */
 /* NULL for "none": id 0, time 0, empty text. */
 void bind_opt_id(struct stmt *st, Id id);
 void bind_opt_time(struct stmt *st, Time t);
 void bind_opt_text(struct stmt *st, Str s);
 
-/* Runs to the next row. */
+/* Runs to the next row. A statement that writes has done all of it when its first db_step returns. */
 bool db_step(struct stmt *st);
 
 bool col_is_null(const struct stmt *st);
@@ -70,7 +70,7 @@ enum err db_run(struct stmt *st);
 enum err db_err(const struct db *db);
 /* Memory that lives as long as what asked for this transaction. */
 struct arena *db_arena(struct db *db);
-/* True inside TX_WRITE. A handler that finds itself in TX_READ and must write returns ERR_NEEDS_WRITE and is run again. */
+/* True inside TX_WRITE. A handler in TX_READ that finds that it must write returns ERR_NEEDS_WRITE and is run again. */
 bool db_can_write(const struct db *db);
 
 /* For the few statements that the engines truly can not share: whichever of two texts is this engine's. */

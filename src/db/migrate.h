@@ -1,11 +1,11 @@
 /* db/migrate.h - brings the schema up to date.
  *
- * Migrations are the files sql/NNNN_name.sql, embedded at build time, applied in order, each in a transaction of its own,
- * recorded with a hash of its text in schema_migration. Forward only. Refused, in plain words: a database newer than
- * this program, and a recorded migration whose text has changed.
- * Words expanded per engine: @id (identity primary key), @id_kept (the same; a number is never given twice even after a
- * delete), @int (64-bit integer), @bytes, @strict (behind the closing bracket), @norowid (behind the closing bracket of a
- * table whose primary key is what it is looked up by; includes @strict). */
+ * Migrations are the files sql/NNNN_name.sql, embedded at build time, applied in order, each in a transaction of its
+ * own, recorded with a hash of its text in schema_migration. Forward only. Refused, in plain words: a database newer
+ * than this program, and a recorded migration whose text has changed. Words expanded per engine: @id (identity primary
+ * key), @id_kept (the same; a number is never given twice even after a delete), @int (64-bit integer), @bytes, @strict
+ * (behind the closing bracket), @norowid (behind the closing bracket of a table whose primary key is what it is looked
+ * up by; includes @strict). */
 #pragma once
 
 #include "db/tx.h"

@@ -3,16 +3,19 @@
  * A job is a function to be run inside a transaction, and a function to be told how it ended. The one promise of this
  * module: `done` is called with OK only after everything that `run` did is durable, and exactly once.
  *
- *   SQLite      TX_READ runs on the calling loop's own thread and read connection, all jobs of one loop pass in one read
- *               transaction (tx_port_pass). TX_WRITE goes to the writer thread, which runs everything that waits as one
- *               group commit, each job in a savepoint of its own.
+ *   SQLite      TX_READ runs on the calling loop's own thread and read connection, all jobs of one loop pass in one
+ *               read transaction (tx_port_pass). TX_WRITE goes to the writer thread, which runs everything that waits
+ *               as one group commit, each job in a savepoint of its own.
  *   PostgreSQL  both go to a pool of workers with one connection each. A job that meets 40001, 40P01, or a connection
- *               lost before COMMIT was sent, is run again: `run` must start afresh each time.
+ *               lost before COMMIT was sent, is run again.
  *
- * `run` returns OK to commit; any error rolls back what it did, and is handed to `done`. TX_READ jobs that return
- * ERR_NEEDS_WRITE are run again as TX_WRITE. A commit whose outcome is not known gives ERR_OUTCOME_UNKNOWN, never a
- * plain failure. */
+ * `run` may be called more than once and must start afresh each time. It returns OK to commit; any error rolls back
+ * what it did, and is handed to `done`, unless the database's own error (db_err) is the stronger one. TX_READ jobs that
+ * return ERR_NEEDS_WRITE are run again as TX_WRITE (job->mode says so). A commit whose outcome is not known gives
+ * ERR_OUTCOME_UNKNOWN, never a plain failure; a database that is not there, or a full disk, ERR_UNAVAILABLE. */
 #pragma once
+
+#include <stdatomic.h>
 
 #include "base/mailbox.h"
 #include "db/db.h"
@@ -28,28 +31,29 @@ struct database;
 struct tx_port;
 
 struct database_options {
-    const char *url;         /* file path, or postgres://… */
-    bool read_only;          /* CLI look-ups beside a running server */
-    int workers;             /* PostgreSQL connections; 0: a default */
-    int batch_max;           /* SQLite group commit cap; 0: 256 */
-    int64_t busy_ms;         /* how long to wait for a lock held by somebody else; 0: a default */
+    const char *url; /* file path, or postgres://… */
+    bool read_only;  /* CLI look-ups beside a running server */
+    int workers;     /* PostgreSQL connections; 0: a default */
+    int batch_max;   /* SQLite group commit cap; 0: 256 */
+    int64_t busy_ms; /* how long to wait for a lock held by somebody else; 0: a default */
 };
 
 struct database_stats {
-    _Atomic int64_t queue_length;     /* jobs waiting for the writer or for a worker */
-    _Atomic int64_t batches;          /* commits that wrote */
-    _Atomic int64_t batch_jobs;       /* jobs in them */
-    _Atomic int64_t batch_buckets[10];/* batches of ≤ 1, 2, 4, … 256, more */
-    _Atomic int64_t errors;           /* statements or commits that failed */
-    _Atomic int64_t retries;          /* PostgreSQL: jobs run again */
+    _Atomic int64_t queue_length;      /* jobs waiting for the writer or for a worker */
+    _Atomic int64_t batches;           /* commits that wrote */
+    _Atomic int64_t batch_jobs;        /* jobs in them */
+    _Atomic int64_t batch_buckets[10]; /* batches of ≤ 1, 2, 4, … 256, more */
+    _Atomic int64_t errors;            /* statements or commits that failed */
+    _Atomic int64_t retries;           /* PostgreSQL: jobs run again */
     _Atomic int64_t reconnects;
     _Atomic int64_t checkpoints;
 };
 
 /* Opens; creates a missing SQLite file (0600) unless read_only; takes the lock file for writers. On failure `ret_why`
- * has a sentence for the user. Does not migrate (db/migrate.h). */
+ * has a sentence for the user; ERR_CONFLICT: another souk has the lock, ERR_NOT_FOUND: read_only and nothing there.
+ * Does not migrate (db/migrate.h). */
 enum err database_open(const struct database_options *options, struct database **ret, char *ret_why, size_t why_bytes);
-/* Waits for what was submitted. */
+/* Waits for what was submitted. All ports are freed before. */
 void database_close(struct database *d);
 bool database_is_sqlite(const struct database *d);
 const struct database_stats *database_stats(const struct database *d);
@@ -62,7 +66,7 @@ struct tx_job {
     bool no_savepoint;    /* run checks everything before its first write: saves SQLite a savepoint */
     enum err (*run)(struct tx_job *job, struct db *db);
     void (*done)(struct tx_job *job, enum err e);
-    struct arena *arena;  /* db_arena() of the run */
+    struct arena *arena; /* db_arena() of the run */
     /* the module's own */
     struct tx_port *port;
     enum err result;
@@ -70,7 +74,8 @@ struct tx_job {
 
 /* A port belongs to one thread, usually an event loop. `wake` is called from other threads when finished jobs wait:
  * at most once until tx_port_drain. */
-struct tx_port *tx_port_new(struct database *d, void (*wake)(void *ctx), void *ctx);
+struct tx_port *tx_port_new(struct database *d, void (*wake)(void *ctx), void *ctx); /* NULL: no connection, memory */
+/* Every job that was submitted has been told. */
 void tx_port_free(struct tx_port *p);
 void tx_submit(struct tx_port *p, struct tx_job *job);
 /* After a loop pass has read its sockets: runs the reads that were submitted, in one transaction, and calls their done.
@@ -79,6 +84,7 @@ void tx_port_pass(struct tx_port *p);
 /* On the owner's thread, after wake: calls done for every finished job. */
 void tx_port_drain(struct tx_port *p);
 
-/* Blocking, from a thread that is no event loop (CLI, blocking pool). Reads use a connection of a small pool. */
+/* Blocking, from a thread that is no event loop (CLI, blocking pool), never from inside `run`. Reads use a connection
+ * of a small pool. Without an arena, texts and blobs that `run` reads live until it returns. */
 enum err tx_call(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,
                  struct arena *a);

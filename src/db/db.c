@@ -1,0 +1,299 @@
+/* db/db.c - the half of db.h that is the same on both engines: order of parameters and columns, sticky errors, and the
+ * table of prepared statements. */
+#include "db/db.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "db/engine.h"
+
+#define TABLE_FIRST 64
+
+void db_init(struct db *db, const struct engine *engine, struct database_stats *stats)
+{
+    *db = (struct db){.engine = engine, .stats = stats};
+    db->dead = (struct stmt){.db = db, .sql = "", .finished = true};
+}
+
+void db_free_table(struct db *db)
+{
+    free(db->slots);
+    db->slots = NULL;
+    db->slots_cap = db->slots_used = 0;
+}
+
+void db_fail(struct db *db, enum err e)
+{
+    atomic_fetch_add_explicit(&db->stats->errors, 1, memory_order_relaxed);
+    if (!db->err) db->err = e;
+}
+
+static void mistake(const struct stmt *st, const char *what)
+{
+    log_event(LOG_ERROR, "db.misused", LOGC("what", what), LOGC("sql", st->sql));
+    db_fail(st->db, ERR_INTERNAL);
+}
+
+/* Open addressing, at most half full. Statements are never taken out, so probing needs no marks. */
+static size_t slot_of(const struct stmt_slot *slots, size_t cap, const char *sql)
+{
+    size_t i = ((uintptr_t)sql * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
+    while (slots[i & (cap - 1)].sql && slots[i & (cap - 1)].sql != sql) i++;
+    return i & (cap - 1);
+}
+
+struct stmt *db_table_find(const struct db *db, const char *sql)
+{
+    return db->slots_cap ? db->slots[slot_of(db->slots, db->slots_cap, sql)].stmt : NULL;
+}
+
+void db_table_add(struct db *db, const char *sql, struct stmt *st)
+{
+    if (db->slots_used * 2 >= db->slots_cap) {
+        size_t cap = db->slots_cap ? db->slots_cap * 2 : TABLE_FIRST;
+        struct stmt_slot *slots = calloc(cap, sizeof *slots);
+        if (!slots) {
+            fputs("souk: out of memory\n", stderr);
+            abort();
+        }
+        for (size_t i = 0; i < db->slots_cap; i++)
+            if (db->slots[i].sql) slots[slot_of(slots, cap, db->slots[i].sql)] = db->slots[i];
+        free(db->slots);
+        db->slots = slots;
+        db->slots_cap = cap;
+    }
+    db->slots[slot_of(db->slots, db->slots_cap, sql)] = (struct stmt_slot){sql, st};
+    db->slots_used++;
+}
+
+static void close_stmt(struct stmt *st)
+{
+    if (!st->open_at) return;
+    *st->open_at = st->open_next;
+    if (st->open_next) st->open_next->open_at = st->open_at;
+    st->open_next = NULL;
+    st->open_at = NULL;
+    st->columns = 0;
+    st->db->engine->reset(st);
+}
+
+void db_enter(struct db *db, struct arena *arena, bool can_write)
+{
+    assert(!db->open);
+    db->arena = arena;
+    db->can_write = can_write;
+    db->err = OK;
+}
+
+enum err db_leave(struct db *db, enum err e)
+{
+    while (db->open) close_stmt(db->open);
+    db->arena = NULL;
+    return db->err ? db->err : e;
+}
+
+struct stmt *db_prepare(struct db *db, const char *sql)
+{
+    if (db->err) return &db->dead;
+    struct stmt *st = db_table_find(db, sql);
+    if (!st) {
+        st = db->engine->prepare(db, sql);
+        if (!st) {
+            assert(db->err);
+            return &db->dead;
+        }
+        st->db = db;
+        st->sql = sql;
+        db_table_add(db, sql, st);
+    }
+    assert(!st->open_at); /* the same text is in use further up: it must be done first */
+    st->bound = st->column = st->columns = 0;
+    st->started = st->finished = false;
+    st->open_next = db->open;
+    if (db->open) db->open->open_at = &st->open_next;
+    st->open_at = &db->open;
+    db->open = st;
+    return st;
+}
+
+static bool may_bind(struct stmt *st)
+{
+    if (st->db->err || st == &st->db->dead) return false;
+    assert(st->open_at && !st->started);
+    st->bound++;
+    return true;
+}
+
+void bind_int(struct stmt *st, int64_t v)
+{
+    if (may_bind(st)) st->db->engine->bind_int(st, st->bound, v);
+}
+
+static void bind_bytes(struct stmt *st, enum bind_kind kind, Str s)
+{
+    if (!s.ptr) s = (Str){"", 0};
+    if (may_bind(st)) st->db->engine->bind_bytes(st, st->bound, kind, s);
+}
+
+static void bind_none(struct stmt *st, enum bind_kind kind)
+{
+    if (may_bind(st)) st->db->engine->bind_null(st, st->bound, kind);
+}
+
+void bind_bool(struct stmt *st, bool v)
+{
+    bind_int(st, v);
+}
+void bind_id(struct stmt *st, Id id)
+{
+    bind_int(st, id.v);
+}
+void bind_money(struct stmt *st, Money m)
+{
+    bind_int(st, m.minor);
+}
+void bind_time(struct stmt *st, Time t)
+{
+    bind_int(st, t.ms);
+}
+void bind_text(struct stmt *st, Str s)
+{
+    bind_bytes(st, BIND_TEXT, s);
+}
+void bind_blob(struct stmt *st, Str s)
+{
+    bind_bytes(st, BIND_BLOB, s);
+}
+void bind_null(struct stmt *st)
+{
+    bind_none(st, BIND_UNKNOWN);
+}
+
+void bind_opt_id(struct stmt *st, Id id)
+{
+    if (id_is(id))
+        bind_id(st, id);
+    else
+        bind_none(st, BIND_INT);
+}
+
+void bind_opt_time(struct stmt *st, Time t)
+{
+    if (time_is(t))
+        bind_time(st, t);
+    else
+        bind_none(st, BIND_INT);
+}
+
+void bind_opt_text(struct stmt *st, Str s)
+{
+    if (s.len)
+        bind_text(st, s);
+    else
+        bind_none(st, BIND_TEXT);
+}
+
+bool db_step(struct stmt *st)
+{
+    st->column = st->columns = 0;
+    if (st->db->err || st->finished) return false;
+    assert(st->open_at);
+    st->started = true;
+    bool row = st->db->engine->step(st);
+    if (!row) st->finished = true;
+    return row;
+}
+
+/* The column to be read now, or -1 when there is nothing to read. */
+static int next_column(struct stmt *st)
+{
+    if (st->db->err || st == &st->db->dead) return -1;
+    if (st->column >= st->columns) {
+        mistake(st, st->columns ? "read past the last column" : "read without a row");
+        return -1;
+    }
+    int n = st->column++;
+    return st->db->engine->is_null(st, n) ? -1 : n;
+}
+
+bool col_is_null(const struct stmt *st)
+{
+    return st->db->err || st->column >= st->columns || st->db->engine->is_null(st, st->column);
+}
+
+int64_t col_int(struct stmt *st)
+{
+    int n = next_column(st);
+    return n < 0 ? 0 : st->db->engine->get_int(st, n);
+}
+
+static Str col_bytes(struct stmt *st, enum bind_kind kind)
+{
+    int n = next_column(st);
+    if (n < 0) return (Str){0};
+    Str s = st->db->engine->get_bytes(st, n, kind);
+    return s.ptr ? str_dup(st->db->arena, s) : s;
+}
+
+bool col_bool(struct stmt *st)
+{
+    return col_int(st) != 0;
+}
+Id col_id(struct stmt *st)
+{
+    return (Id){col_int(st)};
+}
+Money col_money(struct stmt *st)
+{
+    return (Money){col_int(st)};
+}
+Time col_time(struct stmt *st)
+{
+    return (Time){col_int(st)};
+}
+Str col_text(struct stmt *st)
+{
+    return col_bytes(st, BIND_TEXT);
+}
+Str col_blob(struct stmt *st)
+{
+    return col_bytes(st, BIND_BLOB);
+}
+
+enum err db_done(struct stmt *st)
+{
+    if (!st->started && st != &st->db->dead && !st->db->err) mistake(st, "done without having run");
+    close_stmt(st);
+    return st->db->err;
+}
+
+enum err db_run(struct stmt *st)
+{
+    if (!st->db->err && !st->finished) {
+        assert(st->open_at && !st->started);
+        st->started = st->finished = true;
+        st->db->engine->run(st);
+    }
+    return db_done(st);
+}
+
+enum err db_script(struct db *db, const char *text)
+{
+    if (!db->err) db->engine->script(db, text);
+    return db->err;
+}
+
+enum err db_err(const struct db *db)
+{
+    return db->err;
+}
+struct arena *db_arena(struct db *db)
+{
+    return db->arena;
+}
+bool db_can_write(const struct db *db)
+{
+    return db->can_write;
+}

@@ -1,0 +1,74 @@
+/* db/engine.h - what stands behind db.h: the part of a connection that both engines share, and the table of functions
+ * in which they differ. For db/ only.
+ *
+ * A struct db is the first member of an engine's connection, a struct stmt of its statement. Statements live as long as
+ * their connection, in a table keyed by the address of their text. Those that are prepared and not yet done hang in
+ * db->open, so that a job which returns half-way leaves nothing behind: db_leave ends them. */
+#pragma once
+
+#include "db/db.h"
+#include "db/tx.h"
+
+struct engine;
+
+struct stmt {
+    struct db *db;
+    const char *sql;
+    struct stmt *open_next, **open_at; /* in db->open while between db_prepare and db_done */
+    int bound;                         /* parameters bound so far */
+    int column;                        /* next to be read */
+    int columns;                       /* of the present row; 0 without one */
+    bool started;
+    bool finished; /* no more rows */
+};
+
+struct stmt_slot {
+    const char *sql;
+    struct stmt *stmt;
+};
+
+struct db {
+    const struct engine *engine;
+    struct database_stats *stats;
+    struct arena *arena;
+    bool can_write;
+    enum err err; /* sticky */
+    struct stmt *open;
+    struct stmt dead; /* handed out when a statement can not be prepared: takes everything, gives nothing */
+    struct stmt_slot *slots;
+    size_t slots_cap, slots_used;
+};
+
+/* The kind that a NULL stands for: PostgreSQL wants to know, SQLite does not. */
+enum bind_kind { BIND_UNKNOWN, BIND_INT, BIND_TEXT, BIND_BLOB };
+
+/* Columns are only read on a row and within its columns, parameters bound only before the first step. A function that
+ * fails calls db_fail. */
+struct engine {
+    struct stmt *(*prepare)(struct db *db, const char *sql); /* NULL after db_fail */
+    void (*bind_int)(struct stmt *st, int n, int64_t v);
+    void (*bind_bytes)(struct stmt *st, int n, enum bind_kind kind, Str s);
+    void (*bind_null)(struct stmt *st, int n, enum bind_kind kind);
+    bool (*step)(struct stmt *st); /* sets st->columns */
+    void (*run)(struct stmt *st);
+    void (*reset)(struct stmt *st);
+    bool (*is_null)(const struct stmt *st, int n);
+    int64_t (*get_int)(struct stmt *st, int n);
+    Str (*get_bytes)(struct stmt *st, int n, enum bind_kind kind); /* valid until the next step */
+    void (*script)(struct db *db, const char *text);
+};
+
+void db_init(struct db *db, const struct engine *engine, struct database_stats *stats);
+void db_free_table(struct db *db);
+/* A job begins and ends on this connection. db_leave ends what it left open and gives the error that counts: the
+ * connection's own before the job's. */
+void db_enter(struct db *db, struct arena *arena, bool can_write);
+enum err db_leave(struct db *db, enum err e);
+/* Makes e the sticky error unless there is one, and counts it. */
+void db_fail(struct db *db, enum err e);
+
+/* Several statements in one text, nothing bound, nothing read: migrations. */
+enum err db_script(struct db *db, const char *text);
+
+struct stmt *db_table_find(const struct db *db, const char *sql);
+void db_table_add(struct db *db, const char *sql, struct stmt *st);

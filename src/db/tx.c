@@ -1,0 +1,348 @@
+/* db/tx.c - opening a database, and the ways in: ports for event loops, tx_call for threads that may wait. */
+#include "db/tx.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "db/lock.h"
+#include "db/pool.h"
+#include "db/port.h"
+#include "db/sqlite.h"
+#include "db/writer.h"
+
+#define BATCH_MAX_DEFAULT 256
+#define BUSY_MS_DEFAULT 5000
+#define READERS 4 /* connections for tx_call: the blocking pool is about this wide */
+
+struct database {
+    struct database_stats stats;
+    _Atomic bool healthy;
+    bool read_only;
+    /* PostgreSQL */
+    struct pool *pool;
+    /* SQLite */
+    char path[PATH_MAX]; /* without symbolic links: one file, one lock */
+    int64_t busy_ms;
+    int lock;
+    struct writer *writer;
+    pthread_mutex_t readers_lock;
+    pthread_cond_t readers_back;
+    struct db *readers[READERS]; /* those at rest */
+    int readers_idle, readers_open;
+};
+
+static bool is_postgres(const char *url)
+{
+    return str_starts(str_from(url), STR("postgres://")) || str_starts(str_from(url), STR("postgresql://"));
+}
+
+/* A file made by us is readable by its owner alone; SQLite gives the log and its index the same mode. */
+static enum err make_file(const char *path, char *ret_why, size_t why_bytes)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno != EEXIST) {
+        snprintf(ret_why, why_bytes, "the database %s can not be created: %s", path, strerror(errno));
+        return ERR_UNAVAILABLE;
+    }
+    if (fd >= 0) close(fd);
+    return OK;
+}
+
+static enum err find_file(struct database *d, const char *path, char *ret_why, size_t why_bytes)
+{
+    enum sqlite_file file = sqlite_file_look(path);
+    if (file == SQLITE_FILE_NONE && !d->read_only) {
+        enum err e = make_file(path, ret_why, why_bytes);
+        if (e) return e;
+        file = sqlite_file_look(path);
+    }
+    switch (file) {
+    case SQLITE_FILE_EMPTY:
+        if (!d->read_only) break;
+        /* fall through */
+    case SQLITE_FILE_NONE: snprintf(ret_why, why_bytes, "there is no database at %s", path); return ERR_NOT_FOUND;
+    case SQLITE_FILE_OTHER: snprintf(ret_why, why_bytes, "%s is not a SQLite database", path); return ERR_UNAVAILABLE;
+    case SQLITE_FILE_FAILED:
+        snprintf(ret_why, why_bytes, "the database %s can not be read: %s", path, strerror(errno));
+        return ERR_UNAVAILABLE;
+    case SQLITE_FILE_DATABASE: break;
+    }
+    if (!realpath(path, d->path)) {
+        snprintf(ret_why, why_bytes, "the database %s can not be found: %s", path, strerror(errno));
+        return ERR_UNAVAILABLE;
+    }
+    return OK;
+}
+
+static enum err open_reader(struct database *d, struct db **ret, char *ret_why, size_t why_bytes)
+{
+    return sqlite_open(d->path, SQLITE_READER, d->busy_ms, &d->stats, ret, ret_why, why_bytes);
+}
+
+static enum err open_sqlite(struct database *d, const struct database_options *o, char *ret_why, size_t why_bytes)
+{
+    enum err e = find_file(d, o->url, ret_why, why_bytes);
+    if (e) return e;
+    if (!d->read_only) {
+        struct db *db;
+        e = lock_take(d->path, &d->lock, ret_why, why_bytes);
+        if (e) return e;
+        e = sqlite_open(d->path, SQLITE_WRITER, d->busy_ms, &d->stats, &db, ret_why, why_bytes);
+        if (e) return e;
+        d->writer = writer_new(db, o->batch_max > 0 ? o->batch_max : BATCH_MAX_DEFAULT, &d->stats, &d->healthy);
+        if (!d->writer) {
+            snprintf(ret_why, why_bytes, "the writer thread can not be started");
+            sqlite_close(db);
+            return ERR_UNAVAILABLE;
+        }
+    }
+    e = open_reader(d, &d->readers[0], ret_why, why_bytes);
+    if (!e) d->readers_idle = d->readers_open = 1;
+    return e;
+}
+
+enum err database_open(const struct database_options *o, struct database **ret, char *ret_why, size_t why_bytes)
+{
+    struct database *d = calloc(1, sizeof *d);
+    if (!d) {
+        snprintf(ret_why, why_bytes, "out of memory");
+        return ERR_UNAVAILABLE;
+    }
+    d->healthy = true;
+    d->read_only = o->read_only;
+    d->busy_ms = o->busy_ms > 0 ? o->busy_ms : BUSY_MS_DEFAULT;
+    d->lock = -1;
+    pthread_mutex_init(&d->readers_lock, NULL);
+    pthread_cond_init(&d->readers_back, NULL);
+    enum err e = is_postgres(o->url) ? pool_new(o, &d->stats, &d->pool, ret_why, why_bytes)
+                                     : open_sqlite(d, o, ret_why, why_bytes);
+    if (e)
+        database_close(d);
+    else
+        *ret = d;
+    return e;
+}
+
+void database_close(struct database *d)
+{
+    if (!d) return;
+    pool_free(d->pool);
+    assert(d->readers_idle == d->readers_open);
+    for (int i = 0; i < d->readers_idle; i++) sqlite_close(d->readers[i]);
+    writer_free(d->writer);
+    lock_release(d->lock);
+    pthread_cond_destroy(&d->readers_back);
+    pthread_mutex_destroy(&d->readers_lock);
+    free(d);
+}
+
+bool database_is_sqlite(const struct database *d)
+{
+    return !d->pool;
+}
+const struct database_stats *database_stats(const struct database *d)
+{
+    return &d->stats;
+}
+bool database_is_healthy(const struct database *d)
+{
+    return atomic_load(&d->healthy);
+}
+
+struct tx_port *tx_port_new(struct database *d, void (*wake)(void *ctx), void *ctx)
+{
+    struct tx_port *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->database = d;
+    p->reads_end = &p->reads;
+    mailbox_init(&p->finished, wake, ctx);
+    if (database_is_sqlite(d)) {
+        char why[256];
+        if (open_reader(d, &p->reader, why, sizeof why) != OK) {
+            mailbox_done(&p->finished);
+            free(p);
+            return NULL;
+        }
+    }
+    return p;
+}
+
+void tx_port_free(struct tx_port *p)
+{
+    if (!p) return;
+    assert(p->under_way == 0);
+    sqlite_close(p->reader);
+    mailbox_done(&p->finished);
+    free(p);
+}
+
+static void submit_write(struct database *d, struct tx_job *job)
+{
+    if (d->pool)
+        pool_submit(d->pool, job);
+    else if (d->writer)
+        writer_submit(d->writer, job);
+    else
+        job_finish(job, ERR_UNAVAILABLE); /* opened to look only */
+}
+
+void tx_submit(struct tx_port *p, struct tx_job *job)
+{
+    assert(job->mode == TX_READ || job->mode == TX_WRITE);
+    job->port = p;
+    p->under_way++;
+    if (job->mode == TX_WRITE || p->database->pool) {
+        submit_write(p->database, job);
+        return;
+    }
+    job->letter.next = NULL;
+    *p->reads_end = &job->letter;
+    p->reads_end = &job->letter.next;
+}
+
+static void tell(struct tx_port *p, struct letter *l)
+{
+    while (l) {
+        struct letter *next = l->next; /* done may give the job's memory back */
+        p->under_way--;
+        job_of(l)->done(job_of(l), job_of(l)->result);
+        l = next;
+    }
+}
+
+static enum err run_read(struct db *db, struct tx_job *job)
+{
+    db_enter(db, job->arena, false);
+    return db_leave(db, job->run(job, db));
+}
+
+/* Jobs that their predecessors' done has submitted get a transaction of their own: what they were asked after may be
+ * newer than the one before. */
+void tx_port_pass(struct tx_port *p)
+{
+    while (p->reads) {
+        struct letter *told = NULL, **told_end = &told;
+        struct letter *l = p->reads;
+        p->reads = NULL;
+        p->reads_end = &p->reads;
+        enum err begun = sqlite_begin(p->reader);
+        while (l) {
+            struct tx_job *job = job_of(l);
+            l = l->next;
+            job->result = begun ? begun : run_read(p->reader, job);
+            if (job->result == ERR_NEEDS_WRITE) {
+                job->mode = TX_WRITE;
+                submit_write(p->database, job);
+                continue;
+            }
+            job->letter.next = NULL;
+            *told_end = &job->letter;
+            told_end = &job->letter.next;
+        }
+        sqlite_commit(p->reader);
+        tell(p, told);
+    }
+}
+
+void tx_port_drain(struct tx_port *p)
+{
+    tell(p, mailbox_take(&p->finished));
+}
+
+/* A job whose thread waits for it. */
+struct call {
+    struct tx_job job;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool has_ended;
+    enum err (*run)(void *arg, struct db *db);
+    void *arg;
+};
+
+static enum err call_run(struct tx_job *job, struct db *db)
+{
+    struct call *c = (struct call *)job;
+    return c->run(c->arg, db);
+}
+
+static void call_done(struct tx_job *job, enum err e)
+{
+    struct call *c = (struct call *)job;
+    (void)e;
+    pthread_mutex_lock(&c->lock);
+    c->has_ended = true;
+    pthread_cond_signal(&c->ended); /* under the lock: the caller's stack frame goes when it wakes */
+    pthread_mutex_unlock(&c->lock);
+}
+
+static enum err call_and_wait(struct database *d, struct call *c)
+{
+    assert(!d->writer || !writer_is_me(d->writer));
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->ended, NULL);
+    submit_write(d, &c->job);
+    pthread_mutex_lock(&c->lock);
+    while (!c->has_ended) pthread_cond_wait(&c->ended, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    pthread_cond_destroy(&c->ended);
+    pthread_mutex_destroy(&c->lock);
+    return c->job.result;
+}
+
+static struct db *borrow_reader(struct database *d)
+{
+    struct db *db = NULL;
+    pthread_mutex_lock(&d->readers_lock);
+    while (!db) {
+        char why[256];
+        if (d->readers_idle) {
+            db = d->readers[--d->readers_idle];
+        } else if (d->readers_open < READERS && open_reader(d, &db, why, sizeof why) == OK) {
+            d->readers_open++;
+        } else {
+            pthread_cond_wait(&d->readers_back, &d->readers_lock);
+        }
+    }
+    pthread_mutex_unlock(&d->readers_lock);
+    return db;
+}
+
+static void return_reader(struct database *d, struct db *db)
+{
+    pthread_mutex_lock(&d->readers_lock);
+    d->readers[d->readers_idle++] = db;
+    pthread_cond_signal(&d->readers_back);
+    pthread_mutex_unlock(&d->readers_lock);
+}
+
+static enum err call_read(struct database *d, struct call *c)
+{
+    struct db *db = borrow_reader(d);
+    enum err e = sqlite_begin(db);
+    if (!e) e = run_read(db, &c->job);
+    sqlite_commit(db);
+    return_reader(d, db);
+    return e;
+}
+
+enum err tx_call(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,
+                 struct arena *a)
+{
+    assert(mode == TX_READ || mode == TX_WRITE);
+    struct arena scratch = {0};
+    struct call c = {
+        .job = {.mode = mode, .run = call_run, .done = call_done, .arena = a ? a : &scratch}, .run = run, .arg = arg};
+    enum err e = ERR_NEEDS_WRITE;
+    if (mode == TX_READ && !d->pool) e = call_read(d, &c);
+    if (e == ERR_NEEDS_WRITE) {
+        if (!d->pool) c.job.mode = TX_WRITE;
+        e = call_and_wait(d, &c);
+    }
+    arena_done(&scratch);
+    return e;
+}
