@@ -1,18 +1,20 @@
 /* http/server.h - connections on libuv loops.
  *
- * The server accepts, reads, frames and answers; what a request means is its owner's business, through struct http_hooks.
- * N loop threads each have their own listening socket (SO_REUSEPORT). All hooks of one exchange run on its loop's thread,
- * and exchange_answer must be called there, exactly once, then or later (a deferred answer comes through
- * the owner's own wake-up, hooks.wake). Requests of one connection are handled one at a time, in order; pipelined ones
- * wait in the buffer. When the client is gone the exchange lives on until it is answered, and the answer is dropped. */
+ * The server accepts, reads, frames and answers; what a request means is its owner's business, through struct
+ * http_hooks. N loop threads each have their own listening socket (SO_REUSEPORT). All hooks of one exchange run on its
+ * loop's thread, and exchange_answer must be called there, exactly once, then or later (a deferred answer comes through
+ * the owner's own wake-up, hooks.woken). Requests of one connection are handled one at a time, in order; pipelined ones
+ * wait in the buffer. When the client is gone the exchange lives on until it is answered, and the answer is dropped.
+ * exchange_answer never runs `begin` or `request` from within: a list being walked by its caller does not grow. */
 #pragma once
 
 #include "base/arena.h"
-#include "http/codec.h"
 #include "base/buf.h"
+#include "http/codec.h"
 
 struct http_server;
 struct http_loop;
+struct connection;
 struct exchange;
 
 /* What an answer's body can be, beside bytes: part of an open file, streamed in bounded memory, then closed. */
@@ -23,32 +25,36 @@ struct http_file {
 
 struct http_answer {
     int status;
-    struct http_header *headers; /* Content-Length, Date, Connection and Server's own are added by the server */
+    struct http_header *headers; /* Content-Length, Date and Connection are added by the server */
     size_t header_count;
-    Str body;                    /* must live as long as the exchange's arena, or for ever */
-    const struct http_file *file;/* instead of body */
-    int64_t head_length;         /* for HEAD: the Content-Length that GET would have; the body is not sent */
-    bool close;                  /* close the connection after this */
+    Str body;                     /* must live as long as the exchange's arena, or for ever */
+    const struct http_file *file; /* instead of body; its fd is the server's from here on, whatever happens */
+    int64_t head_length;          /* for HEAD without body or file: the Content-Length that GET would have */
+    bool close;                   /* close the connection after this */
 };
 
 struct exchange {
     struct http_head head;
-    struct arena arena;      /* the request's own memory: head, body and answer live here */
-    Str body;                /* complete when `request` is called (unless a sink took it) */
-    Str peer;                /* the client's address in text, without port; from X-Forwarded-For behind a trusted proxy */
+    struct arena arena; /* the request's own memory: head, body and answer live here */
+    Str body;           /* complete when `request` is called (unless a sink took it) */
+    Str peer;           /* the client's address in text, without port; from X-Forwarded-For behind a trusted proxy */
     struct http_loop *loop;
-    int64_t started_ns;      /* monotonic, when its first byte was seen */
-    int64_t body_bytes_max;  /* `begin` may change it before the body is read */
+    int64_t started_ns;     /* monotonic, when its first byte was seen */
+    int64_t body_bytes_max; /* `begin` may change it before the body is read */
     /* Set by `begin`: takes body bytes as they come instead of collecting them. False: refused, `request` is called at
-     * once with body_failed set. */
+     * once with body_failed set. Must not answer itself. */
     bool (*sink)(struct exchange *x, Str bytes);
     bool body_failed;
-    void *user;              /* the owner's */
+    void *user; /* the owner's; NULL at `begin` */
+
+    struct connection *connection; /* the server's */
+    struct exchange *next_free;    /* the server's */
 };
 
 struct http_hooks {
     void *ctx;
-    /* On the loop's thread before anything else, and after its last connection is gone. The result is http_loop_user(). */
+    /* On the loop's thread before anything else, and after its last connection is gone. The result is http_loop_user().
+     * loop_stop is not called when drain_ms ended with exchanges unanswered: whoever has them may still use it. */
     void *(*loop_start)(void *ctx, struct http_loop *loop, int index);
     void (*loop_stop)(void *loop_user);
     /* The head is in. May change body_bytes_max or set a sink; may answer at once (a refusal): then the body is not
@@ -57,26 +63,30 @@ struct http_hooks {
     void (*begin)(void *loop_user, struct exchange *x);
     /* The whole request is in. */
     void (*request)(void *loop_user, struct exchange *x);
-    /* The server itself refuses (broken HTTP, limits, deadlines): fill in the answer's headers and body for error e.
-     * x->head may be incomplete (method empty). */
+    /* The server itself refuses (broken HTTP, limits, deadlines): fill in the answer's headers and body for error e;
+     * the status is there already. x->head may be incomplete (method empty). Do not call exchange_answer. */
     void (*refuse)(void *loop_user, struct exchange *x, enum err e, struct http_answer *ret);
     /* After each pass over the sockets that had something: run what was collected. */
     void (*pass)(void *loop_user);
-    /* Somebody called http_loop_wake. */
+    /* Somebody called http_loop_wake (also without a reason: at the start of draining). */
     void (*woken)(void *loop_user);
-    /* The answer is on its way (or was dropped): the exchange ends after this. bytes sent, for metrics and logs. */
+    /* The answer is on its way (or was dropped): the exchange ends after this. bytes sent, for metrics and logs. Called
+     * exactly once for every exchange that saw `begin` or `refuse`; status 0: the client went away before its request
+     * was complete, nothing was answered. */
     void (*finished)(void *loop_user, struct exchange *x, int status, int64_t bytes);
 };
 
 struct http_options {
-    const char *listen;      /* "127.0.0.1:8080", "[::1]:0", ":8080" */
-    int loops;               /* 0: cores */
-    int connections_max;     /* in all; 0: 10000. Past it: accepted and closed at once, counted */
-    int64_t header_ms;       /* from the first byte to the end of the head; 0: 10000 */
-    int64_t idle_ms;         /* between requests; 0: 60000 */
-    int64_t body_rate_min;   /* bytes per second after a grace of 10 s; 0: 500 */
-    int64_t body_bytes_max;  /* 0: 65536 */
-    int64_t drain_ms;        /* 0: 30000 */
+    const char *listen;        /* "127.0.0.1:8080", "[::1]:0", ":8080" */
+    int loops;                 /* 0: cores */
+    int connections_max;       /* in all; 0: 10000. Past it: accepted and closed at once, counted */
+    int64_t header_ms;         /* from the first byte to the end of the head; 0: 10000 */
+    int64_t idle_ms;           /* between requests, and for a client that stops reading its answer; 0: 60000 */
+    int64_t body_rate_min;     /* bytes per second over each body_window_ms; 0: 500 */
+    int64_t body_window_ms;    /* 0: 10000 */
+    int64_t body_bytes_max;    /* 0: 65536 */
+    int64_t linger_ms;         /* how long a refused client's bytes are still read and dropped; 0: 5000 */
+    int64_t drain_ms;          /* 0: 30000 */
     const char *trusted_proxy; /* address whose X-Forwarded-For is believed, or NULL */
 };
 
@@ -84,21 +94,27 @@ struct http_stats {
     _Atomic int64_t open, accepted, refused_cap, timeouts, bad_requests;
 };
 
+/* Everything in options is copied. Returns when every loop_start has run and clients can connect. Ignores SIGPIPE for
+ * the process. On failure ret_why has a sentence for people. */
 enum err http_server_start(const struct http_options *options, const struct http_hooks *hooks, struct http_server **ret,
                            char *ret_why, size_t why_bytes);
 /* The port that was bound (for ":0"). */
 int http_server_port(const struct http_server *s);
-/* Stops accepting, lets running exchanges end (at most drain_ms), closes idle connections at once, joins the threads. */
+/* Stops accepting, lets running exchanges end (at most drain_ms), closes idle connections at once, joins the threads.
+ * http_loop_wake is still allowed afterwards, and does nothing. */
 void http_server_stop(struct http_server *s);
+/* After http_server_stop, once no other thread can call http_loop_wake any more. */
+void http_server_free(struct http_server *s);
 bool http_server_is_draining(const struct http_server *s);
 const struct http_stats *http_server_stats(const struct http_server *s);
 
 void *http_loop_user(struct http_loop *loop);
 /* From any thread: `woken` will run on the loop's thread. */
 void http_loop_wake(struct http_loop *loop);
-/* Milliseconds repeating; runs on the loop's thread. For caches that look for changes. */
+/* Milliseconds repeating; runs on the loop's thread, and is called there. For caches that look for changes. */
 void http_loop_every(struct http_loop *loop, int64_t ms, void (*fn)(void *loop_user));
 
+/* Takes the answer; x must not be touched afterwards. */
 void exchange_answer(struct exchange *x, const struct http_answer *answer);
-/* True once the client's connection is closed. */
+/* True once the client's connection is known to be closed. */
 bool exchange_is_gone(const struct exchange *x);

@@ -1,0 +1,184 @@
+/* http/server.c - starting and stopping the loops. See server.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "http/loop.h"
+
+static void options_fill(struct http_options *o)
+{
+    if (o->loops <= 0) o->loops = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (o->loops <= 0) o->loops = 1;
+    if (o->connections_max <= 0) o->connections_max = 10000;
+    if (o->header_ms <= 0) o->header_ms = 10000;
+    if (o->idle_ms <= 0) o->idle_ms = 60000;
+    if (o->body_rate_min <= 0) o->body_rate_min = 500;
+    if (o->body_window_ms <= 0) o->body_window_ms = 10000;
+    if (o->body_bytes_max <= 0) o->body_bytes_max = 65536;
+    if (o->linger_ms <= 0) o->linger_ms = 5000;
+    if (o->drain_ms <= 0) o->drain_ms = 30000;
+}
+
+static void port_set(struct sockaddr_storage *a, int port)
+{
+    in_port_t wire = htons((uint16_t)port);
+    if (a->ss_family == AF_INET)
+        ((struct sockaddr_in *)a)->sin_port = wire;
+    else
+        ((struct sockaddr_in6 *)a)->sin6_port = wire;
+}
+
+static int port_get(const struct sockaddr_storage *a)
+{
+    if (a->ss_family == AF_INET) return ntohs(((const struct sockaddr_in *)a)->sin_port);
+    return ntohs(((const struct sockaddr_in6 *)a)->sin6_port);
+}
+
+/* A bound socket, or -1 with errno. Linux hands TCP_NODELAY on to the connections accepted from it. */
+static int socket_bind(const struct sockaddr_storage *a, socklen_t len, bool is_shared)
+{
+    int on = 1, off = 0;
+    int fd = socket(a->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (a->ss_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (is_shared) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    if (bind(fd, (const struct sockaddr *)a, len) == 0) return fd;
+    int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+/* SO_REUSEPORT would let a second server of the same user share our port in silence: whoever can not bind without it is
+ * not alone there. */
+static bool port_is_free(const struct sockaddr_storage *a, socklen_t len)
+{
+    int fd = socket_bind(a, len, false);
+    if (fd < 0) return false;
+    bool is_free = listen(fd, 1) == 0;
+    int why = errno;
+    close(fd);
+    errno = why;
+    return is_free;
+}
+
+static bool sockets_open(struct http_server *s, struct sockaddr_storage *a, socklen_t len)
+{
+    if (port_get(a) && !port_is_free(a, len)) return false;
+    for (size_t i = 0; i < s->loop_count; i++) {
+        int fd = socket_bind(a, len, s->loop_count > 1);
+        if (fd < 0) return false;
+        s->loops[i].listen_fd = fd;
+        if (i == 0) {
+            struct sockaddr_storage bound = {0};
+            socklen_t bound_len = sizeof bound;
+            if (getsockname(fd, (struct sockaddr *)&bound, &bound_len) != 0) return false;
+            s->port = port_get(&bound);
+            port_set(a, s->port);
+        }
+    }
+    /* All are bound before the first listens: no connection comes before its share of the loops is known. */
+    for (size_t i = 0; i < s->loop_count; i++)
+        if (listen(s->loops[i].listen_fd, SOMAXCONN) != 0) return false;
+    return true;
+}
+
+void http_server_free(struct http_server *s)
+{
+    if (!s) return;
+    /* Somebody still has these exchanges, and may still speak to their loops: the memory stays for them. */
+    for (size_t i = 0; i < s->loop_count; i++)
+        if (s->loops[i].exchange_count) return;
+    for (size_t i = 0; i < s->loop_count; i++)
+        if (s->loops[i].listen_fd >= 0) close(s->loops[i].listen_fd);
+    free(s->loops);
+    free(s);
+}
+
+enum err http_server_start(const struct http_options *options, const struct http_hooks *hooks, struct http_server **ret,
+                           char *ret_why, size_t why_bytes)
+{
+    struct sockaddr_storage address;
+    socklen_t address_len;
+    if (!address_parse(options->listen, &address, &address_len)) {
+        snprintf(ret_why, why_bytes, "can not listen on \"%s\": not an address and port", options->listen);
+        return ERR_UNAVAILABLE;
+    }
+    struct http_server *s = calloc(1, sizeof *s);
+    if (!s) abort();
+    s->options = *options;
+    s->hooks = *hooks;
+    options_fill(&s->options);
+    if (options->trusted_proxy && !address_canonical(str_from(options->trusted_proxy), s->trusted_proxy)) {
+        snprintf(ret_why, why_bytes, "the trusted proxy \"%s\" is not an address", options->trusted_proxy);
+        http_server_free(s);
+        return ERR_UNAVAILABLE;
+    }
+    s->options.listen = s->options.trusted_proxy = NULL; /* the caller's */
+    s->loop_count = (size_t)s->options.loops;
+    s->loops = calloc(s->loop_count, sizeof *s->loops);
+    if (!s->loops) abort();
+    for (size_t i = 0; i < s->loop_count; i++)
+        s->loops[i].server = s, s->loops[i].index = (int)i, s->loops[i].listen_fd = -1;
+
+    bool is_open = sockets_open(s, &address, address_len);
+    if (!is_open && errno == EAFNOSUPPORT && options->listen[0] == ':') { /* a machine without IPv6 */
+        struct sockaddr_in any = {.sin_family = AF_INET};
+        memcpy(&address, &any, sizeof any);
+        int64_t port = 0;
+        (void)str_to_int64(str_from(options->listen + 1), &port);
+        port_set(&address, (int)port);
+        is_open = sockets_open(s, &address, sizeof any);
+    }
+    if (!is_open) {
+        snprintf(ret_why, why_bytes, "can not listen on \"%s\": %s", options->listen, strerror(errno));
+        http_server_free(s);
+        return ERR_UNAVAILABLE;
+    }
+
+    signal(SIGPIPE, SIG_IGN);
+    if (uv_barrier_init(&s->started, (unsigned)s->loop_count + 1) != 0) abort();
+    /* Signals are the main thread's. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (size_t i = 0; i < s->loop_count; i++)
+        if (uv_thread_create(&s->loops[i].thread, loop_run, &s->loops[i]) != 0) abort();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    uv_barrier_wait(&s->started);
+    uv_barrier_destroy(&s->started);
+    *ret = s;
+    return OK;
+}
+
+int http_server_port(const struct http_server *s)
+{
+    return s->port;
+}
+bool http_server_is_draining(const struct http_server *s)
+{
+    return s->draining;
+}
+const struct http_stats *http_server_stats(const struct http_server *s)
+{
+    return &s->stats;
+}
+
+void http_server_stop(struct http_server *s)
+{
+    s->draining = true;
+    for (size_t i = 0; i < s->loop_count; i++) http_loop_wake(&s->loops[i]);
+    size_t unanswered = 0;
+    for (size_t i = 0; i < s->loop_count; i++) {
+        uv_thread_join(&s->loops[i].thread);
+        unanswered += s->loops[i].exchange_count;
+    }
+    if (unanswered) log_event(LOG_WARN, "http_unanswered", LOGI("exchanges", unanswered));
+}
