@@ -1,0 +1,222 @@
+// The test tools' own tests: each check must fail where it should. A check that can not fail is a defect.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { BUILD, Document } from '../api/lib/openapi.mjs';
+import { parseAnswer } from '../api/lib/raw.mjs';
+import { parseMetrics } from '../api/lib/souk.mjs';
+import { withDatabase } from './pg.mjs';
+import { SANITIZER_ENV, crashReport, sanitizerReport } from './sanitizer.mjs';
+import { cmockaResult, nodeResult } from './tap.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+function scratch(t) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-harness-'));
+  t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+function compileAndRun(t, flags, source) {
+  const dir = scratch(t);
+  fs.writeFileSync(path.join(dir, 'p.c'), source);
+  const made = spawnSync('gcc', ['-g', '-O1', ...flags, 'p.c', '-o', 'p', '-lpthread'], { cwd: dir, encoding: 'utf8' });
+  assert.equal(made.status, 0, made.stderr);
+  return spawnSync('./p', [], { cwd: dir, encoding: 'utf8', env: { ...process.env, ...SANITIZER_ENV } });
+}
+
+test('control: a use after free is reported and recognised', (t) => {
+  const run = compileAndRun(t, ['-fsanitize=address,undefined'],
+    '#include <stdlib.h>\nint main(void) { volatile char *p = malloc(4); free((void *)p); return p[1] & 1; }\n');
+  assert.notEqual(run.status, 0);
+  assert.match(sanitizerReport(run.stderr) ?? '(none)', /heap-use-after-free/);
+});
+
+test('control: a leak is reported and recognised', (t) => {
+  const run = compileAndRun(t, ['-fsanitize=address,undefined'],
+    '#include <stdlib.h>\nvoid *volatile p;\nint main(void) { p = malloc(41); p = 0; return 0; }\n');
+  assert.notEqual(run.status, 0);
+  assert.match(sanitizerReport(run.stderr) ?? '(none)', /LeakSanitizer/);
+});
+
+test('control: an overflow is reported and recognised', (t) => {
+  const run = compileAndRun(t, ['-fsanitize=address,undefined'],
+    '#include <limits.h>\nint main(void) { volatile int x = INT_MAX; return (x + 1) & 1; }\n');
+  assert.notEqual(run.status, 0);
+  assert.match(sanitizerReport(run.stderr) ?? '(none)', /signed integer overflow/);
+});
+
+test('control: a data race is reported and recognised', (t) => {
+  const run = compileAndRun(t, ['-fsanitize=thread'], [
+    '#include <pthread.h>', 'static int x;', 'static void *f(void *a) { for (int i = 0; i < 1000; i++) x++; return a; }',
+    'int main(void) { pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, f, 0);',
+    'pthread_join(a, 0); pthread_join(b, 0); return 0; }', ''].join('\n'));
+  assert.notEqual(run.status, 0);
+  assert.match(sanitizerReport(run.stderr) ?? '(none)', /data race/);
+});
+
+test('control: a failed assertion is recognised', (t) => {
+  const run = compileAndRun(t, [], '#include <assert.h>\nint main(int c, char **v) { (void)v; assert(c == 2); return 0; }\n');
+  assert.match(crashReport(run.stderr) ?? '(none)', /Assertion/);
+});
+
+test('ordinary logs are no report', () => {
+  const log = 'level=info event=request path="/x" code=500\nlevel=error event=db message="runtime of 3 s"\n';
+  assert.equal(sanitizerReport(log), null);
+  assert.equal(crashReport(log), null);
+});
+
+test('Node results: passes, failures, crashes, empty files and bad exit codes', () => {
+  const end = (pass, fail, cancelled = 0) => `# tests ${pass + fail}\n# pass ${pass}\n# fail ${fail}\n# cancelled ${cancelled}\n# skipped 0\n# todo 0\n`;
+  assert.deepEqual(nodeResult(`ok 1 - a\n${end(1, 0)}`, 0), { passed: 1, failed: 0, skipped: 0, failures: [] });
+  const red = nodeResult(`not ok 1 - a\n  ---\n  error: 'why'\n  ...\nok 2 - b\n${end(1, 1)}`, 1);
+  assert.deepEqual([red.passed, red.failed], [1, 1]);
+  assert.match(red.failures[0], /error: 'why'/);
+  assert.equal(nodeResult(end(1, 0, 1), 1).failed, 1);
+  assert.equal(nodeResult('ok 1 - a\n', 'SIGSEGV').failed, 1);
+  assert.equal(nodeResult(end(0, 0), 0).failed, 1);
+  assert.equal(nodeResult(`ok 1 - a\n${end(1, 0)}`, 1).failed, 1);
+});
+
+test('cmocka results: passes, failures, crashes half way, several groups', () => {
+  const count = (output, exit) => { const r = cmockaResult(output, exit); return [r.passed, r.failed, r.skipped]; };
+  assert.deepEqual(count('1..2\nok 1 - a\nok 2 - b\n', 0), [2, 0, 0]);
+  assert.deepEqual(count('1..2\nok 1 - a\nnot ok 2 - b\n', 1), [1, 1, 0]);
+  assert.deepEqual(count('1..3\nok 1 - a\n', 'SIGABRT'), [1, 2, 0]);
+  assert.deepEqual(count('1..1\nok 1 - a\n1..1\nok 1 - b\n', 0), [2, 0, 0]);
+  assert.deepEqual(count('', 0), [0, 1, 0]);
+  assert.deepEqual(count('1..1\nok 1 - a\n', 66), [1, 1, 0]);
+});
+
+const sample = new Document({
+  openapi: '3.1.0', info: { title: 'x', version: '1' },
+  'x-protocol-responses': {
+    404: { description: 'x', content: { 'application/json': { schema: { const: { status: 'error' } } } } },
+    405: { description: 'x', headers: { Allow: { required: true, schema: { type: 'string' } } } },
+  },
+  paths: {
+    '/a/{id}': {
+      post: {
+        requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/In' } } } },
+        responses: { 200: { description: 'x', headers: { 'X-A': { required: true, schema: { pattern: '^a$' } } },
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/A' } } } } },
+      },
+    },
+  },
+  components: { schemas: {
+    A: { type: 'object', additionalProperties: false, required: ['n'], properties: { n: { type: 'integer' } } },
+    In: { type: 'object', additionalProperties: false, properties: { m: { type: 'integer' } } },
+  } },
+});
+const good = { status: 200, headers: { 'content-type': 'application/json', 'x-a': 'a' }, text: '{"n":1}', json: { n: 1 } };
+const type = 'application/json';
+
+test('an answer as described passes', () => {
+  sample.check('POST', '/a/5?x=1', good, { type, body: Buffer.from('{"m":1}') });
+});
+
+const wrongAnswers = [
+  ['an undocumented member', 'POST', '/a/5', { ...good, json: { n: 1, extra: 2 } }, {}, /must NOT have additional/],
+  ['a wrong type', 'POST', '/a/5', { ...good, json: { n: '1' } }, {}, /must be integer/],
+  ['an undocumented status', 'POST', '/a/5', { ...good, status: 202 }, {}, /status is not in/],
+  ['an undocumented path', 'GET', '/b', good, {}, /no such path/],
+  ['an undocumented method', 'PUT', '/a/5', good, {}, /no such method/],
+  ['an endpoint that is not there', 'POST', '/a/5', { ...good, status: 404, json: { status: 'error' } }, {}, /status is not in/],
+  ['a missing header', 'POST', '/a/5', { ...good, headers: { 'content-type': type } }, {}, /X-A is missing/],
+  ['a wrong header', 'POST', '/a/5', { ...good, headers: { ...good.headers, 'x-a': 'b' } }, {}, /X-A/],
+  ['another content type', 'POST', '/a/5', { ...good, headers: { 'content-type': 'text/html', 'x-a': 'a' } }, {}, /content type/],
+  ['an undocumented request that was accepted', 'POST', '/a/5', good, { type, body: Buffer.from('{"z":1}') }, /request that was accepted/],
+  ['a refusal with another body', 'GET', '/b', { ...good, status: 404, json: { status: 'x' } }, {}, /must be equal to constant/],
+];
+for (const [what, method, target, answer, request, message] of wrongAnswers) {
+  test(`control: ${what} is found`, () => {
+    assert.throws(() => sample.check(method, target, answer, request), message);
+  });
+}
+
+/** Runs the merge on a root and one paths file given as text. */
+function merge(t, pathsText, rootText = 'openapi: 3.1.0\ninfo: {title: x, version: "1"}\ntags: [{name: a}]\n', more = {}) {
+  const dir = scratch(t);
+  fs.mkdirSync(path.join(dir, 'paths'));
+  fs.writeFileSync(path.join(dir, 'root.yaml'), rootText);
+  fs.writeFileSync(path.join(dir, 'paths/p.yaml'), pathsText);
+  for (const [name, text] of Object.entries(more)) fs.writeFileSync(path.join(dir, 'paths', name), text);
+  const parts = ['paths/p.yaml', ...Object.keys(more).filter((n) => !n.startsWith('un')).map((n) => `paths/${n}`)];
+  const run = spawnSync('python3', [path.join(root, 'tools/openapi.py'), 'o.json', 'o.c', 'root.yaml', ...parts],
+    { cwd: dir, encoding: 'utf8' });
+  return { ...run, document: run.status === 0 ? JSON.parse(fs.readFileSync(path.join(dir, 'o.json'), 'utf8')) : null };
+}
+
+const operation = (extra = '') => `paths:\n  /x:\n    get:\n      operationId: x\n      tags: [a]\n      summary: s\n      security: []\n` +
+  `      responses:\n        '200': { description: d }\n${extra}`;
+
+test('the merge of a good document', (t) => {
+  const run = merge(t, operation());
+  assert.equal(run.status, 0, run.stderr);
+  assert.deepEqual(Object.keys(run.document.paths), ['/x']);
+});
+
+const brokenDocuments = [
+  ['a path and method twice', operation(), /get \/x is described twice/, { 'q.yaml': operation().replace('operationId: x', 'operationId: y') }],
+  ['an operationId twice', operation(), /has the operationId of/, { 'q.yaml': operation().replace('/x:', '/y:') }],
+  ['a reference to nothing', operation("        '404': { $ref: '#/components/responses/Nope' }\n"), /Nope is not there/],
+  ['a key twice', 'paths: {}\npaths: {}\n', /key given twice/],
+  ['an open object', operation('components: { schemas: { S: { type: object, properties: { a: {} } } } }\n'), /other members/],
+  ['an undeclared path parameter', operation().replace('/x:', '/x/{id}:'), /path parameters \['id'\]/],
+  ['no security', operation().replace('      security: []\n', ''), /has no security/],
+  ['a file that the build does not list', operation(), /is not in the build's list/, { 'unlisted.yaml': 'paths: {}\n' }],
+];
+for (const [what, text, message, more] of brokenDocuments) {
+  test(`control: the merge refuses ${what}`, (t) => {
+    const run = merge(t, text, undefined, more);
+    assert.equal(run.status, 1, run.stderr);
+    assert.match(run.stderr, message);
+  });
+}
+
+test('raw answers are parsed by length, interim ones skipped', () => {
+  const one = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab';
+  assert.equal(parseAnswer(Buffer.from(one.slice(0, -1))), null);
+  assert.equal(parseAnswer(Buffer.from(one + one)).bytes, one.length);
+  assert.deepEqual(parseAnswer(Buffer.from(`HTTP/1.1 100 Continue\r\n\r\n${one}`)).interim, [100]);
+  assert.throws(() => parseAnswer(Buffer.from('HTTP/2 200\r\n\r\n')), /status line/);
+});
+
+test('metrics that no Prometheus would read are refused', () => {
+  assert.equal(parseMetrics('a{x="1"} 2\n').get('a{x="1"}'), 2);
+  assert.throws(() => parseMetrics('a{x=1} 2\n'), /not a sample/);
+  assert.throws(() => parseMetrics('a 1\na 1\n'), /given twice/);
+});
+
+test('another database of the same cluster', () => {
+  assert.equal(withDatabase('postgres://souk@/postgres?host=/tmp/x', 'y'), 'postgres://souk@/y?host=/tmp/x');
+});
+
+/** Global functions and variables that more than one object of the library defines: the linker takes any of them. */
+function definedTwice(archive) {
+  const run = spawnSync('nm', ['-A', '--defined-only', '--extern-only', archive], { encoding: 'utf8' });
+  assert.equal(run.status, 0, run.stderr);
+  const names = run.stdout.split('\n').map((line) => /^(.*): *[0-9a-f]+ [TDBRV] (\w+)$/.exec(line)).filter(Boolean);
+  assert.ok(names.length > 0);
+  const seen = new Map();
+  for (const [, where, name] of names) seen.set(name, [...(seen.get(name) ?? []), where.split(':').pop()]);
+  return [...seen].filter(([, places]) => places.length > 1).map(([name, places]) => `${name} in ${places.join(' and ')}`);
+}
+
+test('no symbol of the library is defined twice', () => {
+  assert.deepEqual(definedTwice(path.join(BUILD, 'libsouk.a')), []);
+});
+
+test('control: a symbol that is defined twice is found', (t) => {
+  const dir = scratch(t);
+  for (const name of ['a', 'b']) {
+    fs.writeFileSync(path.join(dir, `${name}.c`), 'int twice(void);\nint twice(void) { return 1; }\n');
+    assert.equal(spawnSync('gcc', ['-c', `${name}.c`], { cwd: dir }).status, 0);
+  }
+  assert.equal(spawnSync('ar', ['rcs', 'l.a', 'a.o', 'b.o'], { cwd: dir }).status, 0);
+  assert.deepEqual(definedTwice(path.join(dir, 'l.a')), ['twice in a.o and b.o']);
+});
