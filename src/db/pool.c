@@ -3,18 +3,18 @@
 
 #include <stdio.h>
 
-enum err pool_new(const struct database_options *options, struct database_stats *stats, struct pool **ret,
-                  char *ret_why, size_t why_bytes)
+enum err pg_pool_new(const struct database_options *options, struct database_stats *stats, struct pg_pool **ret,
+                     char *ret_why, size_t why_bytes)
 {
     (void)options, (void)stats, (void)ret;
     snprintf(ret_why, why_bytes, "PostgreSQL is not built in yet");
     return ERR_UNAVAILABLE;
 }
-void pool_submit(struct pool *p, struct tx_job *job)
+void pg_pool_submit(struct pg_pool *p, struct tx_job *job)
 {
     (void)p, (void)job;
 }
-void pool_free(struct pool *p)
+void pg_pool_free(struct pg_pool *p)
 {
     (void)p;
 }

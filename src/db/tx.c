@@ -24,7 +24,7 @@ struct database {
     _Atomic bool healthy;
     bool read_only;
     /* PostgreSQL */
-    struct pool *pool;
+    struct pg_pool *pool;
     /* SQLite */
     char path[PATH_MAX]; /* without symbolic links: one file, one lock */
     int64_t busy_ms;
@@ -119,7 +119,7 @@ enum err database_open(const struct database_options *o, struct database **ret, 
     d->lock = -1;
     pthread_mutex_init(&d->readers_lock, NULL);
     pthread_cond_init(&d->readers_back, NULL);
-    enum err e = is_postgres(o->url) ? pool_new(o, &d->stats, &d->pool, ret_why, why_bytes)
+    enum err e = is_postgres(o->url) ? pg_pool_new(o, &d->stats, &d->pool, ret_why, why_bytes)
                                      : open_sqlite(d, o, ret_why, why_bytes);
     if (e)
         database_close(d);
@@ -131,7 +131,7 @@ enum err database_open(const struct database_options *o, struct database **ret, 
 void database_close(struct database *d)
 {
     if (!d) return;
-    pool_free(d->pool);
+    pg_pool_free(d->pool);
     assert(d->readers_idle == d->readers_open);
     for (int i = 0; i < d->readers_idle; i++) sqlite_close(d->readers[i]);
     writer_free(d->writer);
@@ -184,7 +184,7 @@ void tx_port_free(struct tx_port *p)
 static void submit_write(struct database *d, struct tx_job *job)
 {
     if (d->pool)
-        pool_submit(d->pool, job);
+        pg_pool_submit(d->pool, job);
     else if (d->writer)
         writer_submit(d->writer, job);
     else
