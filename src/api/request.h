@@ -10,21 +10,23 @@
 #include "json/writer.h"
 
 struct app;
+struct settings;
 
 #define REQUEST_PARAMS_MAX 4
 
 struct request {
     struct exchange *exchange;
-    struct app *app;            /* settings, database, pools (api/app.h) */
+    struct app *app;                 /* database, pools, configuration (api/app.h) */
+    const struct settings *settings; /* the store's, as they were when the request came */
     const struct route *route;
     struct arena *arena;
-    struct db *db;              /* inside the route's transaction; NULL for TX_NONE and TX_SELF */
+    struct db *db; /* inside the route's transaction; NULL for TX_NONE and TX_SELF */
     Time now;
-    Str id;                     /* X-Request-Id */
-    Str target;                 /* as sent, for Link and Location */
+    Str id;                         /* X-Request-Id */
+    Str target;                     /* as sent, for Link and Location */
     Str params[REQUEST_PARAMS_MAX]; /* decoded path parameters */
-    Id param_id;                /* the first {id}, parsed */
-    const void *body;           /* the shape's struct; NULL without a shape */
+    Id param_id;                    /* the first {id}, parsed */
+    const void *body;               /* the shape's struct; NULL without a shape */
     const void *query;
     Str raw_body;
 
@@ -35,13 +37,15 @@ struct request {
     enum role role;
 
     /* The answer. */
-    struct json_writer out;     /* writes the `data` value; nothing written: no data member */
+    struct json_writer out; /* writes the `data` value; nothing written: no data member */
     struct buf out_buf;
     int status;                 /* 200 unless set */
     const char *message;        /* `message` member of a success, or NULL */
     struct field_errors errors; /* request_bad_field adds; ERR_VALIDATION renders them */
 
     struct request_answer *answer; /* the rest, see the functions below */
+
+    void *user; /* TX_SELF handlers: what their steps hand on to each other */
 };
 
 /* The value of a header as sent, or an empty Str. */
@@ -60,7 +64,8 @@ void request_error_str(struct request *req, const char *key, Str value);
 /* Members beside `data` in a success's body. */
 void request_member_raw(struct request *req, const char *key, Str json);
 
-/* A whole body that is ready-made, instead of the envelope. Must live in the arena or be kept until the answer is sent. */
+/* A whole body that is ready-made, instead of the envelope. Must live in the arena or be kept until the answer is sent.
+ */
 void request_ready(struct request *req, const char *content_type, Str body);
 /* Part of an open file as the body; the server closes it. */
 void request_file(struct request *req, const char *content_type, struct http_file file);
@@ -77,16 +82,19 @@ struct list_query {
 };
 #define LIST_FIELDS                                                                                                    \
     {"limit", FIELD_INT, OPTIONAL, offsetof(struct list_query, limit), .min = 1, .max = 100},                          \
-    {"cursor", FIELD_LINE, OPTIONAL, offsetof(struct list_query, cursor), .min = 1, .max = 200}
+    {                                                                                                                  \
+        "cursor", FIELD_LINE, OPTIONAL, offsetof(struct list_query, cursor), .min = 1, .max = 200                      \
+    }
 extern const struct shape list_query_shape; /* nothing but the two */
 
 /* Where a page starts: the sort key of the last row of the page before. Lists ordered by id alone leave `key` 0. */
 struct list_page {
-    int64_t limit;    /* rows to give; ask the database for limit + 1 to know whether there are more */
+    int64_t limit; /* rows to give; ask the database for limit + 1 to know whether there are more */
     int64_t after_key;
-    Id after_id;      /* 0: from the start */
+    Id after_id; /* 0: from the start */
 };
-/* Reads req->query (a struct starting with list_query); a cursor that is not ours, or another list's: 422 bad_cursor. */
+/* Reads req->query (a struct starting with list_query); a cursor that is not ours, or another list's: 422 bad_cursor.
+ */
 enum err request_page(struct request *req, struct list_page *ret);
 /* Writes meta and Link. `more`: there is a next page, which starts behind (key, id). */
 void request_page_end(struct request *req, bool more, int64_t last_key, Id last_id);

@@ -14,15 +14,18 @@
 struct request;
 
 enum route_flags {
-    IDEMPOTENT = 1,       /* takes an Idempotency-Key; the answer is kept in the handler's own transaction */
-    CHECKS_FIRST = 2,     /* everything is checked before the first write: SQLite needs no savepoint */
-    OWNER_ONLY = 4,       /* admin routes for the role `owner` alone */
-    PUBLIC_CACHE = 8,     /* Cache-Control is set by the handler, no token involved */
-    RAW_BODY = 16,        /* the body is not JSON: req->raw_body, any content type */
+    IDEMPOTENT = 1,   /* takes an Idempotency-Key; the answer is kept in the handler's own transaction */
+    CHECKS_FIRST = 2, /* everything is checked before the first write: SQLite needs no savepoint */
+    OWNER_ONLY = 4,   /* admin routes for the role `owner` alone */
+    PUBLIC_CACHE = 8, /* Cache-Control is set by the handler, no token involved */
+    RAW_BODY = 16,    /* the body is not JSON: req->raw_body, any content type */
+    ANY_ACCEPT = 32,  /* answers something else than JSON too: Accept is not looked at */
+    HIDDEN = 64,      /* not part of the API: pages and their parts; absent from `souk routes` and the document */
 };
 
-/* Which limit counts a route's calls; LIMIT_BY_SCOPE: v1 for catalog, verify and order, customer for the others. */
-enum limit_class { LIMIT_BY_SCOPE, LIMIT_NONE, LIMIT_AUTH, LIMIT_PUBLIC, LIMIT_CUSTOMER, LIMIT_V1, LIMIT_ADMIN, LIMIT_COUNT };
+/* Which limit counts a route's calls. LIMIT_BY_SCOPE: v1 for catalog, verify and order, customer for the others;
+ * callers without a token are counted by address. */
+enum limit_class { LIMIT_BY_SCOPE, LIMIT_NONE, LIMIT_CUSTOMER, LIMIT_V1 };
 
 struct route {
     const char *method;
@@ -32,10 +35,10 @@ struct route {
     const struct shape *body; /* NULL: no body is read as JSON */
     enum err (*handler)(struct request *req);
     unsigned flags;
-    const struct shape *query;  /* NULL: query parameters are ignored */
+    const struct shape *query; /* NULL: query parameters are ignored */
     enum limit_class limit;
-    int64_t body_bytes_max;     /* 0: the server's default */
-    const char *accepts;        /* RAW_BODY: the media type that is asked for in a 415, or NULL for any */
+    int64_t body_bytes_max; /* 0: the server's default */
+    const char *accepts;    /* RAW_BODY: the media type that is asked for in a 415, or NULL for any */
 };
 
 /* Tables end with {0}. api/routes.c lists them all. */

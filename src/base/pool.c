@@ -56,8 +56,10 @@ bool pool_submit(struct pool *p, struct pool_job *job)
     bool taken = p->queued < p->queue_max && !p->stopping;
     if (taken) {
         job->letter.next = NULL;
-        if (p->head) p->tail->next = &job->letter;
-        else p->head = &job->letter;
+        if (p->head)
+            p->tail->next = &job->letter;
+        else
+            p->head = &job->letter;
         p->tail = &job->letter;
         p->queued++;
         pthread_cond_signal(&p->work);

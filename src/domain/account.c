@@ -3,7 +3,10 @@
 
 static const char *const role_names[] = {"", "customer", "staff", "owner"};
 
-const char *role_text(enum role r) { return role_names[r]; }
+const char *role_text(enum role r)
+{
+    return role_names[r];
+}
 
 bool role_parse(Str s, enum role *ret)
 {

@@ -40,7 +40,7 @@ enum err catalog_find_slug(struct db *db, Str slug, struct product *ret);
 /* What is bought: a product and, where it has variants, one of them, with the price that holds now. */
 struct offer {
     Id product_id;
-    Id variant_id;       /* 0: the product has no variants */
+    Id variant_id; /* 0: the product has no variants */
     Str name, variant_name;
     Money price;
     enum delivery_type delivery_type;

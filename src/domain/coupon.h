@@ -1,7 +1,8 @@
 /* domain/coupon.h - discounts.
  *
- * A coupon is checked against lines (whatever is to be bought: a cart's or one order's), and redeemed in the transaction
- * that makes the order. One answer for unknown, disabled, not started and expired: codes can not be probed. */
+ * A coupon is checked against lines (whatever is to be bought: a cart's or one order's), and redeemed in the
+ * transaction that makes the order. One answer for unknown, disabled, not started and expired: codes can not be probed.
+ */
 #pragma once
 
 #include "db/db.h"
@@ -14,9 +15,9 @@ struct coupon {
     enum coupon_kind kind;
     int64_t value; /* hundredths of a percent, or minor units */
     Money min_total;
-    Time starts_at, expires_at;     /* 0: none */
-    int64_t max_uses;               /* 0: no limit */
-    int64_t max_uses_per_customer;  /* 0: no limit */
+    Time starts_at, expires_at;    /* 0: none */
+    int64_t max_uses;              /* 0: no limit */
+    int64_t max_uses_per_customer; /* 0: no limit */
     bool is_active;
     int64_t uses;
     Time created_at;
@@ -38,8 +39,8 @@ enum err coupon_find(struct db *db, Id id, struct coupon *ret);
 /* May this customer use it now on these lines, and what does it take off? ERR_COUPON_INVALID, _EXHAUSTED,
  * _NOT_APPLICABLE, _MIN_TOTAL, _USED. The discount is computed on the lines it applies to, rounded half up, never more
  * than they come to. TX_READ is enough. */
-enum err coupon_evaluate(struct db *db, const struct coupon *c, Id account, const struct coupon_line *lines, size_t count,
-                         Time now, Money *ret_discount);
+enum err coupon_evaluate(struct db *db, const struct coupon *c, Id account, const struct coupon_line *lines,
+                         size_t count, Time now, Money *ret_discount);
 
 /* Counts one use for this order, guarded by both limits: of any number of concurrent callers no more succeed than the
  * limits allow. ERR_COUPON_EXHAUSTED or ERR_COUPON_USED, with the transaction to be rolled back. TX_WRITE. */

@@ -1,8 +1,8 @@
 /* domain/idempotency.h - one key, one effect, one answer.
  *
  * claim() comes first in the transaction of the effect, store() last: the row and the effect exist together or not at
- * all. A concurrent copy waits in claim() until the first one has ended (PostgreSQL: on the unique key; SQLite: there is
- * one writer) and then finds its answer. Answers are sealed: they may hold tokens and licence keys. */
+ * all. A concurrent copy waits in claim() until the first one has ended (PostgreSQL: on the unique key; SQLite: there
+ * is one writer) and then finds its answer. Answers are sealed: they may hold tokens and licence keys. */
 #pragma once
 
 #include "db/db.h"
@@ -18,8 +18,8 @@ struct idempotency {
 };
 
 struct kept_answer {
-    int status;    /* 0: nothing kept */
-    Str location;  /* header, may be empty */
+    int status;   /* 0: nothing kept */
+    Str location; /* header, may be empty */
     Str body;
 };
 

@@ -1,7 +1,7 @@
 /* domain/serial.h - pools of serial codes.
  *
- * A code belongs to a product, or to one of its variants (variant 0: fits all of them). It is in the pool until an order
- * item takes it, once and for ever: a refund marks it, it never goes back. */
+ * A code belongs to a product, or to one of its variants (variant 0: fits all of them). It is in the pool until an
+ * order item takes it, once and for ever: a refund marks it, it never goes back. */
 #pragma once
 
 #include "db/db.h"
@@ -26,8 +26,8 @@ enum err serial_mark_refunded(struct db *db, Id order_item);
 /* Valid UTF-8, 1 to SERIAL_CODE_MAX code points, no control characters. */
 bool serial_code_is_valid(Str code);
 /* Adds codes (valid ones) to a pool. Those that the product has or had already, and repetitions within the list, count
- * as duplicates and are skipped: importing a file twice changes nothing. ERR_NOT_FOUND: no such product or variant of it;
- * ERR_INVALID_STATE: the product delivers something else. TX_WRITE. */
+ * as duplicates and are skipped: importing a file twice changes nothing. ERR_NOT_FOUND: no such product or variant of
+ * it; ERR_INVALID_STATE: the product delivers something else. TX_WRITE. */
 enum err serial_import(struct db *db, Id product, Id variant, const Str *codes, size_t count, int64_t *ret_added,
                        int64_t *ret_duplicates);
 

@@ -14,8 +14,7 @@ enum err settings_load(struct db *db, struct settings *ret)
 {
     static const char list[] = "SELECT name, value FROM setting"
                                " WHERE name IN ('currency', 'store_name', 'rate_v1', 'rate_customer')";
-    struct settings s = {
-        .currency = "USD", .exponent = 2, .store_name = "souk", .rate_v1 = 120, .rate_customer = 600};
+    struct settings s = {.currency = "USD", .exponent = 2, .store_name = "souk", .rate_v1 = 120, .rate_customer = 600};
     enum err e = settings_revision(db, &s.revision);
     if (e) return e;
 
@@ -85,7 +84,8 @@ enum err settings_get(struct db *db, const char *name, Str *ret)
 
 enum err settings_set_currency(struct db *db, Str code)
 {
-    static const char used[] = "SELECT 1 FROM transfer UNION ALL SELECT 1 FROM product UNION ALL SELECT 1 FROM coupon LIMIT 1";
+    static const char used[] =
+        "SELECT 1 FROM transfer UNION ALL SELECT 1 FROM product UNION ALL SELECT 1 FROM coupon LIMIT 1";
     if (currency_exponent(code) < 0) return ERR_FIELD_VALUE;
     Str present;
     enum err e = settings_get(db, "currency", &present);

@@ -9,8 +9,8 @@ struct settings {
     int64_t revision;
     char currency[4];
     int exponent;
-    char store_name[256];   /* bytes; 1 to 60 code points */
-    int64_t rate_v1;        /* requests per minute and caller; 0: no limit */
+    char store_name[256]; /* bytes; 1 to 60 code points */
+    int64_t rate_v1;      /* requests per minute and caller; 0: no limit */
     int64_t rate_customer;
 };
 
@@ -22,8 +22,8 @@ enum err settings_set(struct db *db, const char *name, Str value);
 enum err settings_keep(struct db *db, const char *name, Str value);
 /* Empty when it has none. */
 enum err settings_get(struct db *db, const char *name, Str *ret);
-/* The currency can be chosen until the first money moves or a price is set. ERR_INVALID_STATE afterwards, ERR_FIELD_VALUE
- * for a code we do not know. */
+/* The currency can be chosen until the first money moves or a price is set. ERR_INVALID_STATE afterwards,
+ * ERR_FIELD_VALUE for a code we do not know. */
 enum err settings_set_currency(struct db *db, Str code);
 /* Stores the vault's fingerprint the first time; ERR_CONFLICT when this database belongs to another master key. */
 enum err settings_check_key(struct db *db);

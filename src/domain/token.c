@@ -86,8 +86,9 @@ static Str token_text(struct arena *a, enum token_kind kind)
 
 enum err token_create(struct db *db, const struct token *t, Time now, struct token *ret, Str *ret_text)
 {
-    static const char insert[] = "INSERT INTO token (account_id, kind, name, hash, hint, scopes, created_at, expires_at)"
-                                 " VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id";
+    static const char insert[] =
+        "INSERT INTO token (account_id, kind, name, hash, hint, scopes, created_at, expires_at)"
+        " VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id";
     Str text = token_text(db_arena(db), t->kind);
     uint8_t hash[TOKEN_HASH_BYTES];
     token_hash(text, hash);

@@ -1,8 +1,8 @@
 /* domain/token.h - bearer tokens.
  *
  * The text is souk_<kind>_ + 32 random base62 characters + 6 base62 characters of checksum, so that a typo or a made-up
- * token is refused without asking the database, and secret scanners find leaked ones. It is shown once; what is stored is
- * a keyed hash (domain/vault.h). */
+ * token is refused without asking the database, and secret scanners find leaked ones. It is shown once; what is stored
+ * is a keyed hash (domain/vault.h). */
 #pragma once
 
 #include "db/db.h"

@@ -97,14 +97,21 @@ enum err vault_open(const char *path, const char *hex, char *ret_why, size_t why
     return OK;
 }
 
-bool vault_is_open(void) { return is_open; }
+bool vault_is_open(void)
+{
+    return is_open;
+}
 
 void vault_hash(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES])
 {
-    crypto_generichash(ret, VAULT_HASH_BYTES, (const unsigned char *)text.ptr, text.len, use_keys[use], VAULT_KEY_BYTES);
+    crypto_generichash(ret, VAULT_HASH_BYTES, (const unsigned char *)text.ptr, text.len, use_keys[use],
+                       VAULT_KEY_BYTES);
 }
 
-bool vault_equal(const void *a, const void *b, size_t n) { return sodium_memcmp(a, b, n) == 0; }
+bool vault_equal(const void *a, const void *b, size_t n)
+{
+    return sodium_memcmp(a, b, n) == 0;
+}
 
 Str vault_seal(struct arena *a, Str context, Str plain)
 {

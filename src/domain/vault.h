@@ -1,8 +1,9 @@
 /* domain/vault.h - the store's master key and what is derived from it.
  *
- * The key is 32 random bytes, outside the database: in a file (mode 0600) or in the environment. Set up once, before any
- * thread starts, and never changed while the process lives; everything here is then safe from any thread. The database
- * holds a fingerprint of the key, so that a wrong key is refused in plain words instead of failing every token. */
+ * The key is 32 random bytes, outside the database: in a file (mode 0600) or in the environment. Set up once, before
+ * any thread starts, and never changed while the process lives; everything here is then safe from any thread. The
+ * database holds a fingerprint of the key, so that a wrong key is refused in plain words instead of failing every
+ * token. */
 #pragma once
 
 #include "base/arena.h"
@@ -13,7 +14,16 @@
 #define VAULT_HASH_BYTES 32
 
 /* One derived key per use: what is made for one can not be used for another. */
-enum vault_use { VAULT_TOKEN, VAULT_LICENSE, VAULT_SEAL, VAULT_DOWNLOAD, VAULT_CURSOR, VAULT_FINGERPRINT, VAULT_RESET, VAULT_USES };
+enum vault_use {
+    VAULT_TOKEN,
+    VAULT_LICENSE,
+    VAULT_SEAL,
+    VAULT_DOWNLOAD,
+    VAULT_CURSOR,
+    VAULT_FINGERPRINT,
+    VAULT_RESET,
+    VAULT_USES
+};
 
 /* Reads the key from `hex` (64 hex digits) when given, else from `path`, which is made (0600, random) if missing. */
 enum err vault_open(const char *path, const char *hex, char *ret_why, size_t why_bytes);

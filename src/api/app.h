@@ -1,0 +1,69 @@
+/* api/app.h - what a running server is made of: one value, made at start, handed to every request. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/pool.h"
+#include "db/tx.h"
+#include "domain/settings.h"
+#include "http/server.h"
+
+struct limiter;
+struct metrics;
+struct matcher;
+
+#define CORS_ORIGINS_MAX 16
+
+struct app_options {
+    int64_t rate_v1, rate_customer; /* per minute; -1: the stored setting */
+    int64_t rate_auth;              /* failed logins per minute and e-mail address; 0: no limit */
+    int64_t body_bytes_max;         /* of JSON bodies */
+    int64_t file_bytes_max;         /* of product files */
+    const char *base_url;           /* "https://shop.example", without a slash at its end; "": unknown */
+    const char *data_dir;           /* files of products */
+    Str cors_origins[CORS_ORIGINS_MAX];
+    size_t cors_count;
+    bool log_requests;
+};
+
+/* A snapshot; replaced ones are kept until the end, because requests may still read them. Changes are rare. */
+struct settings_snapshot {
+    struct settings settings;
+    struct settings_snapshot *older;
+};
+
+struct app {
+    struct app_options options;
+    struct database *database;
+    struct http_server *server;
+    struct pool *pool; /* password hashing and other slow handlers */
+    struct limiter *limiter;
+    struct metrics *metrics;
+    struct matcher *matcher;
+    _Atomic(struct settings_snapshot *) settings;
+    atomic_bool is_draining;
+};
+
+/* Opens nothing: the database must be open and migrated, the vault too. */
+enum err app_start(struct app *app, struct database *database, const struct app_options *options);
+/* After the HTTP server has stopped. */
+void app_stop(struct app *app);
+const struct settings *app_settings(struct app *app);
+/* Makes newer settings seen by the requests that come after. */
+void app_set_settings(struct app *app, const struct settings *s);
+
+/* Work that comes round. Rows of api/periodic.c; each runs in a transaction of its own, never twice at once. */
+struct periodic {
+    const char *name;
+    int64_t every_ms;
+    enum tx_mode mode; /* TX_READ may answer ERR_NEEDS_WRITE when there is something to do */
+    enum err (*run)(struct app *app, struct db *db);
+    bool at_stop; /* once more before the end */
+};
+extern const struct periodic periodic_jobs[];
+struct periodic_state;
+struct periodic_state *periodic_new(struct app *app, struct tx_port *port);
+/* Called every 250 ms or so on the port's thread. */
+void periodic_tick(struct periodic_state *p);
+void periodic_free(struct periodic_state *p);
+void periodic_at_stop(struct app *app);

@@ -1,0 +1,165 @@
+/* api/auth.c - getting in and out: register, login, logout, who am I.
+ *
+ * Passwords are hashed on the blocking pool, outside any transaction. An unknown e-mail address costs as much as a
+ * wrong password, and is answered the same. Failures are counted per e-mail and per address. */
+#include "api/answer.h"
+#include "api/app.h"
+#include "api/limit.h"
+#include "api/metrics.h"
+#include "api/tables.h"
+#include "api/view_account.h"
+#include "domain/password.h"
+
+#define LOGIN_DAYS 30
+
+struct credentials {
+    Str email, password, name;
+};
+
+static const struct field register_fields[] = {
+    {"email", FIELD_EMAIL, REQUIRED, offsetof(struct credentials, email)},
+    {"password", FIELD_SECRET, REQUIRED, offsetof(struct credentials, password), .min = PASSWORD_MIN,
+     .max = PASSWORD_MAX},
+    {"name", FIELD_LINE, OPTIONAL, offsetof(struct credentials, name), .max = 100},
+    {0},
+};
+static const struct shape register_body = {register_fields, sizeof(struct credentials)};
+
+/* What the steps of one request hand on. */
+struct login {
+    struct account account;
+    Str password_hash;
+    bool found;
+};
+
+/* A registration answers with token and account, a login says when it ends, too. */
+static enum err give_token(struct request *req, const struct account *a, bool says_when)
+{
+    struct token want = {
+        .account = a->id,
+        .kind = TOKEN_LOGIN,
+        .scopes = scopes_of_role(a->role),
+        .expires_at = time_add(req->now, LOGIN_DAYS * TIME_DAY),
+    };
+    struct token token;
+    Str text;
+    enum err e = token_create(req->db, &want, req->now, &token, &text);
+    if (e) return e;
+    struct json_writer *w = &req->out;
+    json_begin_object(w);
+    json_kv_str(w, "token", text);
+    if (says_when) json_kv_time(w, "expires_at", token.expires_at);
+    json_key(w, "account");
+    view_account(w, a);
+    json_end_object(w);
+    return OK;
+}
+
+static enum err register_write(struct request *req)
+{
+    const struct credentials *in = req->body;
+    const struct login *l = req->user;
+    struct account want = {
+        .email = in->email, .name = in->name, .role = ROLE_CUSTOMER, .password_hash = l->password_hash};
+    struct account account;
+    enum err e = account_create(req->db, &want, req->now, &account);
+    if (e) return e;
+    e = give_token(req, &account, false);
+    if (e) return e;
+    req->status = 201;
+    req->answer->location = STR("/api/auth/me");
+    return OK;
+}
+
+static enum err post_register(struct request *req)
+{
+    const struct credentials *in = req->body;
+    struct login l = {.password_hash = password_hash(req->arena, in->password, ROLE_CUSTOMER)};
+    if (!l.password_hash.len) return ERR_UNAVAILABLE;
+    req->user = &l;
+    return request_tx(req, TX_WRITE, register_write);
+}
+
+struct login_body {
+    Str email, password, totp;
+};
+
+static const struct field login_fields[] = {
+    {"email", FIELD_EMAIL, REQUIRED, offsetof(struct login_body, email)},
+    {"password", FIELD_SECRET, REQUIRED, offsetof(struct login_body, password), .min = 1, .max = PASSWORD_MAX},
+    {"totp", FIELD_LINE, OPTIONAL, offsetof(struct login_body, totp), .min = 6, .max = 20},
+    {0},
+};
+static const struct shape login_shape = {login_fields, sizeof(struct login_body)};
+
+/* Failed logins: `rate` a minute per e-mail, ten times that per address. Looked at before the password is, so that a
+ * right guess behind the limit does not get in either. */
+static bool login_allowed(struct request *req, Str email, bool count)
+{
+    int64_t rate = req->app->options.rate_auth, now = time_monotonic_ns();
+    if (!rate) return true;
+    struct limit_result (*ask)(struct limiter *, char, Str, int64_t, int64_t) = count ? limiter_charge : limiter_look;
+    bool by_email = ask(req->app->limiter, 'e', email, rate, now).allowed;
+    bool by_address = ask(req->app->limiter, 'a', req->exchange->peer, rate * 10, now).allowed;
+    return by_email && by_address;
+}
+
+static enum err login_read(struct request *req)
+{
+    const struct login_body *in = req->body;
+    struct login *l = req->user;
+    enum err e = account_find_email(req->db, in->email, &l->account);
+    l->found = !e;
+    return e == ERR_NOT_FOUND ? OK : e;
+}
+
+static enum err login_write(struct request *req)
+{
+    const struct login *l = req->user;
+    return give_token(req, &l->account, true);
+}
+
+static enum err post_login(struct request *req)
+{
+    const struct login_body *in = req->body;
+    struct login l = {0};
+    req->user = &l;
+    if (!login_allowed(req, in->email, false)) return ERR_RATE_LIMITED;
+    enum err e = request_tx(req, TX_READ, login_read);
+    if (e) return e;
+    bool right = password_verify(l.found ? l.account.password_hash : (Str){0}, in->password);
+    if (!right || !l.account.is_active) {
+        metrics_event(req->app->metrics, METRIC_LOGIN_FAILED);
+        login_allowed(req, in->email, true);
+        return ERR_CREDENTIALS_INVALID;
+    }
+    return request_tx(req, TX_WRITE, login_write);
+}
+
+static enum err post_logout(struct request *req)
+{
+    enum err e = token_revoke(req->db, req->account, req->token_id);
+    return e == ERR_NOT_FOUND ? OK : e;
+}
+
+static enum err get_me(struct request *req)
+{
+    struct account a;
+    enum err e = account_find(req->db, req->account, &a);
+    if (e) return e;
+    struct json_writer *w = &req->out;
+    json_begin_object(w);
+    view_account_members(w, &a);
+    json_kv_cstr(w, "role", role_text(a.role));
+    view_scopes(w, req->scopes);
+    json_end_object(w);
+    return OK;
+}
+
+const struct route auth_routes[] = {
+    {"POST", "/api/auth/register", SCOPE_NONE, TX_SELF, &register_body, post_register, IDEMPOTENT},
+    {"POST", "/api/auth/login", SCOPE_NONE, TX_SELF, &login_shape, post_login},
+    {"POST", "/api/auth/logout", SCOPE_ANY, TX_WRITE, NULL, post_logout},
+    {"GET", "/api/auth/me", SCOPE_ANY, TX_READ, NULL, get_me},
+    {0},
+};

@@ -1,0 +1,125 @@
+/* api/periodic.c - work that comes round, on the first loop. The table is the whole list. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "api/app.h"
+#include "base/log.h"
+#include "domain/idempotency.h"
+
+/* Another node, or the admin panel, may have changed the settings. */
+static enum err reload_settings(struct app *app, struct db *db)
+{
+    int64_t revision;
+    enum err e = settings_revision(db, &revision);
+    if (e || revision == app_settings(app)->revision) return e;
+    struct settings s;
+    e = settings_load(db, &s);
+    if (!e) app_set_settings(app, &s);
+    return e;
+}
+
+static enum err forget_old_keys(struct app *app, struct db *db)
+{
+    (void)app;
+    return idempotency_expire(db, time_now(), 1000);
+}
+
+const struct periodic periodic_jobs[] = {
+    {"settings", 1000, TX_READ, reload_settings, false},
+    {"idempotency", 60000, TX_WRITE, forget_old_keys, false},
+    {0},
+};
+
+struct slot {
+    struct tx_job job; /* first */
+    struct periodic_state *state;
+    const struct periodic *row;
+    struct arena arena;
+    int64_t next_ns;
+    bool is_running;
+};
+
+struct periodic_state {
+    struct app *app;
+    struct tx_port *port;
+    size_t count;
+    struct slot slots[];
+};
+
+struct periodic_state *periodic_new(struct app *app, struct tx_port *port)
+{
+    size_t count = 0;
+    while (periodic_jobs[count].name) count++;
+    struct periodic_state *p = calloc(1, sizeof *p + count * sizeof *p->slots);
+    if (!p) abort();
+    p->app = app;
+    p->port = port;
+    p->count = count;
+    for (size_t i = 0; i < count; i++) {
+        p->slots[i].state = p;
+        p->slots[i].row = &periodic_jobs[i];
+        p->slots[i].next_ns = time_monotonic_ns() + periodic_jobs[i].every_ms * 1000000;
+    }
+    return p;
+}
+
+void periodic_free(struct periodic_state *p)
+{
+    if (!p) return;
+    for (size_t i = 0; i < p->count; i++) {
+        assert(!p->slots[i].is_running);
+        arena_done(&p->slots[i].arena);
+    }
+    free(p);
+}
+
+static enum err slot_run(struct tx_job *job, struct db *db)
+{
+    struct slot *s = (struct slot *)job;
+    return s->row->run(s->state->app, db);
+}
+
+static void slot_done(struct tx_job *job, enum err e)
+{
+    struct slot *s = (struct slot *)job;
+    if (e) log_event(LOG_WARN, "periodic_failed", LOGC("job", s->row->name), LOGC("code", err_info(e)->code));
+    arena_reset(&s->arena);
+    s->next_ns = time_monotonic_ns() + s->row->every_ms * 1000000;
+    s->is_running = false;
+}
+
+void periodic_tick(struct periodic_state *p)
+{
+    int64_t now = time_monotonic_ns();
+    for (size_t i = 0; i < p->count; i++) {
+        struct slot *s = &p->slots[i];
+        if (s->is_running || now < s->next_ns || atomic_load(&p->app->is_draining)) continue;
+        s->is_running = true;
+        s->job = (struct tx_job){.mode = s->row->mode, .run = slot_run, .done = slot_done, .arena = &s->arena};
+        tx_submit(p->port, &s->job);
+    }
+    tx_port_pass(p->port);
+}
+
+struct last_run {
+    struct app *app;
+    const struct periodic *row;
+};
+
+static enum err last_run(void *arg, struct db *db)
+{
+    struct last_run *l = arg;
+    return l->row->run(l->app, db);
+}
+
+void periodic_at_stop(struct app *app)
+{
+    for (const struct periodic *row = periodic_jobs; row->name; row++) {
+        if (!row->at_stop) continue;
+        struct arena arena = {0};
+        struct last_run l = {app, row};
+        enum err e = tx_call(app->database, TX_WRITE, last_run, &l, &arena);
+        if (e) log_event(LOG_WARN, "periodic_failed", LOGC("job", row->name), LOGC("code", err_info(e)->code));
+        arena_done(&arena);
+    }
+}

@@ -1,0 +1,8 @@
+/* api/tables.h - one line per file of routes. */
+#pragma once
+
+#include "api/route.h"
+
+extern const struct route operations_routes[];
+extern const struct route auth_routes[];
+extern const struct route customer_tokens_routes[];

@@ -1,0 +1,39 @@
+/* cli/command.h - a command is one row: its words, what it does, its function.
+ *
+ * Data goes to stdout, talk to stderr. Exit codes: 0 ok, 1 failure, 2 usage. */
+#pragma once
+
+#include "cli/config.h"
+#include "db/tx.h"
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+struct command {
+    const char *words; /* "account create" */
+    const char *help;
+    int (*run)(const struct config *config);
+};
+
+/* cli/commands.c: all of them, {0} at the end. */
+extern const struct command commands[];
+
+/* Talk: "souk: …" and a line end, on stderr. Returns EXIT_FAILED, so that a command can `return fail(…)`. */
+int fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* How a command needs its database. */
+enum open_mode {
+    OPEN_SERVER, /* made if missing, migrated, key checked */
+    OPEN_CHANGE, /* the same; refuses while a server holds a SQLite file */
+    OPEN_LOOK,   /* read-only, beside a running server; must exist and have this program's schema */
+};
+/* Opens the vault and the database. NULL after having said why. */
+struct database *cli_open(const struct config *config, enum open_mode mode);
+
+/* tx_call with an arena of its own; says what went wrong. False on failure. */
+bool cli_tx(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,
+            struct arena *a);
+
+/* The folder for files and the master key: --data, else beside the SQLite file (<file>.d), else the user's data folder.
+ */
+const char *cli_data_dir(const struct config *config);

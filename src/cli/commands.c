@@ -1,0 +1,100 @@
+/* cli/commands.c - the list of commands, and the small ones. */
+#include <stdio.h>
+
+#include "api/match.h"
+#include "api/version.h"
+#include "cli/account.h"
+#include "cli/serve.h"
+#include "db/migrate.h"
+#include "domain/settings.h"
+
+static int version_command(const struct config *config)
+{
+    (void)config;
+    printf("souk %s\n", SOUK_VERSION);
+    return EXIT_OK;
+}
+
+static int config_show_command(const struct config *config)
+{
+    (void)config;
+    config_show();
+    return EXIT_OK;
+}
+
+static int migrate_command(const struct config *config)
+{
+    struct database *d = cli_open(config, OPEN_CHANGE);
+    if (!d) return EXIT_FAILED;
+    fprintf(stderr, "souk: the schema is at version %d\n", migrate_version());
+    database_close(d);
+    return EXIT_OK;
+}
+
+struct init_job {
+    Str currency, store_name;
+};
+
+static enum err init(void *arg, struct db *db)
+{
+    struct init_job *job = arg;
+    enum err e = OK;
+    if (job->currency.len) e = settings_set_currency(db, job->currency);
+    if (!e && job->store_name.len) e = settings_set(db, "store_name", job->store_name);
+    return e;
+}
+
+static int init_command(const struct config *config)
+{
+    struct arena a = {0};
+    struct init_job job = {str_upper(&a, str_from(config->currency)), str_trim(str_from(config->store_name))};
+    if (!utf8_valid(job.store_name) || utf8_count(job.store_name) > 60)
+        return usage("--store-name wants at most 60 characters");
+    if (job.currency.len && currency_exponent(job.currency) < 0)
+        return usage("--currency wants an ISO 4217 code such as USD, EUR or JPY");
+    struct database *d = cli_open(config, OPEN_CHANGE);
+    if (!d) return EXIT_FAILED;
+    enum err e = tx_call(d, TX_WRITE, init, &job, &a);
+    if (e == ERR_INVALID_STATE)
+        fail("the currency can not be changed any more: there are prices or money already");
+    else if (e)
+        fail("%s", err_info(e)->message);
+    database_close(d);
+    arena_done(&a);
+    return e ? EXIT_FAILED : EXIT_OK;
+}
+
+static const char *scope_text(const struct route *r)
+{
+    if (r->scope == SCOPE_NONE) return "-";
+    if (r->scope & SCOPE_ANY) return "any";
+    for (unsigned i = 0; scope_names[i]; i++)
+        if (r->scope & 1u << i) return scope_names[i];
+    return "-";
+}
+
+/* METHOD PATH SCOPE TRANSACTION [owner] [idempotent] */
+static int routes_command(const struct config *config)
+{
+    static const char *const modes[] = {
+        [TX_NONE] = "none", [TX_READ] = "read", [TX_WRITE] = "write", [TX_SELF] = "self"};
+    (void)config;
+    for (size_t t = 0; route_tables[t]; t++)
+        for (const struct route *r = route_tables[t]; r->method; r++)
+            if (!(r->flags & HIDDEN))
+                printf("%s %s %s %s%s%s\n", r->method, r->path, scope_text(r), modes[r->tx],
+                       r->flags & OWNER_ONLY ? " owner" : "", r->flags & IDEMPOTENT ? " idempotent" : "");
+    return EXIT_OK;
+}
+
+const struct command commands[] = {
+    {"serve", "run the store", serve_command},
+    {"init", "make the database and the master key, choose currency and name", init_command},
+    {"account create", "make an account, print its id", account_create_command},
+    {"token create", "make a token, print it", token_create_command},
+    {"migrate", "bring the schema up to date", migrate_command},
+    {"routes", "list every endpoint", routes_command},
+    {"config show", "show every option and where it comes from", config_show_command},
+    {"version", "print the version", version_command},
+    {0},
+};

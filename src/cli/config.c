@@ -1,0 +1,252 @@
+/* cli/config.c - see config.h. The texts live as long as the process: they come from argv, the environment, or the
+ * config file, which is read once and kept. */
+#include "cli/config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+enum kind { TEXT, NUMBER, FLAG };
+enum source { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
+
+static const char *const source_names[] = {"default", "file", "environment", "flag"};
+
+struct option {
+    const char *name; /* --name, SOUK_NAME, name = … */
+    enum kind kind;
+    size_t offset;
+    const char *fallback;
+    const char *help;
+    bool is_secret;  /* environment only, never shown */
+    bool of_command; /* flag only: belongs to one command, not to the configuration */
+};
+
+#define AT(member) offsetof(struct config, member)
+
+static const struct option options[] = {
+    {"db", TEXT, AT(db), "souk.db", "SQLite file, or a postgres:// address"},
+    {"listen", TEXT, AT(listen), "127.0.0.1:8080", "address and port to serve on"},
+    {"key-file", TEXT, AT(key_file), "", "master key; default: master.key in the data folder"},
+    {"key", TEXT, AT(key), "", "master key as 64 hex digits", .is_secret = true},
+    {"data", TEXT, AT(data), "", "folder for product files; default: beside the SQLite file"},
+    {"base-url", TEXT, AT(base_url), "", "public address of the store, for links"},
+    {"port-file", TEXT, AT(port_file), "", "write the port that was bound to this file"},
+    {"log-level", TEXT, AT(log_level), "info", "debug, info, warn or error"},
+    {"log-format", TEXT, AT(log_format), "logfmt", "logfmt or json"},
+    {"log-requests", FLAG, AT(log_requests), "", "one record per request"},
+    {"trusted-proxy", TEXT, AT(trusted_proxy), "", "address of the proxy whose X-Forwarded-For is believed"},
+    {"cors-origins", TEXT, AT(cors_origins), "", "origins that browsers may call from, separated by commas"},
+    {"loops", NUMBER, AT(loops), "0", "event loop threads; 0: one per core"},
+    {"workers", NUMBER, AT(workers), "0", "PostgreSQL connections; 0: chosen by cores"},
+    {"connections-max", NUMBER, AT(connections_max), "10000", "open client connections at most"},
+    {"header-timeout-ms", NUMBER, AT(header_timeout_ms), "10000", "from a request's first byte to the end of its head"},
+    {"idle-timeout-ms", NUMBER, AT(idle_timeout_ms), "60000", "between the requests of a connection"},
+    {"drain-timeout-ms", NUMBER, AT(drain_timeout_ms), "30000", "for running requests after SIGTERM"},
+    {"body-rate-min", NUMBER, AT(body_rate_min), "500", "bytes per second that a body must arrive with"},
+    {"body-max", NUMBER, AT(body_max), "65536", "bytes of a JSON body"},
+    {"file-max", NUMBER, AT(file_max), "4294967296", "bytes of a product file"},
+    {"rate-v1", NUMBER, AT(rate_v1), "-1", "v1 requests per minute and token; 0: no limit; -1: the stored setting"},
+    {"rate-customer", NUMBER, AT(rate_customer), "-1", "other requests per minute and caller; as above"},
+    {"rate-auth", NUMBER, AT(rate_auth), "10", "failed logins per minute and e-mail address; 0: no limit"},
+    {"email", TEXT, AT(email), "", "account create, token create, wallet credit", .of_command = true},
+    {"name", TEXT, AT(name), "", "account create, token create", .of_command = true},
+    {"role", TEXT, AT(role), "customer", "account create: customer, staff or owner", .of_command = true},
+    {"password-stdin", FLAG, AT(password_stdin), "", "account create: read the password from stdin",
+     .of_command = true},
+    {"scopes", TEXT, AT(scopes), "", "token create: names separated by commas", .of_command = true},
+    {"amount", TEXT, AT(amount), "", "wallet credit: in major units", .of_command = true},
+    {"description", TEXT, AT(description), "", "wallet credit", .of_command = true},
+    {"currency", TEXT, AT(currency), "", "init: ISO 4217 code of the store", .of_command = true},
+    {"store-name", TEXT, AT(store_name), "", "init", .of_command = true},
+    {"product", TEXT, AT(product), "", "serials import: slug", .of_command = true},
+    {"variant", TEXT, AT(variant), "", "serials import: id", .of_command = true},
+};
+#define OPTIONS (sizeof options / sizeof *options)
+
+static struct config current;
+static enum source sources[OPTIONS];
+
+static bool set(size_t i, const char *text, enum source source)
+{
+    const struct option *o = &options[i];
+    char *at = (char *)&current + o->offset;
+    if (o->kind == TEXT) {
+        memcpy(at, &text, sizeof text);
+    } else if (o->kind == FLAG) {
+        bool on = strcmp(text, "") != 0 && strcmp(text, "0") != 0 && strcmp(text, "false") != 0;
+        memcpy(at, &on, sizeof on);
+    } else {
+        int64_t v;
+        if (!str_to_int64(str_from(text), &v)) {
+            fprintf(stderr, "souk: --%s wants a whole number, not '%s'\n", o->name, text);
+            return false;
+        }
+        memcpy(at, &v, sizeof v);
+    }
+    sources[i] = source;
+    return true;
+}
+
+static size_t find(Str name)
+{
+    size_t i = 0;
+    while (i < OPTIONS && !str_eq(name, str_from(options[i].name))) i++;
+    return i;
+}
+
+static void env_name(const struct option *o, char *ret, size_t bytes)
+{
+    snprintf(ret, bytes, "SOUK_%s", o->name);
+    for (char *p = ret; *p; p++) *p = *p == '-' ? '_' : *p >= 'a' && *p <= 'z' ? (char)(*p - 32) : *p;
+}
+
+static bool read_environment(void)
+{
+    for (size_t i = 0; i < OPTIONS; i++) {
+        char name[64];
+        env_name(&options[i], name, sizeof name);
+        const char *value = options[i].of_command ? NULL : getenv(name);
+        if (value && !set(i, value, FROM_ENVIRONMENT)) return false;
+    }
+    return true;
+}
+
+/* Lines `name = value`; empty ones and those that start with # are skipped. */
+static bool read_file(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    if (!f) {
+        fprintf(stderr, "souk: can not read the config file %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    char *line = NULL;
+    size_t cap = 0;
+    bool ok = true;
+    for (int number = 1; ok && getline(&line, &cap, f) >= 0; number++) {
+        Str text = str_trim(str_from(line)), name, value;
+        if (!text.len || text.ptr[0] == '#') continue;
+        size_t i = OPTIONS;
+        if (str_cut(text, '=', &name, &value)) i = find(str_trim(name));
+        if (i == OPTIONS || options[i].of_command) {
+            fprintf(stderr, "souk: %s, line %d: no such option\n", path, number);
+            ok = false;
+        } else {
+            value = str_trim(value);
+            char *kept = strndup(value.ptr, value.len); /* lives as long as the process */
+            ok = kept && set(i, kept, FROM_FILE);
+        }
+    }
+    free(line);
+    fclose(f);
+    return ok;
+}
+
+/* One argument; *used counts it and, where it has one, its value. */
+static bool read_flag(int argc, char **argv, int at, int *used, const char **config_file)
+{
+    Str text = str_from(argv[at] + 2), name = text, value = {0};
+    bool joined = str_cut(text, '=', &name, &value);
+    bool is_config = str_eq(name, STR("config"));
+    size_t i = find(name);
+    if (!is_config && (i == OPTIONS || options[i].is_secret)) {
+        fprintf(stderr, "souk: there is no option --%.*s\n", STR_FMT(name));
+        return false;
+    }
+    const char *given = joined ? value.ptr : NULL;
+    *used = 1;
+    if (!given && !is_config && options[i].kind == FLAG) {
+        given = "1";
+    } else if (!given) {
+        if (at + 1 >= argc) {
+            fprintf(stderr, "souk: --%.*s wants a value\n", STR_FMT(name));
+            return false;
+        }
+        given = argv[at + 1];
+        *used = 2;
+    }
+    if (is_config) {
+        *config_file = given;
+        return true;
+    }
+    return set(i, given, FROM_FLAG);
+}
+
+bool config_read(int argc, char **argv, struct config *ret)
+{
+    const char *config_file = getenv("SOUK_CONFIG");
+    for (size_t i = 0; i < OPTIONS; i++) set(i, options[i].fallback, FROM_DEFAULT);
+
+    /* The file's name may come from a flag, and flags win over the file: so flags are read twice. */
+    for (int pass = 0; pass < 2; pass++) {
+        current.operand_count = 0;
+        for (int i = 0, used; i < argc; i += used) {
+            used = 1;
+            if (strncmp(argv[i], "--", 2) == 0 && argv[i][2]) {
+                if (!read_flag(argc, argv, i, &used, &config_file)) return false;
+            } else if (current.operand_count < sizeof current.operands / sizeof *current.operands) {
+                current.operands[current.operand_count++] = argv[i];
+            } else {
+                fprintf(stderr, "souk: too many arguments\n");
+                return false;
+            }
+        }
+        if (pass == 1) break;
+        if (config_file && !read_file(config_file)) return false;
+        if (!read_environment()) return false;
+    }
+    *ret = current;
+    return true;
+}
+
+static void show_value(const struct option *o)
+{
+    const char *at = (const char *)&current + o->offset;
+    if (o->kind == TEXT) {
+        const char *text;
+        memcpy(&text, at, sizeof text);
+        bool hide = o->is_secret && *text;
+        /* The password inside a database address stays hidden too. */
+        const char *sign = strcmp(o->name, "db") == 0 && strstr(text, "://") ? strchr(text, '@') : NULL;
+        const char *host = strstr(text, "://");
+        if (hide)
+            printf("(set)");
+        else if (sign && host)
+            printf("%.*s***%s", (int)(host + 3 - text), text, sign);
+        else
+            printf("%s", text);
+    } else if (o->kind == FLAG) {
+        bool on;
+        memcpy(&on, at, sizeof on);
+        printf("%s", on ? "true" : "false");
+    } else {
+        int64_t v;
+        memcpy(&v, at, sizeof v);
+        printf("%lld", (long long)v);
+    }
+}
+
+void config_show(void)
+{
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (options[i].of_command) continue;
+        printf("%s = ", options[i].name);
+        show_value(&options[i]);
+        printf("  # %s\n", source_names[sources[i]]);
+    }
+}
+
+void config_help(void)
+{
+    for (size_t i = 0; i < OPTIONS; i++) {
+        const struct option *o = &options[i];
+        if (o->is_secret)
+            fprintf(stderr, "  SOUK_KEY (environment only)  %s\n", o->help);
+        else
+            fprintf(stderr, "  --%-20s %s%s%s%s\n", o->name, o->help, *o->fallback ? " [" : "", o->fallback,
+                    *o->fallback ? "]" : "");
+    }
+    fprintf(stderr, "  --%-20s lines of name = value\n", "config");
+}

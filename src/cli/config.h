@@ -1,0 +1,37 @@
+/* cli/config.h - options: flag > SOUK_* environment > config file > default. config.c has the table, one row each. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct config {
+    const char *db;
+    const char *listen;
+    const char *key_file;
+    const char *key; /* environment only */
+    const char *data;
+    const char *base_url;
+    const char *port_file;
+    const char *log_level;
+    const char *log_format;
+    const char *trusted_proxy;
+    const char *cors_origins;
+    bool log_requests;
+    int64_t loops, workers, connections_max;
+    int64_t header_timeout_ms, idle_timeout_ms, drain_timeout_ms, body_rate_min;
+    int64_t body_max, file_max;
+    int64_t rate_v1, rate_customer, rate_auth;
+    /* of single commands */
+    const char *email, *name, *role, *amount, *description, *scopes, *currency, *store_name, *product, *variant;
+    bool password_stdin;
+    const char *operands[8]; /* what is no option */
+    size_t operand_count;
+};
+
+/* Reads argv (behind the command), the environment and the file. False after having said on stderr what is wrong. */
+bool config_read(int argc, char **argv, struct config *ret);
+/* Every option with its value and where that came from. Secrets are not shown. */
+void config_show(void);
+/* The list for --help. */
+void config_help(void);

@@ -1,0 +1,150 @@
+/* cli/open.c - from options to an open database, for every command. */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/command.h"
+#include "db/migrate.h"
+#include "domain/settings.h"
+#include "domain/vault.h"
+
+static void say(const char *fmt, va_list args)
+{
+    fputs("souk: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+}
+
+int fail(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say(fmt, args);
+    va_end(args);
+    return EXIT_FAILED;
+}
+
+int usage(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say(fmt, args);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+static bool is_postgres(const char *db)
+{
+    return strncmp(db, "postgres://", 11) == 0 || strncmp(db, "postgresql://", 13) == 0;
+}
+
+const char *cli_data_dir(const struct config *config)
+{
+    static char path[PATH_MAX];
+    if (*config->data) return config->data;
+    const char *home = getenv("HOME");
+    if (!is_postgres(config->db))
+        snprintf(path, sizeof path, "%s.d", config->db);
+    else if (home && *home)
+        snprintf(path, sizeof path, "%s/.local/share/souk", home);
+    else
+        snprintf(path, sizeof path, "/var/lib/souk");
+    return path;
+}
+
+/* mkdir -p, 0700. */
+static bool make_folder(const char *path)
+{
+    char part[PATH_MAX];
+    size_t n = strlen(path);
+    if (n >= sizeof part) return false;
+    for (size_t i = 1; i <= n; i++) {
+        if (path[i] != '/' && path[i] != '\0') continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (mkdir(part, 0700) != 0 && errno != EEXIST) return false;
+    }
+    return true;
+}
+
+static bool open_vault(const struct config *config)
+{
+    char path[PATH_MAX], why[512];
+    const char *data = cli_data_dir(config);
+    if (!make_folder(data)) {
+        fail("can not make the data folder %s: %s", data, strerror(errno));
+        return false;
+    }
+    if (*config->key_file)
+        snprintf(path, sizeof path, "%s", config->key_file);
+    else if (snprintf(path, sizeof path, "%s/master.key", data) >= (int)sizeof path)
+        return false;
+    if (vault_open(path, config->key, why, sizeof why) == OK) return true;
+    fail("%s", why);
+    return false;
+}
+
+static enum err check_key(void *arg, struct db *db)
+{
+    (void)arg;
+    return settings_check_key(db);
+}
+
+/* False after having said why. */
+static bool prepare(struct database *d, enum open_mode mode)
+{
+    char why[512];
+    int applied, version;
+    enum migrate_state state;
+    if (mode == OPEN_LOOK) {
+        if (migrate_look(d, &state, &version) != OK)
+            fail("the database can not be read");
+        else if (state == MIGRATE_EMPTY)
+            fail("the database is empty: run 'souk migrate' or 'souk serve' first");
+        else if (state != MIGRATE_CURRENT)
+            fail("the database has schema %d, this program needs %d", version, migrate_version());
+        else
+            return true;
+        return false;
+    }
+    if (migrate_up(d, &applied, why, sizeof why) != OK) {
+        fail("%s", why);
+        return false;
+    }
+    struct arena a = {0};
+    enum err e = tx_call(d, TX_WRITE, check_key, NULL, &a);
+    arena_done(&a);
+    if (e == ERR_CONFLICT)
+        fail("this database was made with another master key: give the right --key-file or SOUK_KEY");
+    else if (e)
+        fail("the database can not be used: %s", err_info(e)->message);
+    return e == OK;
+}
+
+struct database *cli_open(const struct config *config, enum open_mode mode)
+{
+    char why[512];
+    if (!open_vault(config)) return NULL;
+    struct database_options options = {
+        .url = config->db, .read_only = mode == OPEN_LOOK, .workers = mode == OPEN_SERVER ? (int)config->workers : 1};
+    struct database *d;
+    if (database_open(&options, &d, why, sizeof why) != OK) {
+        fail("%s", why);
+        return NULL;
+    }
+    if (prepare(d, mode)) return d;
+    database_close(d);
+    return NULL;
+}
+
+bool cli_tx(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,
+            struct arena *a)
+{
+    enum err e = tx_call(d, mode, run, arg, a);
+    if (e) fail("%s", err_info(e)->message);
+    return e == OK;
+}

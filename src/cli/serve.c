@@ -1,0 +1,138 @@
+/* cli/serve.c - the server: start, wait for a signal, drain, end.
+ *
+ * Signals are blocked in every thread and waited for here. SIGTERM and SIGINT drain: /readyz answers 503, nothing new
+ * is accepted, what runs may finish, then the exit code is 0. A database whose last commit has an unknown outcome ends
+ * the process with 1 after a drain, so that a supervisor starts it afresh. */
+#include "cli/serve.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/app.h"
+#include "api/router.h"
+#include "api/version.h"
+#include "base/log.h"
+
+static bool log_options(const struct config *config)
+{
+    static const char *const levels[] = {"debug", "info", "warn", "error"};
+    int level = -1;
+    for (int i = 0; i < 4; i++)
+        if (strcmp(config->log_level, levels[i]) == 0) level = i;
+    bool json = strcmp(config->log_format, "json") == 0;
+    if (level < 0 || (!json && strcmp(config->log_format, "logfmt") != 0)) return false;
+    log_setup((enum log_level)level, json ? LOG_JSON : LOG_LOGFMT);
+    return true;
+}
+
+static struct app_options app_options(const struct config *config)
+{
+    struct app_options o = {
+        .rate_v1 = config->rate_v1,
+        .rate_customer = config->rate_customer,
+        .rate_auth = config->rate_auth,
+        .body_bytes_max = config->body_max,
+        .file_bytes_max = config->file_max,
+        .base_url = config->base_url,
+        .data_dir = cli_data_dir(config),
+        .log_requests = config->log_requests,
+    };
+    for (Str rest = str_from(config->cors_origins); rest.len && o.cors_count < CORS_ORIGINS_MAX;) {
+        Str origin = rest, after = {0};
+        str_cut(rest, ',', &origin, &after);
+        if (str_trim(origin).len) o.cors_origins[o.cors_count++] = str_trim(origin);
+        rest = after;
+    }
+    return o;
+}
+
+static struct http_options http_options(const struct config *config)
+{
+    return (struct http_options){
+        .listen = config->listen,
+        .loops = (int)config->loops,
+        .connections_max = (int)config->connections_max,
+        .header_ms = config->header_timeout_ms,
+        .idle_ms = config->idle_timeout_ms,
+        .body_rate_min = config->body_rate_min,
+        .body_bytes_max = config->body_max,
+        .drain_ms = config->drain_timeout_ms,
+        .trusted_proxy = *config->trusted_proxy ? config->trusted_proxy : NULL,
+    };
+}
+
+/* Written beside and renamed: a reader sees nothing or the whole number. */
+static bool write_port_file(const char *path, int port)
+{
+    char temporary[4096];
+    if (!*path) return true;
+    if (snprintf(temporary, sizeof temporary, "%s.new", path) >= (int)sizeof temporary) return false;
+    FILE *f = fopen(temporary, "we");
+    if (!f) return false;
+    bool ok = fprintf(f, "%d\n", port) > 0;
+    ok = fclose(f) == 0 && ok;
+    return ok && rename(temporary, path) == 0;
+}
+
+/* True: asked to end. False: the database gave up. */
+static bool wait_for_end(const sigset_t *signals, struct database *d)
+{
+    for (;;) {
+        struct timespec second = {.tv_sec = 1};
+        int got = sigtimedwait(signals, NULL, &second);
+        if (got == SIGTERM || got == SIGINT) return true;
+        if (!database_is_healthy(d)) return false;
+    }
+}
+
+static int serve(const struct config *config, struct database *d, const sigset_t *signals)
+{
+    struct app app = {0};
+    struct app_options options = app_options(config);
+    struct http_options http = http_options(config);
+    struct http_hooks hooks = router_hooks(&app);
+    char why[512];
+
+    enum err e = app_start(&app, d, &options);
+    if (e) return fail("the store can not start: %s", err_info(e)->message);
+    if (http_server_start(&http, &hooks, &app.server, why, sizeof why) != OK) {
+        fail("%s", why);
+        app_stop(&app);
+        return EXIT_FAILED;
+    }
+    int port = http_server_port(app.server);
+    bool wrote = write_port_file(config->port_file, port);
+    if (!wrote)
+        fail("can not write the port file %s", config->port_file);
+    else
+        log_event(LOG_INFO, "listening", LOGC("listen", config->listen), LOGI("port", port),
+                  LOGC("version", SOUK_VERSION), LOGC("engine", database_is_sqlite(d) ? "sqlite" : "postgres"));
+
+    bool asked = wrote && wait_for_end(signals, d);
+    atomic_store(&app.is_draining, true);
+    log_event(LOG_INFO, "draining", LOGC("why", asked ? "signal" : "database"));
+    http_server_stop(app.server);
+    app_stop(&app);
+    log_event(LOG_INFO, "stopped", LOGI("port", port));
+    return asked ? EXIT_OK : EXIT_FAILED;
+}
+
+int serve_command(const struct config *config)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+
+    if (!log_options(config)) return usage("--log-level is debug, info, warn or error; --log-format is logfmt or json");
+    struct database *d = cli_open(config, OPEN_SERVER);
+    if (!d) return EXIT_FAILED;
+    int result = serve(config, d, &signals);
+    database_close(d);
+    return result;
+}
