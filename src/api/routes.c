@@ -8,5 +8,7 @@ const struct route *const route_tables[] = {
     customer_wallet_routes,
     customer_tickets_routes,
     customer_notifications_routes,
+    store_catalog_routes,
+    store_cart_routes,
     NULL,
 };
