@@ -19,7 +19,8 @@
 #pragma GCC poison atoi atol atoll atof scanf fscanf sscanf vscanf vfscanf vsscanf
 /* Shared buffers, and the machine's time zone: use time_format, time_parse. */
 #pragma GCC poison ctime ctime_r asctime asctime_r gmtime localtime localtime_r mktime
-/* Predictable: use random_bytes. */
-#pragma GCC poison rand srand rand_r drand48 lrand48 mrand48 srand48
+/* Predictable: use random_bytes. OpenSSL's headers have parameters called rand: only a call of it is an error. */
+#define rand(...) rand_is_banned
+#pragma GCC poison srand rand_r drand48 lrand48 mrand48 srand48
 /* A race, or a shell. */
 #pragma GCC poison tmpnam tempnam mktemp system popen

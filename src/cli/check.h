@@ -1,5 +1,0 @@
-#pragma once
-
-#include "cli/command.h"
-
-int check_command(const struct config *config);

@@ -1,0 +1,45 @@
+/* domain/payment_event.h - what a payment provider says happened, in words that are the same for all of them.
+ *
+ * Adapters (gateway/) turn a provider's message into one of these; domain/payment.c decides what it does to a payment,
+ * an order and the ledger. Amounts are minor units by ISO 4217, whatever the provider counts in. */
+#pragma once
+
+#include "base/money.h"
+#include "base/timestamp.h"
+
+enum payment_event_kind {
+    EVENT_IGNORED,        /* genuine, but nothing that concerns us */
+    EVENT_SUCCEEDED,      /* the money is there */
+    EVENT_FAILED,         /* it is not; may still be followed by a success */
+    EVENT_PENDING,        /* seen, not final */
+    EVENT_APPROVED,       /* the customer agreed: we still have to capture */
+    EVENT_REFUNDED,       /* part or all went back */
+    EVENT_REFUND_FAILED,  /* a refund that was announced did not happen */
+    EVENT_DISPUTED,       /* the customer's bank or the provider is asking for it back */
+    EVENT_DISPUTE_CLOSED, /* decided */
+};
+
+/* Some providers do not say whether money was real. */
+enum event_mode { EVENT_MODE_UNKNOWN, EVENT_MODE_TEST, EVENT_MODE_LIVE };
+
+struct payment_event {
+    enum payment_event_kind kind;
+    Str type;        /* the provider's own word, for people */
+    Str event_id;    /* unique per gateway: a second one with the same id is the same event */
+    Str delivery_id; /* of a signed envelope, where the provider has one: never seen with two bodies */
+    Str payment_ref; /* the provider's name of the payment: intent, payment, capture, invoice */
+    Str group_ref;   /* the provider's name of what we made: session, link, order, invoice */
+    Str order_ref;   /* our own reference, as it came back: an order's number, or "topup-" and a payment's */
+    bool has_amount;
+    Money amount;
+    Str currency; /* upper-case; empty when it was not said */
+    Str refund_ref;
+    bool has_refunded_total;
+    Money refunded_total; /* of the payment so far, this refund included */
+    bool is_won;          /* EVENT_DISPUTE_CLOSED: the money stays here */
+    const char *review;   /* not NULL: a person has to look before anything is done; says why */
+    Time occurred_at;
+    enum event_mode mode;
+};
+
+const char *payment_event_kind_text(enum payment_event_kind kind);

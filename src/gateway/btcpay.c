@@ -1,0 +1,279 @@
+/* gateway/btcpay.c - BTCPay Server: invoices that are settled when the network has confirmed enough.
+ *
+ * An invoice is both what we make and what is paid: group_ref and payment_ref are its id. Its events carry no amount,
+ * so the invoice is asked for (confirm) and only the answer counts. A repeated delivery has another deliveryId and the
+ * same originalDeliveryId: the latter is the event. There is no repeatable create: find looks before a second attempt.
+ */
+#include "gateway/amount.h"
+#include "gateway/payload.h"
+#include "gateway/signature.h"
+#include "json/writer.h"
+
+static const char *problem(const struct gateway_config *config)
+{
+    if (!config->secret_count) return "The secret of the webhook is needed";
+    if (config->api_key.len && !config->base_url.len) return "The address of the BTCPay server is needed";
+    if (config->api_key.len && !ref_is_safe(config->store_id)) return "The id of the store is needed";
+    return NULL;
+}
+
+static enum verdict verify(const struct gateway_config *config, const struct webhook *hook,
+                           const struct certificates *certs, struct arena *a, Time now)
+{
+    (void)certs, (void)a, (void)now;
+    Str header = webhook_header(hook, "BTCPay-Sig"), prefix = STR("sha256=");
+    if (!str_starts(header, prefix)) return VERDICT_MALFORMED;
+    return plain_verify(MAC_SHA256, config, (Str){header.ptr + prefix.len, header.len - prefix.len}, hook->raw);
+}
+
+static enum payment_event_kind kind_of(Str type)
+{
+    if (str_eq(type, STR("InvoiceSettled"))) return EVENT_SUCCEEDED;
+    if (str_eq(type, STR("InvoiceExpired")) || str_eq(type, STR("InvoiceInvalid"))) return EVENT_FAILED;
+    if (str_eq(type, STR("InvoiceProcessing")) || str_eq(type, STR("InvoiceReceivedPayment")) ||
+        str_eq(type, STR("InvoicePaymentSettled")))
+        return EVENT_PENDING;
+    return EVENT_IGNORED;
+}
+
+static bool parse(struct arena *a, const struct gateway_config *config, const struct webhook *hook,
+                  struct payment_event *ret)
+{
+    const struct json *root;
+    if (json_read(a, hook->raw, &root, NULL) != OK) return false;
+    struct payment_event e = {
+        .event_id = payload_ref(root, "originalDeliveryId"),
+        .type = payload_ref(root, "type"),
+        .occurred_at = payload_seconds(root, "timestamp"),
+        .order_ref = payload_ref(json_get(root, "metadata"), "orderId"),
+        .group_ref = payload_ref(root, "invoiceId"),
+        .payment_ref = payload_ref(root, "invoiceId"),
+    };
+    if (!e.event_id.len) e.event_id = payload_ref(root, "deliveryId");
+    if (!e.event_id.len || !e.type.len) return false;
+    e.kind = kind_of(e.type);
+    if (config->store_id.len && !str_eq(payload_ref(root, "storeId"), config->store_id))
+        e.review = "the event is of another store";
+    *ret = e;
+    return true;
+}
+
+static void start(struct arena *a, const struct gateway_config *config, const char *method, struct http_call *ret)
+{
+    *ret = (struct http_call){.method = method};
+    call_token_auth(a, ret, STR("token"), config->api_key);
+}
+
+static Str invoices_url(struct arena *a, const struct gateway_config *config, Str tail)
+{
+    return str_printf(a, "%.*s/api/v1/stores/%.*s/invoices%.*s", STR_FMT(gateway_base_url(config)),
+                      STR_FMT(config->store_id), STR_FMT(tail));
+}
+
+static bool create_call(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
+                        struct http_call *ret)
+{
+    Str value;
+    if (!ref_is_safe(config->store_id)) return false;
+    if (!amount_to_text(a, in->amount, in->currency, currency_exponent(in->currency), &value)) return false;
+    struct buf body;
+    struct json_writer w;
+    buf_init(&body, a, CALL_BODY_MAX);
+    json_writer_init(&w, &body, 0);
+    json_begin_object(&w);
+    json_kv_str(&w, "amount", value); /* an invoice without one is paid in full by any payment */
+    json_kv_str(&w, "currency", in->currency);
+    json_key(&w, "metadata");
+    json_begin_object(&w);
+    json_kv_str(&w, "orderId", in->order_ref);
+    json_kv_str(&w, "reference", in->reference);
+    json_kv_str(&w, "itemDesc", in->description);
+    json_end_object(&w);
+    json_key(&w, "checkout");
+    json_begin_object(&w);
+    if (in->expires_at.ms > in->now.ms)
+        json_kv_int(&w, "expirationMinutes", (in->expires_at.ms - in->now.ms + TIME_MINUTE - 1) / TIME_MINUTE);
+    if (in->success_url.len) json_kv_str(&w, "redirectURL", in->success_url);
+    json_end_object(&w);
+    json_end_object(&w);
+
+    start(a, config, "POST", ret);
+    call_header(ret, STR("Content-Type"), STR("application/json"));
+    ret->body = buf_str(&body);
+    ret->url = invoices_url(a, config, STR(""));
+    return !body.full;
+}
+
+static enum reply page_of(const struct json *invoice, struct pay_page *ret)
+{
+    struct pay_page page = {
+        .group_ref = payload_ref(invoice, "id"),
+        .payment_ref = payload_ref(invoice, "id"),
+        .url = json_text(invoice, "checkoutLink"),
+        .expires_at = payload_seconds(invoice, "expirationTime"),
+    };
+    if (!page.group_ref.len || !page.url.len) return REPLY_RETRY;
+    *ret = page;
+    return REPLY_OK;
+}
+
+static enum reply create_read(struct arena *a, const struct http_reply *answer, struct pay_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    return r == REPLY_OK ? page_of(root, ret) : r;
+}
+
+static bool find_call(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
+                      struct http_call *ret)
+{
+    if (!ref_is_safe(config->store_id)) return false;
+    struct buf query;
+    buf_init(&query, a, CALL_BODY_MAX);
+    buf_lit(&query, "?orderId=");
+    buf_url_encoded(&query, in->order_ref);
+    start(a, config, "GET", ret);
+    ret->url = invoices_url(a, config, buf_str(&query));
+    return !query.full;
+}
+
+static enum reply find_read(struct arena *a, const struct http_reply *answer, const struct pay_request *in,
+                            struct pay_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    for (const struct json *invoice = payload_item(root, 0); invoice; invoice = invoice->next)
+        if (str_eq(payload_ref(json_get(invoice, "metadata"), "reference"), in->reference))
+            return page_of(invoice, ret);
+    return REPLY_REFUSED;
+}
+
+static bool refund_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
+                        struct http_call *ret)
+{
+    Str value;
+    if (!ref_is_safe(config->store_id) || !ref_is_safe(in->group_ref)) return false;
+    if (!amount_to_text(a, in->amount, in->currency, currency_exponent(in->currency), &value)) return false;
+    struct buf body;
+    struct json_writer w;
+    buf_init(&body, a, CALL_BODY_MAX);
+    json_writer_init(&w, &body, 0);
+    json_begin_object(&w);
+    json_kv_str(&w, "name", in->reference);
+    json_kv_cstr(&w, "paymentMethod", "BTC");
+    json_kv_cstr(&w, "payoutMethodId", "BTC-CHAIN");
+    json_kv_cstr(&w, "refundVariant", "Custom");
+    json_kv_str(&w, "customAmount", value);
+    json_kv_str(&w, "customCurrency", in->currency);
+    json_end_object(&w);
+
+    start(a, config, "POST", ret);
+    call_header(ret, STR("Content-Type"), STR("application/json"));
+    ret->body = buf_str(&body);
+    ret->url = invoices_url(a, config, str_printf(a, "/%.*s/refund", STR_FMT(in->group_ref)));
+    return !body.full;
+}
+
+/* What is made is an offer that the customer claims with an address of his own. */
+static enum reply refund_read(struct arena *a, const struct http_reply *answer, struct refund_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    Str id = payload_ref(root, "id");
+    if (!id.len) return REPLY_RETRY;
+    *ret = (struct refund_page){.refund_ref = id, .url = json_text(root, "viewLink")};
+    return REPLY_OK;
+}
+
+static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
+{
+    if (!ref_is_safe(config->store_id) || !ref_is_safe(group_ref)) return false;
+    start(a, config, "GET", ret);
+    ret->url = invoices_url(a, config, str_printf(a, "/%.*s", STR_FMT(group_ref)));
+    return true;
+}
+
+static void invoice_state(const struct json *invoice, struct payment_event *e)
+{
+    Str status = json_text(invoice, "status"), extra = json_text(invoice, "additionalStatus");
+    bool is_late = str_eq(extra, STR("PaidLate")), is_partial = str_eq(extra, STR("PaidPartial"));
+    if (str_eq(status, STR("Settled"))) {
+        e->kind = EVENT_SUCCEEDED;
+        if (is_late) e->review = "paid after the invoice had ended";
+        if (is_partial) e->review = "settled although not all was paid";
+        if (str_eq(extra, STR("Marked"))) e->review = "marked as settled by hand";
+    } else if (str_eq(status, STR("Expired"))) {
+        e->kind = EVENT_FAILED;
+        if (is_late) e->review = "paid after the invoice had ended";
+        if (is_partial) e->review = "ended with a part paid";
+    } else if (str_eq(status, STR("Invalid"))) {
+        e->kind = EVENT_FAILED;
+    } else {
+        e->kind = EVENT_PENDING;
+    }
+}
+
+static enum reply ask_read(struct arena *a, const struct gateway_config *config, const struct http_reply *answer,
+                           struct payment_event *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    struct payment_event e = {
+        .type = STR("invoice"),
+        .group_ref = payload_ref(root, "id"),
+        .payment_ref = payload_ref(root, "id"),
+        .order_ref = payload_ref(json_get(root, "metadata"), "orderId"),
+    };
+    if (!e.group_ref.len) return REPLY_RETRY;
+    /* The amount is a string, in older versions a number: both keep their text. */
+    const struct json *value = json_get(root, "amount");
+    if (value && currency_read(a, json_text(root, "currency"), &e.currency))
+        e.has_amount = amount_from_text(value->text, e.currency, &e.amount);
+    invoice_state(root, &e);
+    if (!str_eq(payload_ref(root, "storeId"), config->store_id)) e.review = "the invoice is of another store";
+    *ret = e;
+    return REPLY_OK;
+}
+
+static bool confirm_call(struct arena *a, const struct gateway_config *config, const struct payment_event *claim,
+                         struct http_call *ret)
+{
+    return ask_call(a, config, claim->group_ref, ret);
+}
+
+static enum reply confirm_read(struct arena *a, const struct gateway_config *config, const struct payment_event *claim,
+                               const struct http_reply *answer, struct payment_event *ret)
+{
+    struct payment_event e;
+    enum reply r = ask_read(a, config, answer, &e);
+    if (r != REPLY_OK) return r;
+    if (!str_eq(e.group_ref, claim->group_ref)) return REPLY_RETRY; /* an answer to another question */
+    e.event_id = claim->event_id;
+    e.type = claim->type;
+    e.occurred_at = claim->occurred_at;
+    *ret = e;
+    return REPLY_OK;
+}
+
+const struct gateway gateway_btcpay = {
+    .name = S("btcpay"),
+    .provider = PROVIDER_BTCPAY,
+    .confirms = true,
+    .expires = true,
+    .problem = problem,
+    .verify = verify,
+    .parse = parse,
+    .create_call = create_call,
+    .create_read = create_read,
+    .find_call = find_call,
+    .find_read = find_read,
+    .refund_call = refund_call,
+    .refund_read = refund_read,
+    .confirm_call = confirm_call,
+    .confirm_read = confirm_read,
+    .ask_call = ask_call,
+    .ask_read = ask_read,
+};

@@ -1,0 +1,20 @@
+/* gateway/payload.h - taking members out of providers' JSON, where anything may be missing or of another type. */
+#pragma once
+
+#include "base/timestamp.h"
+#include "json/reader.h"
+
+#define REF_BYTES_MAX 255
+
+/* A name or number that identifies something: a string, or an integer as its digits. Empty when it is neither or too
+ * long to be kept. */
+Str payload_ref(const struct json *obj, const char *key);
+/* The same for a member that is a reference or, expanded, the object that it refers to. */
+Str payload_id(const struct json *obj, const char *key);
+bool payload_flag(const struct json *obj, const char *key);
+/* Seconds since 1970; 0 when it is not there. */
+Time payload_seconds(const struct json *obj, const char *key);
+/* RFC 3339; 0 when it is not there. */
+Time payload_time(const struct json *obj, const char *key);
+/* The n-th item of an array, or NULL. */
+const struct json *payload_item(const struct json *array, size_t n);

@@ -1,0 +1,428 @@
+/* gateway/paypal.c - PayPal: orders that the customer approves and that we then capture.
+ *
+ * What we make is an order (group_ref); what is paid is its capture (payment_ref). A webhook is only a hint
+ * (paypal_signature.h says why): each claim is asked again through the API and only the answer counts. Amounts are
+ * decimal texts in major units. */
+#include "gateway/amount.h"
+#include "gateway/payload.h"
+#include "gateway/paypal_signature.h"
+#include "json/writer.h"
+
+/* Currencies that PayPal takes without decimals, whatever ISO 4217 says. */
+static int decimals(Str currency)
+{
+    if (str_eq(currency, STR("HUF")) || str_eq(currency, STR("TWD"))) return 0;
+    return currency_exponent(currency);
+}
+
+static const char *problem(const struct gateway_config *config)
+{
+    if (!config->webhook_id.len) return "The id of the webhook is needed";
+    if (str_eq(config->webhook_id, STR("WEBHOOK_ID")))
+        return "WEBHOOK_ID is the simulator's: anybody can get it signed";
+    if (!config->api_key.len != !config->api_secret.len) return "The client id and the client secret go together";
+    if (!config->ca_bundle.len) return "The certificates of who issues PayPal's message certificates are needed";
+    return NULL;
+}
+
+static enum verdict verify(const struct gateway_config *config, const struct webhook *hook,
+                           const struct certificates *certs, struct arena *a, Time now)
+{
+    struct paypal_headers h = {
+        .id = webhook_header(hook, "paypal-transmission-id"),
+        .time = webhook_header(hook, "paypal-transmission-time"),
+        .sig = webhook_header(hook, "paypal-transmission-sig"),
+        .cert_url = webhook_header(hook, "paypal-cert-url"),
+        .algo = webhook_header(hook, "paypal-auth-algo"),
+    };
+    Str path, pem;
+    if (!h.id.len || h.id.len > REF_BYTES_MAX || !h.time.len || !h.sig.len) return VERDICT_MALFORMED;
+    if (!paypal_cert_path(h.cert_url, config->is_live, &path)) return VERDICT_MALFORMED;
+    if (problem(config)) return VERDICT_UNAVAILABLE;
+    enum verdict v = certs->find(certs->ctx, config, path, a, &pem);
+    if (v != VERDICT_OK) return v;
+    const char *name =
+        config->is_live ? "messageverificationcerts.paypal.com" : "messageverificationcerts.sandbox.paypal.com";
+    return paypal_signature_check(a, &h, config->webhook_id, hook->raw, pem, config->ca_bundle, name, now);
+}
+
+/* {"currency_code":"USD","value":"30.00"} */
+static bool amount(struct arena *a, const struct json *obj, Str *ret_currency, Money *ret)
+{
+    Str currency;
+    Money m;
+    if (!currency_read(a, json_text(obj, "currency_code"), &currency)) return false;
+    if (!amount_from_text(json_text(obj, "value"), currency, &m) || m.minor < 0) return false;
+    *ret_currency = currency;
+    *ret = m;
+    return true;
+}
+
+static const struct json *link_of(const struct json *obj, Str rel)
+{
+    for (const struct json *l = payload_item(json_get(obj, "links"), 0); l; l = l->next)
+        if (str_eq(json_text(l, "rel"), rel)) return l;
+    return NULL;
+}
+
+/* The id in "https://api.paypal.com/v2/payments/captures/0JF852973C016714D" when it stands behind `folder`. */
+static Str id_behind(Str href, Str folder)
+{
+    for (size_t i = 0; i + folder.len <= href.len; i++) {
+        if (memcmp(href.ptr + i, folder.ptr, folder.len) != 0) continue;
+        Str id = {href.ptr + i + folder.len, href.len - i - folder.len};
+        return ref_is_safe(id) ? id : (Str){0};
+    }
+    return (Str){0};
+}
+
+static void read_capture(struct arena *a, const struct json *capture, struct payment_event *e)
+{
+    e->payment_ref = payload_ref(capture, "id");
+    e->group_ref = payload_ref(json_path(capture, "supplementary_data", "related_ids", NULL), "order_id");
+    e->order_ref = payload_ref(capture, "custom_id");
+    e->has_amount = amount(a, json_get(capture, "amount"), &e->currency, &e->amount);
+}
+
+static void read_refund(struct arena *a, const struct json *refund, struct payment_event *e)
+{
+    Str other;
+    e->refund_ref = payload_ref(refund, "id");
+    e->payment_ref = id_behind(json_text(link_of(refund, STR("up")), "href"), STR("/v2/payments/captures/"));
+    e->order_ref = payload_ref(refund, "custom_id");
+    e->has_amount = amount(a, json_get(refund, "amount"), &e->currency, &e->amount);
+    const struct json *total = json_path(refund, "seller_payable_breakdown", "total_refunded_amount", NULL);
+    e->has_refunded_total = amount(a, total, &other, &e->refunded_total) && str_eq(other, e->currency);
+}
+
+static void read_dispute(struct arena *a, const struct json *dispute, struct payment_event *e)
+{
+    e->refund_ref = payload_ref(dispute, "dispute_id");
+    e->payment_ref = payload_ref(payload_item(json_get(dispute, "disputed_transactions"), 0), "seller_transaction_id");
+    e->has_amount = amount(a, json_get(dispute, "dispute_amount"), &e->currency, &e->amount);
+    e->kind = str_eq(json_text(dispute, "status"), STR("RESOLVED")) ? EVENT_DISPUTE_CLOSED : EVENT_DISPUTED;
+    e->is_won = str_eq(json_text(json_get(dispute, "dispute_outcome"), "outcome_code"), STR("RESOLVED_SELLER_FAVOUR"));
+}
+
+static void read_resource(struct arena *a, const struct json *resource, struct payment_event *e)
+{
+    Str type = e->type;
+    if (str_eq(type, STR("PAYMENT.CAPTURE.COMPLETED"))) {
+        e->kind = EVENT_SUCCEEDED;
+        read_capture(a, resource, e);
+    } else if (str_eq(type, STR("PAYMENT.CAPTURE.DENIED")) || str_eq(type, STR("PAYMENT.CAPTURE.DECLINED"))) {
+        e->kind = EVENT_FAILED;
+        read_capture(a, resource, e);
+    } else if (str_eq(type, STR("PAYMENT.CAPTURE.PENDING"))) {
+        e->kind = EVENT_PENDING;
+        read_capture(a, resource, e);
+    } else if (str_eq(type, STR("PAYMENT.CAPTURE.REFUNDED")) || str_eq(type, STR("PAYMENT.CAPTURE.REVERSED"))) {
+        e->kind = EVENT_REFUNDED;
+        read_refund(a, resource, e);
+    } else if (str_eq(type, STR("CUSTOMER.DISPUTE.CREATED")) || str_eq(type, STR("CUSTOMER.DISPUTE.RESOLVED"))) {
+        read_dispute(a, resource, e);
+    } else if (str_eq(type, STR("CHECKOUT.ORDER.APPROVED"))) {
+        e->kind = EVENT_APPROVED;
+        e->group_ref = payload_ref(resource, "id");
+        e->order_ref = payload_ref(payload_item(json_get(resource, "purchase_units"), 0), "custom_id");
+    }
+}
+
+static bool parse(struct arena *a, const struct gateway_config *config, const struct webhook *hook,
+                  struct payment_event *ret)
+{
+    (void)config;
+    const struct json *root;
+    if (json_read(a, hook->raw, &root, NULL) != OK) return false;
+    struct payment_event e = {
+        .event_id = payload_ref(root, "id"),
+        .delivery_id = webhook_header(hook, "paypal-transmission-id"),
+        .type = payload_ref(root, "event_type"),
+        .occurred_at = payload_time(root, "create_time"),
+    };
+    if (!e.event_id.len || !e.type.len) return false;
+    read_resource(a, json_get(root, "resource"), &e);
+    *ret = e;
+    return true;
+}
+
+static bool auth_call(struct arena *a, const struct gateway_config *config, struct http_call *ret)
+{
+    *ret = (struct http_call){.method = "POST", .body = STR("grant_type=client_credentials")};
+    ret->url = str_printf(a, "%.*s/v1/oauth2/token", STR_FMT(gateway_base_url(config)));
+    call_basic_auth(a, ret, config->api_key, config->api_secret);
+    call_header(ret, STR("Content-Type"), STR("application/x-www-form-urlencoded"));
+    return true;
+}
+
+static enum reply auth_read(struct arena *a, const struct http_reply *answer, Str *ret_token, int64_t *ret_seconds)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    Str token = json_text(root, "access_token");
+    int64_t seconds;
+    if (!token.len || !json_int64(json_get(root, "expires_in"), &seconds) || seconds < 0) return REPLY_RETRY;
+    *ret_token = token;
+    *ret_seconds = seconds;
+    return REPLY_OK;
+}
+
+static void start(struct arena *a, const struct gateway_config *config, const char *method, struct http_call *ret)
+{
+    *ret = (struct http_call){.method = method};
+    call_token_auth(a, ret, STR("Bearer"), config->access_token);
+}
+
+static void send_json(struct http_call *call, Str request_id, Str body)
+{
+    call_header(call, STR("Content-Type"), STR("application/json"));
+    call_header(call, STR("PayPal-Request-Id"), request_id);
+    call_header(call, STR("Prefer"), STR("return=representation"));
+    call->body = body;
+}
+
+static void write_amount(struct json_writer *w, Str currency, Str value)
+{
+    json_key(w, "amount");
+    json_begin_object(w);
+    json_kv_str(w, "currency_code", currency);
+    json_kv_str(w, "value", value);
+    json_end_object(w);
+}
+
+static bool create_call(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
+                        struct http_call *ret)
+{
+    Str value;
+    if (!amount_to_text(a, in->amount, in->currency, decimals(in->currency), &value)) return false;
+    struct buf body;
+    struct json_writer w;
+    buf_init(&body, a, CALL_BODY_MAX);
+    json_writer_init(&w, &body, 0);
+    json_begin_object(&w);
+    json_kv_cstr(&w, "intent", "CAPTURE");
+    json_key(&w, "purchase_units");
+    json_begin_array(&w);
+    json_begin_object(&w);
+    json_kv_str(&w, "custom_id", in->order_ref);
+    json_kv_str(&w, "invoice_id", in->reference);
+    json_kv_str(&w, "description", in->description);
+    write_amount(&w, in->currency, value);
+    json_end_object(&w);
+    json_end_array(&w);
+    json_key(&w, "payment_source");
+    json_begin_object(&w);
+    json_key(&w, "paypal");
+    json_begin_object(&w);
+    json_key(&w, "experience_context");
+    json_begin_object(&w);
+    json_kv_cstr(&w, "shipping_preference", "NO_SHIPPING");
+    json_kv_cstr(&w, "user_action", "PAY_NOW");
+    if (in->success_url.len) json_kv_str(&w, "return_url", in->success_url);
+    if (in->cancel_url.len) json_kv_str(&w, "cancel_url", in->cancel_url);
+    json_end_object(&w);
+    json_end_object(&w);
+    json_end_object(&w);
+    json_end_object(&w);
+
+    start(a, config, "POST", ret);
+    send_json(ret, in->reference, buf_str(&body));
+    ret->url = str_printf(a, "%.*s/v2/checkout/orders", STR_FMT(gateway_base_url(config)));
+    return !body.full;
+}
+
+static enum reply create_read(struct arena *a, const struct http_reply *answer, struct pay_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    const struct json *link = link_of(root, STR("payer-action"));
+    if (!link) link = link_of(root, STR("approve"));
+    struct pay_page page = {.group_ref = payload_ref(root, "id"), .url = json_text(link, "href")};
+    if (!page.group_ref.len || !page.url.len) return REPLY_RETRY;
+    *ret = page;
+    return REPLY_OK;
+}
+
+static bool refund_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
+                        struct http_call *ret)
+{
+    Str value;
+    if (!ref_is_safe(in->payment_ref)) return false;
+    if (!amount_to_text(a, in->amount, in->currency, decimals(in->currency), &value)) return false;
+    struct buf body;
+    struct json_writer w;
+    buf_init(&body, a, CALL_BODY_MAX);
+    json_writer_init(&w, &body, 0);
+    json_begin_object(&w);
+    write_amount(&w, in->currency, value);
+    json_end_object(&w);
+
+    start(a, config, "POST", ret);
+    send_json(ret, in->reference, buf_str(&body));
+    ret->url = str_printf(a, "%.*s/v2/payments/captures/%.*s/refund", STR_FMT(gateway_base_url(config)),
+                          STR_FMT(in->payment_ref));
+    return !body.full;
+}
+
+static enum reply refund_read(struct arena *a, const struct http_reply *answer, struct refund_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    Str status = json_text(root, "status");
+    if (str_eq(status, STR("FAILED")) || str_eq(status, STR("CANCELLED"))) return REPLY_REFUSED;
+    Str id = payload_ref(root, "id");
+    if (!id.len) return REPLY_RETRY;
+    *ret = (struct refund_page){.refund_ref = id};
+    return REPLY_OK;
+}
+
+/* A capture's status; a success stays one after money was given back: refunds have events of their own. */
+static enum payment_event_kind capture_kind(Str status)
+{
+    if (str_eq(status, STR("COMPLETED")) || str_eq(status, STR("PARTIALLY_REFUNDED")) ||
+        str_eq(status, STR("REFUNDED")))
+        return EVENT_SUCCEEDED;
+    if (str_eq(status, STR("DECLINED")) || str_eq(status, STR("FAILED"))) return EVENT_FAILED;
+    return EVENT_PENDING;
+}
+
+static enum reply order_state(struct arena *a, const struct json *order, struct payment_event *ret)
+{
+    const struct json *unit = payload_item(json_get(order, "purchase_units"), 0);
+    const struct json *capture = payload_item(json_path(unit, "payments", "captures", NULL), 0);
+    Str status = json_text(order, "status");
+    struct payment_event e = {.kind = EVENT_PENDING, .type = STR("checkout.order")};
+    if (capture) {
+        read_capture(a, capture, &e);
+        e.kind = capture_kind(json_text(capture, "status"));
+    } else if (str_eq(status, STR("APPROVED"))) {
+        e.kind = EVENT_APPROVED;
+    } else if (str_eq(status, STR("VOIDED"))) {
+        e.kind = EVENT_FAILED;
+    }
+    e.group_ref = payload_ref(order, "id");
+    if (!e.order_ref.len) e.order_ref = payload_ref(unit, "custom_id");
+    if (!e.group_ref.len) return REPLY_RETRY;
+    *ret = e;
+    return REPLY_OK;
+}
+
+static bool capture_call(struct arena *a, const struct gateway_config *config, Str group_ref, Str reference,
+                         struct http_call *ret)
+{
+    if (!ref_is_safe(group_ref)) return false;
+    start(a, config, "POST", ret);
+    send_json(ret, str_printf(a, "%.*s-capture", STR_FMT(reference)), STR("{}"));
+    ret->url =
+        str_printf(a, "%.*s/v2/checkout/orders/%.*s/capture", STR_FMT(gateway_base_url(config)), STR_FMT(group_ref));
+    return true;
+}
+
+static enum reply capture_read(struct arena *a, const struct gateway_config *config, const struct http_reply *answer,
+                               struct payment_event *ret)
+{
+    (void)config;
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    return r == REPLY_OK ? order_state(a, root, ret) : r;
+}
+
+static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
+{
+    if (!ref_is_safe(group_ref)) return false;
+    start(a, config, "GET", ret);
+    ret->url = str_printf(a, "%.*s/v2/checkout/orders/%.*s", STR_FMT(gateway_base_url(config)), STR_FMT(group_ref));
+    return true;
+}
+
+static bool confirm_call(struct arena *a, const struct gateway_config *config, const struct payment_event *claim,
+                         struct http_call *ret)
+{
+    static const struct {
+        enum payment_event_kind kind;
+        Str folder;
+    } folders[] = {
+        {EVENT_SUCCEEDED, S("/v2/payments/captures/")},      {EVENT_FAILED, S("/v2/payments/captures/")},
+        {EVENT_PENDING, S("/v2/payments/captures/")},        {EVENT_APPROVED, S("/v2/checkout/orders/")},
+        {EVENT_REFUNDED, S("/v2/payments/refunds/")},        {EVENT_DISPUTED, S("/v1/customer/disputes/")},
+        {EVENT_DISPUTE_CLOSED, S("/v1/customer/disputes/")},
+    };
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (claim->kind != folders[i].kind) continue;
+        bool about =
+            claim->kind == EVENT_REFUNDED || claim->kind == EVENT_DISPUTED || claim->kind == EVENT_DISPUTE_CLOSED;
+        Str id = claim->kind == EVENT_APPROVED ? claim->group_ref : about ? claim->refund_ref : claim->payment_ref;
+        if (!ref_is_safe(id)) return false;
+        start(a, config, "GET", ret);
+        ret->url =
+            str_printf(a, "%.*s%.*s%.*s", STR_FMT(gateway_base_url(config)), STR_FMT(folders[i].folder), STR_FMT(id));
+        return true;
+    }
+    return false;
+}
+
+static enum reply confirm_read(struct arena *a, const struct gateway_config *config, const struct payment_event *claim,
+                               const struct http_reply *answer, struct payment_event *ret)
+{
+    (void)config;
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    struct payment_event e = {.kind = claim->kind};
+    Str status = json_text(root, "status"), asked = claim->refund_ref, got;
+    switch (claim->kind) {
+    case EVENT_APPROVED:
+        r = order_state(a, root, &e);
+        asked = claim->group_ref;
+        got = e.group_ref;
+        break;
+    case EVENT_REFUNDED:
+        read_refund(a, root, &e);
+        if (str_eq(status, STR("FAILED")) || str_eq(status, STR("CANCELLED"))) e.kind = EVENT_REFUND_FAILED;
+        if (str_eq(status, STR("PENDING"))) e.kind = EVENT_PENDING;
+        got = e.refund_ref;
+        break;
+    case EVENT_DISPUTED:
+    case EVENT_DISPUTE_CLOSED:
+        read_dispute(a, root, &e);
+        got = e.refund_ref;
+        break;
+    default:
+        read_capture(a, root, &e);
+        e.kind = capture_kind(status);
+        asked = claim->payment_ref;
+        got = e.payment_ref;
+    }
+    if (r != REPLY_OK) return r;
+    if (!str_eq(asked, got)) return REPLY_RETRY; /* an answer to another question */
+    e.event_id = claim->event_id;
+    e.delivery_id = claim->delivery_id;
+    e.type = claim->type;
+    e.occurred_at = claim->occurred_at;
+    *ret = e;
+    return REPLY_OK;
+}
+
+const struct gateway gateway_paypal = {
+    .name = S("paypal"),
+    .provider = PROVIDER_PAYPAL,
+    .confirms = true,
+    .problem = problem,
+    .verify = verify,
+    .parse = parse,
+    .auth_call = auth_call,
+    .auth_read = auth_read,
+    .create_call = create_call,
+    .create_read = create_read,
+    .refund_call = refund_call,
+    .refund_read = refund_read,
+    .capture_call = capture_call,
+    .capture_read = capture_read,
+    .confirm_call = confirm_call,
+    .confirm_read = confirm_read,
+    .ask_call = ask_call,
+    .ask_read = capture_read,
+};

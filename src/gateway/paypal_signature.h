@@ -1,0 +1,26 @@
+/* gateway/paypal_signature.h - PayPal's signature: RSA over "id|time|webhook id|crc32 of the body".
+ *
+ * The body itself is not signed, only its CRC32, and anybody can make another body with the same one. So a good
+ * signature says no more than "PayPal sent something"; what happened is asked through the API (confirm).
+ *
+ * The certificate comes from PayPal's own host only. The address in the header is checked against that rule and then
+ * only its path is used, below the configured base address: nobody can make us fetch anything from elsewhere. */
+#pragma once
+
+#include "base/timestamp.h"
+#include "gateway/gateway.h"
+
+uint32_t crc32_of(Str bytes);
+
+/* https, exactly one of PayPal's API hosts of that mode, a path below /v1/notifications/certs/ of one safe segment;
+ * no port, userinfo, query or fragment. */
+bool paypal_cert_path(Str url, bool is_live, Str *ret_path);
+
+struct paypal_headers {
+    Str id, time, sig, cert_url, algo;
+};
+
+/* Everything but the way to the certificate. `anchors` is the PEM of who may have issued it; `name` what it must be
+ * issued to. */
+enum verdict paypal_signature_check(struct arena *a, const struct paypal_headers *h, Str webhook_id, Str raw, Str pem,
+                                    Str anchors, const char *name, Time now);

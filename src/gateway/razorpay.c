@@ -1,0 +1,297 @@
+/* gateway/razorpay.c - Razorpay: payment links, webhooks signed over the body alone.
+ *
+ * What we make is a payment link (group_ref); what the customer pays is a payment (payment_ref). A success is told
+ * twice or three times (payment.captured, order.paid, payment_link.paid): the payment is what counts, not the event.
+ * The body has no event id, and the header's is not signed: the body's hash is the id. Amounts are minor units by ISO
+ * 4217. */
+#include "gateway/amount.h"
+#include "gateway/payload.h"
+#include "gateway/signature.h"
+#include "json/writer.h"
+
+#include <sodium.h>
+
+static const char *problem(const struct gateway_config *config)
+{
+    if (!config->secret_count) return "The secret of the webhook is needed";
+    if (!config->api_key.len != !config->api_secret.len) return "The key id and the key secret go together";
+    return NULL;
+}
+
+static enum verdict verify(const struct gateway_config *config, const struct webhook *hook,
+                           const struct certificates *certs, struct arena *a, Time now)
+{
+    (void)certs, (void)a, (void)now;
+    return plain_verify(MAC_SHA256, config, webhook_header(hook, "X-Razorpay-Signature"), hook->raw);
+}
+
+static bool amount(const struct json *obj, const char *key, Str currency, Money *ret)
+{
+    int64_t minor;
+    if (!currency.len || !json_int64(json_get(obj, key), &minor) || minor < 0) return false;
+    *ret = (Money){minor};
+    return true;
+}
+
+/* `notes` is [] when there are none. */
+static Str note(const struct json *entity)
+{
+    return payload_ref(json_get(entity, "notes"), "order_id");
+}
+
+static void read_payment(struct arena *a, const struct json *payload, struct payment_event *e)
+{
+    const struct json *payment = json_path(payload, "payment", "entity", NULL);
+    const struct json *link = json_path(payload, "payment_link", "entity", NULL);
+    const struct json *order = json_path(payload, "order", "entity", NULL);
+    currency_read(a, json_text(payment, "currency"), &e->currency);
+    e->payment_ref = payload_ref(payment, "id");
+    e->group_ref = payload_ref(link, "id");
+    e->order_ref = note(payment);
+    if (!e->order_ref.len) e->order_ref = note(link);
+    if (!e->order_ref.len) e->order_ref = note(order);
+    e->has_amount = amount(payment, "amount", e->currency, &e->amount);
+}
+
+static void read_refund(const struct json *payload, struct payment_event *e)
+{
+    const struct json *refund = json_path(payload, "refund", "entity", NULL);
+    e->refund_ref = payload_ref(refund, "id");
+    if (!e->payment_ref.len) e->payment_ref = payload_ref(refund, "payment_id");
+    e->has_refunded_total =
+        amount(json_path(payload, "payment", "entity", NULL), "amount_refunded", e->currency, &e->refunded_total);
+}
+
+static void read_dispute(struct arena *a, const struct json *payload, struct payment_event *e)
+{
+    const struct json *dispute = json_path(payload, "dispute", "entity", NULL);
+    e->refund_ref = payload_ref(dispute, "id");
+    if (!e->payment_ref.len) e->payment_ref = payload_ref(dispute, "payment_id");
+    if (!e->currency.len) currency_read(a, json_text(dispute, "currency"), &e->currency);
+    e->has_amount = amount(dispute, "amount", e->currency, &e->amount);
+}
+
+static enum payment_event_kind kind_of(Str type)
+{
+    static const struct {
+        Str type;
+        enum payment_event_kind kind;
+    } kinds[] = {
+        {S("payment.captured"), EVENT_SUCCEEDED},
+        {S("order.paid"), EVENT_SUCCEEDED},
+        {S("payment_link.paid"), EVENT_SUCCEEDED},
+        {S("payment.failed"), EVENT_FAILED},
+        {S("payment_link.expired"), EVENT_FAILED},
+        {S("payment_link.cancelled"), EVENT_FAILED},
+        {S("payment.authorized"), EVENT_PENDING},
+        {S("refund.processed"), EVENT_REFUNDED},
+        {S("refund.failed"), EVENT_REFUND_FAILED},
+        {S("payment.dispute.created"), EVENT_DISPUTED},
+        {S("payment.dispute.won"), EVENT_DISPUTE_CLOSED},
+        {S("payment.dispute.lost"), EVENT_DISPUTE_CLOSED},
+        {S("payment.dispute.closed"), EVENT_DISPUTE_CLOSED},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_eq(type, kinds[i].type)) return kinds[i].kind;
+    return EVENT_IGNORED;
+}
+
+static bool parse(struct arena *a, const struct gateway_config *config, const struct webhook *hook,
+                  struct payment_event *ret)
+{
+    (void)config;
+    const struct json *root;
+    if (json_read(a, hook->raw, &root, NULL) != OK) return false;
+    struct payment_event e = {.type = payload_ref(root, "event"), .occurred_at = payload_seconds(root, "created_at")};
+    if (!e.type.len) return false;
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256(hash, (const unsigned char *)hook->raw.ptr, hook->raw.len);
+    e.event_id = hex_encode(a, hash, sizeof hash);
+    e.kind = kind_of(e.type);
+
+    const struct json *payload = json_get(root, "payload");
+    if (e.kind != EVENT_IGNORED) read_payment(a, payload, &e);
+    if (e.kind == EVENT_REFUNDED || e.kind == EVENT_REFUND_FAILED) read_refund(payload, &e);
+    if (e.kind == EVENT_DISPUTED || e.kind == EVENT_DISPUTE_CLOSED) read_dispute(a, payload, &e);
+    e.is_won = str_eq(e.type, STR("payment.dispute.won"));
+    *ret = e;
+    return true;
+}
+
+static void start(struct arena *a, const struct gateway_config *config, const char *method, struct http_call *ret)
+{
+    *ret = (struct http_call){.method = method};
+    call_basic_auth(a, ret, config->api_key, config->api_secret);
+}
+
+static void send_json(struct http_call *call, const struct buf *body)
+{
+    call_header(call, STR("Content-Type"), STR("application/json"));
+    call->body = buf_str(body);
+}
+
+static bool create_call(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
+                        struct http_call *ret)
+{
+    struct buf body;
+    struct json_writer w;
+    buf_init(&body, a, CALL_BODY_MAX);
+    json_writer_init(&w, &body, 0);
+    json_begin_object(&w);
+    json_kv_int(&w, "amount", in->amount.minor);
+    json_kv_str(&w, "currency", in->currency);
+    json_kv_str(&w, "reference_id", in->reference);
+    json_kv_str(&w, "description", in->description);
+    if (in->email.len) {
+        json_key(&w, "customer");
+        json_begin_object(&w);
+        json_kv_str(&w, "email", in->email);
+        json_end_object(&w);
+    }
+    json_key(&w, "notify");
+    json_begin_object(&w);
+    json_kv_bool(&w, "sms", false);
+    json_kv_bool(&w, "email", false);
+    json_end_object(&w);
+    json_key(&w, "notes");
+    json_begin_object(&w);
+    json_kv_str(&w, "order_id", in->order_ref);
+    json_end_object(&w);
+    if (in->expires_at.ms) json_kv_int(&w, "expire_by", in->expires_at.ms / TIME_SECOND);
+    if (in->success_url.len) {
+        json_kv_str(&w, "callback_url", in->success_url);
+        json_kv_cstr(&w, "callback_method", "get");
+    }
+    json_end_object(&w);
+
+    start(a, config, "POST", ret);
+    send_json(ret, &body);
+    ret->url = str_printf(a, "%.*s/v1/payment_links", STR_FMT(gateway_base_url(config)));
+    return !body.full;
+}
+
+static enum reply page_of(const struct json *link, struct pay_page *ret)
+{
+    struct pay_page page = {
+        .group_ref = payload_ref(link, "id"),
+        .url = json_text(link, "short_url"),
+        .expires_at = payload_seconds(link, "expire_by"),
+    };
+    if (!page.group_ref.len || !page.url.len) return REPLY_RETRY;
+    *ret = page;
+    return REPLY_OK;
+}
+
+static enum reply create_read(struct arena *a, const struct http_reply *answer, struct pay_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    return r == REPLY_OK ? page_of(root, ret) : r;
+}
+
+static bool find_call(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
+                      struct http_call *ret)
+{
+    struct buf url;
+    buf_init(&url, a, CALL_BODY_MAX);
+    buf_append(&url, gateway_base_url(config));
+    buf_lit(&url, "/v1/payment_links?reference_id=");
+    buf_url_encoded(&url, in->reference);
+    start(a, config, "GET", ret);
+    ret->url = buf_str(&url);
+    return !url.full;
+}
+
+static enum reply find_read(struct arena *a, const struct http_reply *answer, const struct pay_request *in,
+                            struct pay_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    const struct json *links = json_get(root, "payment_links");
+    for (const struct json *link = payload_item(links, 0); link; link = link->next)
+        if (str_eq(json_text(link, "reference_id"), in->reference)) return page_of(link, ret);
+    return REPLY_REFUSED;
+}
+
+static bool refund_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
+                        struct http_call *ret)
+{
+    if (!ref_is_safe(in->payment_ref)) return false;
+    struct buf body;
+    struct json_writer w;
+    buf_init(&body, a, CALL_BODY_MAX);
+    json_writer_init(&w, &body, 0);
+    json_begin_object(&w);
+    json_kv_int(&w, "amount", in->amount.minor);
+    json_kv_str(&w, "receipt", in->reference);
+    json_end_object(&w);
+
+    start(a, config, "POST", ret);
+    send_json(ret, &body);
+    call_header(ret, STR("X-Refund-Idempotency"), in->reference);
+    ret->url =
+        str_printf(a, "%.*s/v1/payments/%.*s/refund", STR_FMT(gateway_base_url(config)), STR_FMT(in->payment_ref));
+    return !body.full;
+}
+
+static enum reply refund_read(struct arena *a, const struct http_reply *answer, struct refund_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    if (str_eq(json_text(root, "status"), STR("failed"))) return REPLY_REFUSED;
+    Str id = payload_ref(root, "id");
+    if (!id.len) return REPLY_RETRY;
+    *ret = (struct refund_page){.refund_ref = id};
+    return REPLY_OK;
+}
+
+static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
+{
+    if (!ref_is_safe(group_ref)) return false;
+    start(a, config, "GET", ret);
+    ret->url = str_printf(a, "%.*s/v1/payment_links/%.*s", STR_FMT(gateway_base_url(config)), STR_FMT(group_ref));
+    return true;
+}
+
+static enum reply ask_read(struct arena *a, const struct gateway_config *config, const struct http_reply *answer,
+                           struct payment_event *ret)
+{
+    (void)config;
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    Str status = json_text(root, "status");
+    struct payment_event e = {
+        .kind = EVENT_PENDING,
+        .type = STR("payment_link"),
+        .group_ref = payload_ref(root, "id"),
+        .payment_ref = payload_ref(payload_item(json_get(root, "payments"), 0), "payment_id"),
+        .order_ref = note(root),
+    };
+    if (!e.group_ref.len) return REPLY_RETRY;
+    if (str_eq(status, STR("paid"))) e.kind = EVENT_SUCCEEDED;
+    if (str_eq(status, STR("cancelled")) || str_eq(status, STR("expired"))) e.kind = EVENT_FAILED;
+    currency_read(a, json_text(root, "currency"), &e.currency);
+    e.has_amount = amount(root, "amount_paid", e.currency, &e.amount);
+    *ret = e;
+    return REPLY_OK;
+}
+
+const struct gateway gateway_razorpay = {
+    .name = S("razorpay"),
+    .provider = PROVIDER_RAZORPAY,
+    .expires = true,
+    .problem = problem,
+    .verify = verify,
+    .parse = parse,
+    .create_call = create_call,
+    .create_read = create_read,
+    .find_call = find_call,
+    .find_read = find_read,
+    .refund_call = refund_call,
+    .refund_read = refund_read,
+    .ask_call = ask_call,
+    .ask_read = ask_read,
+};

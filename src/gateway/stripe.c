@@ -1,0 +1,285 @@
+/* gateway/stripe.c - Stripe: Checkout sessions, webhooks stamped with a time.
+ *
+ * What we make is a session (group_ref); what the customer pays is its payment intent (payment_ref). Events arrive in
+ * any order. payment_intent.payment_failed is not final: the same intent may succeed on the next card. */
+#include "gateway/amount.h"
+#include "gateway/payload.h"
+#include "gateway/signature.h"
+
+#define API_VERSION "2024-06-20"
+
+/* How many decimals Stripe counts in, where that is not what ISO 4217 says. */
+static int decimals(Str currency)
+{
+    if (str_eq(currency, STR("MGA"))) return 0;
+    if (str_eq(currency, STR("UGX")) || str_eq(currency, STR("ISK"))) return 2;
+    return currency_exponent(currency);
+}
+
+static const char *problem(const struct gateway_config *config)
+{
+    return config->secret_count ? NULL : "The signing secret of the webhook endpoint (whsec_…) is needed";
+}
+
+static enum verdict verify(const struct gateway_config *config, const struct webhook *hook,
+                           const struct certificates *certs, struct arena *a, Time now)
+{
+    (void)certs, (void)a;
+    return stamped_verify(config, webhook_header(hook, "Stripe-Signature"), hook->raw, now);
+}
+
+/* An amount in Stripe's count beside `currency` in the same object. */
+static bool amount(const struct json *obj, const char *key, Str currency, Money *ret)
+{
+    int64_t count, minor;
+    if (!currency.len || !json_int64(json_get(obj, key), &count) || count < 0) return false;
+    if (!amount_rescale(count, decimals(currency), currency_exponent(currency), &minor)) return false;
+    *ret = (Money){minor};
+    return true;
+}
+
+static void read_currency(struct arena *a, const struct json *obj, struct payment_event *e)
+{
+    currency_read(a, json_text(obj, "currency"), &e->currency);
+}
+
+static void read_intent(struct arena *a, const struct json *obj, const char *amount_key, struct payment_event *e)
+{
+    read_currency(a, obj, e);
+    e->payment_ref = payload_ref(obj, "id");
+    e->order_ref = payload_ref(json_get(obj, "metadata"), "order_id");
+    e->has_amount = amount(obj, amount_key, e->currency, &e->amount);
+}
+
+static void read_session(struct arena *a, const struct json *obj, struct payment_event *e)
+{
+    read_currency(a, obj, e);
+    e->group_ref = payload_ref(obj, "id");
+    e->payment_ref = payload_id(obj, "payment_intent");
+    e->order_ref = payload_ref(obj, "client_reference_id");
+    if (!e->order_ref.len) e->order_ref = payload_ref(json_get(obj, "metadata"), "order_id");
+    e->has_amount = amount(obj, "amount_total", e->currency, &e->amount);
+}
+
+static enum payment_event_kind session_kind(const struct json *obj)
+{
+    Str paid = json_text(obj, "payment_status"), status = json_text(obj, "status");
+    if (str_eq(paid, STR("paid"))) return EVENT_SUCCEEDED;
+    return str_eq(status, STR("expired")) ? EVENT_FAILED : EVENT_PENDING;
+}
+
+static void read_charge(struct arena *a, const struct json *obj, struct payment_event *e)
+{
+    read_currency(a, obj, e);
+    e->payment_ref = payload_id(obj, "payment_intent");
+    e->order_ref = payload_ref(json_get(obj, "metadata"), "order_id");
+    e->refund_ref = payload_ref(payload_item(json_path(obj, "refunds", "data", NULL), 0), "id");
+    e->has_amount = amount(obj, "amount", e->currency, &e->amount);
+    e->has_refunded_total = amount(obj, "amount_refunded", e->currency, &e->refunded_total);
+}
+
+/* Refunds and disputes: their own amount, and the intent that they are about. */
+static void read_about(struct arena *a, const struct json *obj, struct payment_event *e)
+{
+    read_currency(a, obj, e);
+    e->payment_ref = payload_id(obj, "payment_intent");
+    e->order_ref = payload_ref(json_get(obj, "metadata"), "order_id");
+    e->refund_ref = payload_ref(obj, "id");
+    e->has_amount = amount(obj, "amount", e->currency, &e->amount);
+    e->is_won = str_eq(json_text(obj, "status"), STR("won")) || str_eq(json_text(obj, "status"), STR("warning_closed"));
+}
+
+static void read_object(struct arena *a, const struct json *obj, struct payment_event *e)
+{
+    Str type = e->type;
+    if (str_eq(type, STR("payment_intent.succeeded"))) {
+        e->kind = EVENT_SUCCEEDED;
+        read_intent(a, obj, "amount_received", e);
+    } else if (str_eq(type, STR("payment_intent.payment_failed")) || str_eq(type, STR("payment_intent.canceled"))) {
+        e->kind = EVENT_FAILED;
+        read_intent(a, obj, "amount", e);
+    } else if (str_eq(type, STR("payment_intent.processing"))) {
+        e->kind = EVENT_PENDING;
+        read_intent(a, obj, "amount", e);
+    } else if (str_eq(type, STR("checkout.session.completed"))) {
+        e->kind = session_kind(obj);
+        read_session(a, obj, e);
+    } else if (str_eq(type, STR("checkout.session.async_payment_succeeded"))) {
+        e->kind = EVENT_SUCCEEDED;
+        read_session(a, obj, e);
+    } else if (str_eq(type, STR("checkout.session.async_payment_failed")) ||
+               str_eq(type, STR("checkout.session.expired"))) {
+        e->kind = EVENT_FAILED;
+        read_session(a, obj, e);
+    } else if (str_eq(type, STR("charge.refunded"))) {
+        e->kind = EVENT_REFUNDED;
+        read_charge(a, obj, e);
+    } else if (str_eq(type, STR("charge.dispute.created"))) {
+        e->kind = EVENT_DISPUTED;
+        read_about(a, obj, e);
+    } else if (str_eq(type, STR("charge.dispute.closed"))) {
+        e->kind = EVENT_DISPUTE_CLOSED;
+        read_about(a, obj, e);
+    } else if (str_eq(type, STR("refund.failed"))) {
+        e->kind = EVENT_REFUND_FAILED;
+        read_about(a, obj, e);
+    }
+}
+
+static bool parse(struct arena *a, const struct gateway_config *config, const struct webhook *hook,
+                  struct payment_event *ret)
+{
+    (void)config;
+    const struct json *root;
+    if (json_read(a, hook->raw, &root, NULL) != OK) return false;
+    struct payment_event e = {
+        .event_id = payload_ref(root, "id"),
+        .type = payload_ref(root, "type"),
+        .occurred_at = payload_seconds(root, "created"),
+        .mode = payload_flag(root, "livemode") ? EVENT_MODE_LIVE : EVENT_MODE_TEST,
+    };
+    if (!e.event_id.len || !e.type.len) return false;
+    read_object(a, json_path(root, "data", "object", NULL), &e);
+    *ret = e;
+    return true;
+}
+
+static void start(struct arena *a, const struct gateway_config *config, const char *method, struct http_call *ret)
+{
+    *ret = (struct http_call){.method = method};
+    call_token_auth(a, ret, STR("Bearer"), config->api_key);
+    call_header(ret, STR("Stripe-Version"), STR(API_VERSION));
+}
+
+static void send_form(struct http_call *call, Str idempotency_key, const struct buf *form)
+{
+    call_header(call, STR("Content-Type"), STR("application/x-www-form-urlencoded"));
+    call_header(call, STR("Idempotency-Key"), idempotency_key);
+    call->body = buf_str(form);
+}
+
+static bool count_of(Money m, Str currency, int64_t *ret)
+{
+    int exponent = currency_exponent(currency);
+    return exponent >= 0 && amount_rescale(m.minor, exponent, decimals(currency), ret);
+}
+
+/* Stripe wants a session to end between 30 minutes and 24 hours after it was made; a minute is kept for the way. */
+static int64_t session_end(const struct pay_request *in)
+{
+    int64_t least = in->now.ms + 31 * TIME_MINUTE, most = in->now.ms + TIME_DAY - TIME_MINUTE;
+    int64_t at = in->expires_at.ms < least ? least : in->expires_at.ms > most ? most : in->expires_at.ms;
+    return at / TIME_SECOND;
+}
+
+static bool create_call(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
+                        struct http_call *ret)
+{
+    int64_t count;
+    if (!count_of(in->amount, in->currency, &count)) return false;
+    struct buf form;
+    buf_init(&form, a, CALL_BODY_MAX);
+    form_pair(&form, STR("mode"), STR("payment"));
+    form_pair(&form, STR("client_reference_id"), in->order_ref);
+    form_pair(&form, STR("success_url"), in->success_url);
+    if (in->cancel_url.len) form_pair(&form, STR("cancel_url"), in->cancel_url);
+    if (in->email.len) form_pair(&form, STR("customer_email"), in->email);
+    if (in->expires_at.ms) form_pair_int(&form, STR("expires_at"), session_end(in));
+    form_pair_int(&form, STR("line_items[0][quantity]"), 1);
+    form_pair(&form, STR("line_items[0][price_data][currency]"), str_lower(a, in->currency));
+    form_pair_int(&form, STR("line_items[0][price_data][unit_amount]"), count);
+    form_pair(&form, STR("line_items[0][price_data][product_data][name]"), in->description);
+    form_pair(&form, STR("metadata[order_id]"), in->order_ref);
+    form_pair(&form, STR("payment_intent_data[metadata][order_id]"), in->order_ref);
+
+    start(a, config, "POST", ret);
+    send_form(ret, in->reference, &form);
+    ret->url = str_printf(a, "%.*s/v1/checkout/sessions", STR_FMT(gateway_base_url(config)));
+    return !form.full;
+}
+
+static enum reply create_read(struct arena *a, const struct http_reply *answer, struct pay_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    struct pay_page page = {
+        .group_ref = payload_ref(root, "id"),
+        .payment_ref = payload_id(root, "payment_intent"),
+        .url = json_text(root, "url"),
+        .expires_at = payload_seconds(root, "expires_at"),
+    };
+    if (!page.group_ref.len || !page.url.len) return REPLY_RETRY;
+    *ret = page;
+    return REPLY_OK;
+}
+
+static bool refund_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
+                        struct http_call *ret)
+{
+    int64_t count;
+    if (!in->payment_ref.len || !count_of(in->amount, in->currency, &count)) return false;
+    struct buf form;
+    buf_init(&form, a, CALL_BODY_MAX);
+    form_pair(&form, STR("payment_intent"), in->payment_ref);
+    form_pair_int(&form, STR("amount"), count);
+
+    start(a, config, "POST", ret);
+    send_form(ret, in->reference, &form);
+    ret->url = str_printf(a, "%.*s/v1/refunds", STR_FMT(gateway_base_url(config)));
+    return !form.full;
+}
+
+static enum reply refund_read(struct arena *a, const struct http_reply *answer, struct refund_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    Str status = json_text(root, "status");
+    if (str_eq(status, STR("failed")) || str_eq(status, STR("canceled"))) return REPLY_REFUSED;
+    Str id = payload_ref(root, "id");
+    if (!id.len) return REPLY_RETRY;
+    *ret = (struct refund_page){.refund_ref = id};
+    return REPLY_OK;
+}
+
+static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
+{
+    if (!ref_is_safe(group_ref)) return false;
+    start(a, config, "GET", ret);
+    ret->url = str_printf(a, "%.*s/v1/checkout/sessions/%.*s", STR_FMT(gateway_base_url(config)), STR_FMT(group_ref));
+    return true;
+}
+
+static enum reply ask_read(struct arena *a, const struct gateway_config *config, const struct http_reply *answer,
+                           struct payment_event *ret)
+{
+    (void)config;
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    struct payment_event e = {
+        .kind = session_kind(root),
+        .type = STR("checkout.session"),
+        .mode = payload_flag(root, "livemode") ? EVENT_MODE_LIVE : EVENT_MODE_TEST,
+    };
+    read_session(a, root, &e);
+    if (!e.group_ref.len) return REPLY_RETRY;
+    *ret = e;
+    return REPLY_OK;
+}
+
+const struct gateway gateway_stripe = {
+    .name = S("stripe"),
+    .provider = PROVIDER_STRIPE,
+    .expires = true,
+    .problem = problem,
+    .verify = verify,
+    .parse = parse,
+    .create_call = create_call,
+    .create_read = create_read,
+    .refund_call = refund_call,
+    .refund_read = refund_read,
+    .ask_call = ask_call,
+    .ask_read = ask_read,
+};

@@ -1,0 +1,337 @@
+/* tests/unit/test_gateway_events.c - providers' messages in our words, and messages that are not what they should be.
+ */
+#include "gateway.h"
+
+struct want {
+    enum provider provider;
+    const char *body;
+    enum payment_event_kind kind;
+    const char *payment_ref, *group_ref, *order_ref, *currency, *refund_ref;
+    int64_t amount, refunded; /* -1: not said */
+};
+
+#define STRIPE(type, object)                                                                                           \
+    "{\"id\":\"evt_1\",\"type\":\"" type "\",\"created\":1,\"livemode\":true,\"data\":{\"object\":" object "}}"
+#define RAZORPAY(event, payload)                                                                                       \
+    "{\"entity\":\"event\",\"event\":\"" event "\",\"payload\":{" payload "},\"created_at\":1}"
+#define RAZORPAY_PAYMENT(more)                                                                                         \
+    "\"payment\":{\"entity\":{\"id\":\"pay_1\",\"amount\":4999,\"currency\":\"INR\",\"order_id\":\"order_1\"" more "}" \
+    "}"
+#define PAYPAL(type, resource)                                                                                         \
+    "{\"id\":\"WH-1\",\"create_time\":\"2024-01-01T00:00:00Z\",\"event_type\":\"" type "\",\"resource\":" resource "}"
+#define PAYPAL_CAPTURE(value, code)                                                                                    \
+    "{\"id\":\"CAP1\",\"amount\":{\"currency_code\":\"" code "\",\"value\":\"" value "\"},\"custom_id\":\"42\","       \
+    "\"supplementary_data\":{\"related_ids\":{\"order_id\":\"ORD1\"}}}"
+#define BTCPAY(type)                                                                                                   \
+    "{\"deliveryId\":\"d2\",\"originalDeliveryId\":\"d1\",\"type\":\"" type "\",\"timestamp\":1,\"storeId\":\"s\","    \
+    "\"invoiceId\":\"inv1\",\"metadata\":{\"orderId\":\"42\"}}"
+
+static const struct want wants[] = {
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.succeeded", "{\"id\":\"pi_1\",\"amount\":9,\"amount_received\":4999,"
+                                        "\"currency\":\"usd\",\"metadata\":{\"order_id\":\"42\"}}"),
+     EVENT_SUCCEEDED, "pi_1", "", "42", "USD", "", 4999, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.succeeded", "{\"id\":\"pi_1\",\"amount_received\":500,\"currency\":\"jpy\"}"),
+     EVENT_SUCCEEDED, "pi_1", "", "", "JPY", "", 500, -1},
+    /* Stripe counts UGX in hundredths that must be 00, MGA in whole units, KWD in thousandths. */
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.succeeded", "{\"id\":\"pi_1\",\"amount_received\":50000,\"currency\":\"ugx\"}"),
+     EVENT_SUCCEEDED, "pi_1", "", "", "UGX", "", 500, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.succeeded", "{\"id\":\"pi_1\",\"amount_received\":50050,\"currency\":\"ugx\"}"),
+     EVENT_SUCCEEDED, "pi_1", "", "", "UGX", "", -1, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.succeeded", "{\"id\":\"pi_1\",\"amount_received\":500,\"currency\":\"mga\"}"),
+     EVENT_SUCCEEDED, "pi_1", "", "", "MGA", "", 50000, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.succeeded", "{\"id\":\"pi_1\",\"amount_received\":5120,\"currency\":\"kwd\"}"),
+     EVENT_SUCCEEDED, "pi_1", "", "", "KWD", "", 5120, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.payment_failed", "{\"id\":\"pi_1\",\"amount\":4999,\"currency\":\"usd\","
+                                             "\"metadata\":{\"order_id\":42}}"),
+     EVENT_FAILED, "pi_1", "", "42", "USD", "", 4999, -1},
+    {PROVIDER_STRIPE, STRIPE("payment_intent.canceled", "{\"id\":\"pi_1\"}"), EVENT_FAILED, "pi_1", "", "", "", "", -1,
+     -1},
+    {PROVIDER_STRIPE, STRIPE("payment_intent.processing", "{\"id\":\"pi_1\"}"), EVENT_PENDING, "pi_1", "", "", "", "",
+     -1, -1},
+    {PROVIDER_STRIPE, STRIPE("payment_intent.created", "{\"id\":\"pi_1\"}"), EVENT_IGNORED, "", "", "", "", "", -1, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("checkout.session.completed",
+            "{\"id\":\"cs_1\",\"payment_intent\":\"pi_1\",\"status\":"
+            "\"complete\",\"payment_status\":\"paid\",\"amount_total\":4999,\"currency\":\"eur\","
+            "\"client_reference_id\":\"42\"}"),
+     EVENT_SUCCEEDED, "pi_1", "cs_1", "42", "EUR", "", 4999, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("checkout.session.completed", "{\"id\":\"cs_1\",\"payment_intent\":{\"id\":\"pi_1\"},"
+                                          "\"payment_status\":\"unpaid\",\"metadata\":{\"order_id\":\"42\"}}"),
+     EVENT_PENDING, "pi_1", "cs_1", "42", "", "", -1, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("checkout.session.async_payment_succeeded", "{\"id\":\"cs_1\",\"payment_intent\":\"pi_1\"}"),
+     EVENT_SUCCEEDED, "pi_1", "cs_1", "", "", "", -1, -1},
+    {PROVIDER_STRIPE, STRIPE("checkout.session.async_payment_failed", "{\"id\":\"cs_1\"}"), EVENT_FAILED, "", "cs_1",
+     "", "", "", -1, -1},
+    {PROVIDER_STRIPE, STRIPE("checkout.session.expired", "{\"id\":\"cs_1\"}"), EVENT_FAILED, "", "cs_1", "", "", "", -1,
+     -1},
+    {PROVIDER_STRIPE,
+     STRIPE("charge.refunded", "{\"id\":\"ch_1\",\"payment_intent\":\"pi_1\",\"amount\":4999,"
+                               "\"amount_refunded\":4999,\"refunded\":true,\"currency\":\"usd\",\"refunds\":{\"data\":"
+                               "[{\"id\":\"re_1\"}]}}"),
+     EVENT_REFUNDED, "pi_1", "", "", "USD", "re_1", 4999, 4999},
+    {PROVIDER_STRIPE,
+     STRIPE("charge.dispute.created", "{\"id\":\"dp_1\",\"payment_intent\":\"pi_1\",\"amount\":4999,"
+                                      "\"currency\":\"usd\",\"status\":\"needs_response\"}"),
+     EVENT_DISPUTED, "pi_1", "", "", "USD", "dp_1", 4999, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("refund.failed", "{\"id\":\"re_1\",\"payment_intent\":\"pi_1\",\"amount\":1,\"currency\":\"usd\"}"),
+     EVENT_REFUND_FAILED, "pi_1", "", "", "USD", "re_1", 1, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.succeeded", "{\"id\":\"pi_1\",\"amount_received\":-5,\"currency\":\"usd\"}"),
+     EVENT_SUCCEEDED, "pi_1", "", "", "USD", "", -1, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.succeeded", "{\"id\":\"pi_1\",\"amount_received\":49.99,\"currency\":\"usd\"}"),
+     EVENT_SUCCEEDED, "pi_1", "", "", "USD", "", -1, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.succeeded", "{\"id\":\"pi_1\",\"amount_received\":\"4999\",\"currency\":\"usd\"}"),
+     EVENT_SUCCEEDED, "pi_1", "", "", "USD", "", -1, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.succeeded", "{\"id\":\"pi_1\",\"amount_received\":1,\"currency\":\"xxx\"}"),
+     EVENT_SUCCEEDED, "pi_1", "", "", "", "", -1, -1},
+    {PROVIDER_STRIPE,
+     STRIPE("payment_intent.succeeded",
+            "{\"id\":\"pi_1\",\"amount_received\":9223372036854775808,\"currency\":\"usd\"}"),
+     EVENT_SUCCEEDED, "pi_1", "", "", "USD", "", -1, -1},
+    {PROVIDER_STRIPE, STRIPE("payment_intent.succeeded", "[]"), EVENT_SUCCEEDED, "", "", "", "", "", -1, -1},
+    {PROVIDER_STRIPE, STRIPE("payment_intent.succeeded", "{\"id\":null,\"metadata\":[]}"), EVENT_SUCCEEDED, "", "", "",
+     "", "", -1, -1},
+    {PROVIDER_STRIPE, "{\"id\":\"evt_1\",\"type\":\"charge.refunded\"}", EVENT_REFUNDED, "", "", "", "", "", -1, -1},
+
+    {PROVIDER_RAZORPAY, RAZORPAY("payment.captured", RAZORPAY_PAYMENT(",\"notes\":{\"order_id\":\"42\"}")),
+     EVENT_SUCCEEDED, "pay_1", "", "42", "INR", "", 4999, -1},
+    {PROVIDER_RAZORPAY, RAZORPAY("payment.captured", RAZORPAY_PAYMENT(",\"notes\":[]")), EVENT_SUCCEEDED, "pay_1", "",
+     "", "INR", "", 4999, -1},
+    {PROVIDER_RAZORPAY,
+     RAZORPAY("order.paid",
+              RAZORPAY_PAYMENT("") ",\"order\":{\"entity\":{\"id\":\"order_1\",\"notes\":{\"order_id\":\"42\"}}}"),
+     EVENT_SUCCEEDED, "pay_1", "", "42", "INR", "", 4999, -1},
+    {PROVIDER_RAZORPAY,
+     RAZORPAY(
+         "payment_link.paid",
+         RAZORPAY_PAYMENT("") ",\"payment_link\":{\"entity\":{\"id\":\"plink_1\",\"notes\":{\"order_id\":\"42\"}}}"),
+     EVENT_SUCCEEDED, "pay_1", "plink_1", "42", "INR", "", 4999, -1},
+    {PROVIDER_RAZORPAY, RAZORPAY("payment.failed", RAZORPAY_PAYMENT("")), EVENT_FAILED, "pay_1", "", "", "INR", "",
+     4999, -1},
+    {PROVIDER_RAZORPAY, RAZORPAY("payment.authorized", RAZORPAY_PAYMENT("")), EVENT_PENDING, "pay_1", "", "", "INR", "",
+     4999, -1},
+    {PROVIDER_RAZORPAY,
+     RAZORPAY("refund.processed",
+              RAZORPAY_PAYMENT(",\"amount_refunded\":1500") ",\"refund\":{\"entity\":{\"id\":\"rfnd_1\","
+                                                            "\"amount\":500,\"payment_id\":\"pay_1\"}}"),
+     EVENT_REFUNDED, "pay_1", "", "", "INR", "rfnd_1", 4999, 1500},
+    {PROVIDER_RAZORPAY,
+     RAZORPAY("refund.processed", "\"refund\":{\"entity\":{\"id\":\"rfnd_1\",\"payment_id\":\"pay_9\"}}"),
+     EVENT_REFUNDED, "pay_9", "", "", "", "rfnd_1", -1, -1},
+    {PROVIDER_RAZORPAY,
+     RAZORPAY("payment.dispute.created",
+              RAZORPAY_PAYMENT("") ",\"dispute\":{\"entity\":{\"id\":\"disp_1\","
+                                   "\"payment_id\":\"pay_1\",\"amount\":100,\"currency\":\"INR\"}}"),
+     EVENT_DISPUTED, "pay_1", "", "", "INR", "disp_1", 100, -1},
+    {PROVIDER_RAZORPAY, RAZORPAY("settlement.processed", "\"x\":{}"), EVENT_IGNORED, "", "", "", "", "", -1, -1},
+    {PROVIDER_RAZORPAY, RAZORPAY("payment.captured", "\"payment\":[]"), EVENT_SUCCEEDED, "", "", "", "", "", -1, -1},
+
+    {PROVIDER_PAYPAL, PAYPAL("PAYMENT.CAPTURE.COMPLETED", PAYPAL_CAPTURE("30.00", "USD")), EVENT_SUCCEEDED, "CAP1",
+     "ORD1", "42", "USD", "", 3000, -1},
+    {PROVIDER_PAYPAL, PAYPAL("PAYMENT.CAPTURE.COMPLETED", PAYPAL_CAPTURE("30", "JPY")), EVENT_SUCCEEDED, "CAP1", "ORD1",
+     "42", "JPY", "", 30, -1},
+    {PROVIDER_PAYPAL, PAYPAL("PAYMENT.CAPTURE.COMPLETED", PAYPAL_CAPTURE("30.001", "USD")), EVENT_SUCCEEDED, "CAP1",
+     "ORD1", "42", "", "", -1, -1},
+    {PROVIDER_PAYPAL, PAYPAL("PAYMENT.CAPTURE.COMPLETED", PAYPAL_CAPTURE("-30.00", "USD")), EVENT_SUCCEEDED, "CAP1",
+     "ORD1", "42", "", "", -1, -1},
+    {PROVIDER_PAYPAL, PAYPAL("PAYMENT.CAPTURE.DENIED", PAYPAL_CAPTURE("30.00", "USD")), EVENT_FAILED, "CAP1", "ORD1",
+     "42", "USD", "", 3000, -1},
+    {PROVIDER_PAYPAL, PAYPAL("PAYMENT.CAPTURE.PENDING", PAYPAL_CAPTURE("30.00", "USD")), EVENT_PENDING, "CAP1", "ORD1",
+     "42", "USD", "", 3000, -1},
+    {PROVIDER_PAYPAL,
+     PAYPAL("PAYMENT.CAPTURE.REFUNDED",
+            "{\"id\":\"REF1\",\"amount\":{\"currency_code\":\"USD\",\"value\":\"0.99\"},"
+            "\"seller_payable_breakdown\":{\"total_refunded_amount\":{\"currency_code\":\"USD\",\"value\":\"1.98\"}},"
+            "\"links\":[{\"href\":\"https://api.paypal.com/v2/payments/refunds/REF1\",\"rel\":\"self\"},"
+            "{\"href\":\"https://api.paypal.com/v2/payments/captures/CAP1\",\"rel\":\"up\"}]}"),
+     EVENT_REFUNDED, "CAP1", "", "", "USD", "REF1", 99, 198},
+    {PROVIDER_PAYPAL,
+     PAYPAL("PAYMENT.CAPTURE.REVERSED",
+            "{\"id\":\"REF1\",\"links\":[{\"href\":\"https://x/v2/payments/captures/../orders\","
+            "\"rel\":\"up\"}]}"),
+     EVENT_REFUNDED, "", "", "", "", "REF1", -1, -1},
+    {PROVIDER_PAYPAL,
+     PAYPAL("CUSTOMER.DISPUTE.CREATED",
+            "{\"dispute_id\":\"PP-D-1\",\"status\":\"OPEN\",\"disputed_transactions\":"
+            "[{\"seller_transaction_id\":\"CAP1\"}],\"dispute_amount\":{\"currency_code\":\"USD\",\"value\":\"3\"}}"),
+     EVENT_DISPUTED, "CAP1", "", "", "USD", "PP-D-1", 300, -1},
+    {PROVIDER_PAYPAL,
+     PAYPAL("CHECKOUT.ORDER.APPROVED", "{\"id\":\"ORD1\",\"purchase_units\":[{\"custom_id\":\"42\"}]}"), EVENT_APPROVED,
+     "", "ORD1", "42", "", "", -1, -1},
+    {PROVIDER_PAYPAL, PAYPAL("BILLING.PLAN.CREATED", "{}"), EVENT_IGNORED, "", "", "", "", "", -1, -1},
+
+    {PROVIDER_BTCPAY, BTCPAY("InvoiceSettled"), EVENT_SUCCEEDED, "inv1", "inv1", "42", "", "", -1, -1},
+    {PROVIDER_BTCPAY, BTCPAY("InvoiceProcessing"), EVENT_PENDING, "inv1", "inv1", "42", "", "", -1, -1},
+    {PROVIDER_BTCPAY, BTCPAY("InvoiceExpired"), EVENT_FAILED, "inv1", "inv1", "42", "", "", -1, -1},
+    {PROVIDER_BTCPAY, BTCPAY("InvoiceInvalid"), EVENT_FAILED, "inv1", "inv1", "42", "", "", -1, -1},
+    {PROVIDER_BTCPAY, BTCPAY("InvoiceCreated"), EVENT_IGNORED, "inv1", "inv1", "42", "", "", -1, -1},
+};
+
+static void check(struct arena *a, const struct want *w)
+{
+    struct payment_event e = test_parse(a, w->provider, str_from(w->body));
+    if (e.kind != w->kind)
+        fail_msg("%s: %s, wanted %s", w->body, payment_event_kind_text(e.kind), payment_event_kind_text(w->kind));
+    assert_str(e.payment_ref, str_from(w->payment_ref));
+    assert_str(e.group_ref, str_from(w->group_ref));
+    assert_str(e.order_ref, str_from(w->order_ref));
+    assert_str(e.currency, str_from(w->currency));
+    assert_str(e.refund_ref, str_from(w->refund_ref));
+    if (e.has_amount != (w->amount >= 0) || (e.has_amount && e.amount.minor != w->amount))
+        fail_msg("%s: amount %lld, wanted %lld", w->body, (long long)e.amount.minor, (long long)w->amount);
+    if (e.has_refunded_total != (w->refunded >= 0) || (e.has_refunded_total && e.refunded_total.minor != w->refunded))
+        fail_msg("%s: refunded %lld, wanted %lld", w->body, (long long)e.refunded_total.minor, (long long)w->refunded);
+}
+
+static void test_messages(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) check(&a, &wants[i]);
+    arena_done(&a);
+}
+
+static void test_vectors(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct payment_event e = test_parse(&a, PROVIDER_STRIPE, test_vector(&a, "stripe.json"));
+    assert_int_equal(e.kind, EVENT_SUCCEEDED);
+    assert_str(e.event_id, STR("evt_1OrderPaid"));
+    assert_str(e.order_ref, STR("42"));
+    assert_int_equal(e.amount.minor, 4999);
+    assert_int_equal(e.mode, EVENT_MODE_TEST);
+    assert_int_equal(e.occurred_at.ms, 1700000000 * TIME_SECOND);
+    e = test_parse(&a, PROVIDER_STRIPE, test_vector(&a, "stripe_refund.json"));
+    assert_int_equal(e.kind, EVENT_REFUNDED);
+    assert_int_equal(e.refunded_total.minor, 1500);
+    assert_str(e.payment_ref, STR("pi_1Test"));
+    e = test_parse(&a, PROVIDER_STRIPE, test_vector(&a, "stripe_utf8.json"));
+    assert_int_equal(e.kind, EVENT_SUCCEEDED);
+    assert_false(e.has_amount);
+    e = test_parse(&a, PROVIDER_RAZORPAY, test_vector(&a, "razorpay.json"));
+    assert_int_equal(e.kind, EVENT_SUCCEEDED);
+    assert_str(e.payment_ref, STR("pay_DESp9bgForNoUd"));
+    assert_int_equal(e.event_id.len, 64);
+    e = test_parse(&a, PROVIDER_BTCPAY, test_vector(&a, "btcpay.json"));
+    assert_int_equal(e.kind, EVENT_SUCCEEDED);
+    assert_str(e.event_id, STR("6HSHAEU4iYWtjxtyRs9KyP"));
+    assert_null(e.review);
+    arena_done(&a);
+}
+
+/* The same body twice is the same event; one byte more is another. */
+static void test_event_ids(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    Str one = STR(RAZORPAY("payment.captured", RAZORPAY_PAYMENT("")));
+    Str two = STR(RAZORPAY("payment.captured", RAZORPAY_PAYMENT("")) " ");
+    assert_str(test_parse(&a, PROVIDER_RAZORPAY, one).event_id, test_parse(&a, PROVIDER_RAZORPAY, one).event_id);
+    assert_false(
+        str_eq(test_parse(&a, PROVIDER_RAZORPAY, one).event_id, test_parse(&a, PROVIDER_RAZORPAY, two).event_id));
+    assert_str(test_parse(&a, PROVIDER_BTCPAY, STR(BTCPAY("InvoiceSettled"))).event_id, STR("d1"));
+    arena_done(&a);
+}
+
+static void test_other_store(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct gateway_config config = test_config(PROVIDER_BTCPAY, "s");
+    struct webhook hook = {.raw = STR(BTCPAY("InvoiceSettled"))};
+    struct payment_event e;
+    config.store_id = STR("s");
+    assert_true(gateway_btcpay.parse(&a, &config, &hook, &e));
+    assert_null(e.review);
+    config.store_id = STR("t");
+    assert_true(gateway_btcpay.parse(&a, &config, &hook, &e));
+    assert_non_null(e.review);
+    arena_done(&a);
+}
+
+static void test_not_messages(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        " ",
+        "null",
+        "[]",
+        "42",
+        "\"text\"",
+        "{",
+        "{}",
+        "{\"id\":\"x\"}",
+        "{\"type\":\"x\"}",
+        "{\"id\":1.5,\"type\":\"x\"}",
+        "{\"id\":{},\"type\":\"x\"}",
+        "{\"id\":\"\",\"type\":\"x\"}",
+        "{\"id\":\"x\",\"type\":\"x\",\"id\":\"y\"}",
+        "{\"id\":\"x\",\"type\":\"x\"}{}",
+        "{\"id\":\"\\u0000\",\"type\":\"x\"}",
+        "\xff\xfe{}",
+        "{\"event\":{}}",
+    };
+    struct arena a = {0};
+    struct payment_event e;
+    for (enum provider p = 0; p < PROVIDER_COUNT; p++) {
+        struct gateway_config config = test_config(p, "s");
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            struct webhook hook = {.raw = str_from(bad[i])};
+            if (gateway_of(p)->parse(&a, &config, &hook, &e))
+                fail_msg("%.*s accepted: %s", STR_FMT(gateway_of(p)->name), bad[i]);
+        }
+        /* An id longer than what can be kept is no id. */
+        Str long_id = str_printf(
+            &a, "{\"id\":\"%0300d\",\"originalDeliveryId\":\"%0300d\",\"type\":\"x\",\"event_type\":\"x\"}", 1, 1);
+        struct webhook hook = {.raw = long_id};
+        assert_false(gateway_of(p)->parse(&a, &config, &hook, &e));
+    }
+    arena_done(&a);
+}
+
+/* Every prefix of a good message, and every message with one byte replaced, is read without harm. */
+static void test_broken_messages(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
+        const struct gateway *g = gateway_of(wants[i].provider);
+        struct gateway_config config = test_config(wants[i].provider, "s");
+        size_t n = strlen(wants[i].body);
+        struct arena a = {0};
+        struct payment_event e;
+        for (size_t cut = 0; cut < n; cut++) {
+            struct webhook hook = {.raw = {wants[i].body, cut}};
+            assert_false(g->parse(&a, &config, &hook, &e));
+            char *body = str_cstr(&a, (Str){wants[i].body, n});
+            body[cut] = (char)(cut * 31 + i);
+            hook.raw = (Str){body, n};
+            g->parse(&a, &config, &hook, &e);
+            arena_reset(&a);
+        }
+        arena_done(&a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_messages),    cmocka_unit_test(test_vectors),      cmocka_unit_test(test_event_ids),
+        cmocka_unit_test(test_other_store), cmocka_unit_test(test_not_messages), cmocka_unit_test(test_broken_messages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
