@@ -9,6 +9,7 @@ CREATE TABLE ledger_account (
     owner_id     @int UNIQUE REFERENCES account (id), -- wallets only
     balance      @int NOT NULL DEFAULT 0,           -- wallets only: credits minus debits
     credit_limit @int NOT NULL DEFAULT 0 CHECK (credit_limit >= 0), -- post-pay: API orders may take the wallet this far below 0
+    last_transfer_at @int NOT NULL DEFAULT 0,       -- wallets only: a history never goes back in time, even if the clock does
     CHECK (balance >= -credit_limit),
     CHECK ((kind = 'wallet') = (owner_id IS NOT NULL))
 ) @strict;
@@ -47,6 +48,7 @@ CREATE TABLE withdrawal (
 ) @strict;
 CREATE INDEX withdrawal_by_account ON withdrawal (account_id, id);
 CREATE INDEX withdrawal_by_status ON withdrawal (status, id);
+CREATE INDEX withdrawal_pending ON withdrawal (account_id, amount) WHERE status = 'pending'; -- what a wallet has held
 
 CREATE TABLE notification (
     id           @id,

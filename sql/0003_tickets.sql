@@ -16,7 +16,9 @@ CREATE TABLE ticket (
     last_reply_at @int NOT NULL                     -- of the latest message; the first one counts
 ) @strict;
 CREATE INDEX ticket_by_account ON ticket (account_id, last_reply_at, id);
+CREATE INDEX ticket_by_activity ON ticket (last_reply_at, id);
 CREATE INDEX ticket_by_status ON ticket (status, last_reply_at, id);
+CREATE INDEX ticket_by_department ON ticket (department_id, last_reply_at, id);
 
 CREATE TABLE ticket_message (
     id         @id,

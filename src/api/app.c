@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "api/catalog_cache.h"
 #include "api/limit.h"
 #include "api/match.h"
 #include "api/metrics.h"
@@ -43,6 +44,7 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     app->matcher = matcher_new(route_tables);
     app->metrics = metrics_new(matcher_count(app->matcher));
     app->limiter = limiter_new();
+    app->catalog = catalog_cache_new();
     app->pool = pool_new(POOL_THREADS, POOL_QUEUE_MAX);
     app_set_settings(app, &settings);
     return OK;
@@ -52,6 +54,7 @@ void app_stop(struct app *app)
 {
     pool_free(app->pool);
     periodic_at_stop(app);
+    catalog_cache_free(app->catalog);
     limiter_free(app->limiter);
     metrics_free(app->metrics);
     matcher_free(app->matcher);

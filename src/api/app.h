@@ -11,6 +11,7 @@
 struct limiter;
 struct metrics;
 struct matcher;
+struct catalog_cache;
 
 #define CORS_ORIGINS_MAX 16
 
@@ -40,6 +41,7 @@ struct app {
     struct limiter *limiter;
     struct metrics *metrics;
     struct matcher *matcher;
+    struct catalog_cache *catalog;
     _Atomic(struct settings_snapshot *) settings;
     atomic_bool is_draining;
 };

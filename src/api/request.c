@@ -60,6 +60,11 @@ void request_member_raw(struct request *req, const char *key, Str json)
     json_raw(&w, json);
 }
 
+Str request_members(const struct request *req)
+{
+    return buf_str(&req->answer->members);
+}
+
 void request_ready(struct request *req, const char *content_type, Str body)
 {
     req->answer->content_type = content_type;

@@ -63,6 +63,8 @@ void request_error_money(struct request *req, const char *key, Money m);
 void request_error_str(struct request *req, const char *key, Str value);
 /* Members beside `data` in a success's body. */
 void request_member_raw(struct request *req, const char *key, Str json);
+/* Those so far, as they will be written: for entity tags. */
+Str request_members(const struct request *req);
 
 /* A whole body that is ready-made, instead of the envelope. Must live in the arena or be kept until the answer is sent.
  */

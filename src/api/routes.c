@@ -5,5 +5,10 @@ const struct route *const route_tables[] = {
     operations_routes,
     auth_routes,
     customer_tokens_routes,
+    customer_wallet_routes,
+    customer_tickets_routes,
+    customer_notifications_routes,
+    store_catalog_routes,
+    store_cart_routes,
     NULL,
 };

@@ -6,3 +6,8 @@
 extern const struct route operations_routes[];
 extern const struct route auth_routes[];
 extern const struct route customer_tokens_routes[];
+extern const struct route customer_wallet_routes[];
+extern const struct route customer_tickets_routes[];
+extern const struct route customer_notifications_routes[];
+extern const struct route store_catalog_routes[];
+extern const struct route store_cart_routes[];

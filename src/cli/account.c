@@ -25,7 +25,7 @@ static bool read_password(char *ret, size_t bytes)
     return true;
 }
 
-static bool email_of(const struct config *config, struct arena *a, Str *ret)
+bool cli_email(const struct config *config, struct arena *a, Str *ret)
 {
     Str email = text_trim(str_from(config->email));
     if (!utf8_valid(email) || !email_is_plausible(email)) return false;
@@ -41,7 +41,7 @@ int account_create_command(const struct config *config)
     int result = EXIT_FAILED;
 
     job.want.name = text_trim(str_from(config->name));
-    if (!email_of(config, &a, &job.want.email)) return usage("--email wants an e-mail address");
+    if (!cli_email(config, &a, &job.want.email)) return usage("--email wants an e-mail address");
     if (!utf8_valid(job.want.name) || !text_is_line(job.want.name) || utf8_count(job.want.name) > 100)
         return usage("--name wants at most 100 characters on one line");
     if (!role_parse(str_from(config->role), &job.want.role)) return usage("--role is customer, staff or owner");
@@ -88,7 +88,7 @@ int token_create_command(const struct config *config)
     struct arena a = {0};
     struct token_job job = {.name = text_trim(str_from(config->name))};
     int result = EXIT_FAILED;
-    if (!email_of(config, &a, &job.email)) return usage("--email wants an e-mail address");
+    if (!cli_email(config, &a, &job.email)) return usage("--email wants an e-mail address");
     if (!utf8_valid(job.name) || !text_is_line(job.name) || utf8_count(job.name) > 100)
         return usage("--name wants at most 100 characters on one line");
     if (*config->scopes && !scopes_parse(str_from(config->scopes), &job.scopes))

@@ -4,3 +4,6 @@
 
 int account_create_command(const struct config *config);
 int token_create_command(const struct config *config);
+
+/* --email, trimmed and lower-case. False when it is no e-mail address. */
+bool cli_email(const struct config *config, struct arena *a, Str *ret);

@@ -4,7 +4,9 @@
 #include "api/match.h"
 #include "api/version.h"
 #include "cli/account.h"
+#include "cli/check.h"
 #include "cli/serve.h"
+#include "cli/wallet.h"
 #include "db/migrate.h"
 #include "domain/settings.h"
 
@@ -92,6 +94,8 @@ const struct command commands[] = {
     {"init", "make the database and the master key, choose currency and name", init_command},
     {"account create", "make an account, print its id", account_create_command},
     {"token create", "make a token, print it", token_create_command},
+    {"wallet credit", "put money into a customer's wallet, print the balance", wallet_credit_command},
+    {"check", "verify every rule that the data must keep", check_command},
     {"migrate", "bring the schema up to date", migrate_command},
     {"routes", "list every endpoint", routes_command},
     {"config show", "show every option and where it comes from", config_show_command},

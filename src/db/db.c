@@ -297,3 +297,8 @@ bool db_can_write(const struct db *db)
 {
     return db->can_write;
 }
+
+bool db_is_postgres(const struct db *db)
+{
+    return db->engine->is_postgres;
+}

@@ -45,6 +45,7 @@ enum bind_kind { BIND_UNKNOWN, BIND_INT, BIND_TEXT, BIND_BLOB };
 /* Columns are only read on a row and within its columns, parameters bound only before the first step. A function that
  * fails calls db_fail. */
 struct engine {
+    bool is_postgres;
     struct stmt *(*prepare)(struct db *db, const char *sql); /* NULL after db_fail */
     void (*bind_int)(struct stmt *st, int n, int64_t v);
     void (*bind_bytes)(struct stmt *st, int n, enum bind_kind kind, Str s);

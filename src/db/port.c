@@ -2,6 +2,7 @@
 #include "db/port.h"
 
 #include <assert.h>
+#include <time.h>
 
 void job_finish(struct tx_job *job, enum err e)
 {
@@ -40,21 +41,43 @@ void queue_put(struct job_queue *q, struct tx_job *job)
     if (wake) pthread_cond_signal(&q->filled);
 }
 
-int queue_take(struct job_queue *q, struct tx_job **ret, int max)
+static int take(struct job_queue *q, struct tx_job **ret, int max)
 {
     int n = 0;
-    pthread_mutex_lock(&q->lock);
-    while (!q->head && !q->closed) {
-        q->sleepers++;
-        pthread_cond_wait(&q->filled, &q->lock);
-        q->sleepers--;
-    }
     for (; n < max && q->head; n++) {
         ret[n] = job_of(q->head);
         q->head = q->head->next;
     }
     if (!q->head) q->end = &q->head;
     atomic_fetch_sub_explicit(q->length, n, memory_order_relaxed);
+    return n;
+}
+
+int queue_take(struct job_queue *q, struct tx_job **ret, int max)
+{
+    pthread_mutex_lock(&q->lock);
+    while (!q->head && !q->closed) {
+        q->sleepers++;
+        pthread_cond_wait(&q->filled, &q->lock);
+        q->sleepers--;
+    }
+    int n = take(q, ret, max);
+    pthread_mutex_unlock(&q->lock);
+    return n;
+}
+
+int queue_take_until(struct job_queue *q, struct tx_job **ret, int64_t until_ns)
+{
+    struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
+    int rc = 0;
+    pthread_mutex_lock(&q->lock);
+    while (!q->head && !q->closed && rc == 0) {
+        q->sleepers++;
+        rc = pthread_cond_clockwait(&q->filled, &q->lock, CLOCK_MONOTONIC, &until);
+        q->sleepers--;
+    }
+    int n = take(q, ret, 1);
+    if (!n && q->closed) n = QUEUE_CLOSED;
     pthread_mutex_unlock(&q->lock);
     return n;
 }

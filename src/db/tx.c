@@ -119,7 +119,9 @@ enum err database_open(const struct database_options *o, struct database **ret, 
     d->lock = -1;
     pthread_mutex_init(&d->readers_lock, NULL);
     pthread_cond_init(&d->readers_back, NULL);
-    enum err e = is_postgres(o->url) ? pg_pool_new(o, &d->stats, &d->pool, ret_why, why_bytes)
+    struct database_options with = *o;
+    with.busy_ms = d->busy_ms;
+    enum err e = is_postgres(o->url) ? pg_pool_new(&with, &d->stats, &d->pool, ret_why, why_bytes)
                                      : open_sqlite(d, o, ret_why, why_bytes);
     if (e)
         database_close(d);
@@ -181,7 +183,7 @@ void tx_port_free(struct tx_port *p)
     free(p);
 }
 
-static void submit_write(struct database *d, struct tx_job *job)
+static void hand_over(struct database *d, struct tx_job *job)
 {
     if (d->pool)
         pg_pool_submit(d->pool, job);
@@ -197,7 +199,7 @@ void tx_submit(struct tx_port *p, struct tx_job *job)
     job->port = p;
     p->under_way++;
     if (job->mode == TX_WRITE || p->database->pool) {
-        submit_write(p->database, job);
+        hand_over(p->database, job);
         return;
     }
     job->letter.next = NULL;
@@ -237,7 +239,7 @@ void tx_port_pass(struct tx_port *p)
             job->result = begun ? begun : run_read(p->reader, job);
             if (job->result == ERR_NEEDS_WRITE) {
                 job->mode = TX_WRITE;
-                submit_write(p->database, job);
+                hand_over(p->database, job);
                 continue;
             }
             job->letter.next = NULL;
@@ -285,7 +287,7 @@ static enum err call_and_wait(struct database *d, struct call *c)
     assert(!d->writer || !writer_is_me(d->writer));
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->ended, NULL);
-    submit_write(d, &c->job);
+    hand_over(d, &c->job);
     pthread_mutex_lock(&c->lock);
     while (!c->has_ended) pthread_cond_wait(&c->ended, &c->lock);
     pthread_mutex_unlock(&c->lock);

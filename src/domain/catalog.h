@@ -18,7 +18,8 @@ struct variant {
 struct product {
     Id id;
     Str slug, name, description;
-    Money price; /* of its default variant where it has variants */
+    Money price;     /* of its default variant where it has variants */
+    Money own_price; /* what it would cost without them: for staff */
     enum delivery_type delivery_type;
     bool is_active, in_stock;
     int64_t position, license_days;

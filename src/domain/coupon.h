@@ -7,6 +7,9 @@
 
 #include "db/db.h"
 
+#define COUPON_CODE_MAX 64
+#define COUPON_PERCENT_MAX 10000 /* 100.00 % */
+
 enum coupon_kind { COUPON_PERCENT, COUPON_FIXED };
 
 struct coupon {
@@ -29,23 +32,45 @@ struct coupon_line {
     Money subtotal;
 };
 
-/* ASCII letters, digits, '-', '_', 1 to 64; *ret is upper-case. False: no coupon can have this code. */
+/* ASCII letters, digits, '-', '_', 1 to COUPON_CODE_MAX, spaces around it forgiven; *ret is upper-case. False: no
+ * coupon can have this code. */
 bool coupon_code_normalise(struct arena *a, Str code, Str *ret);
 
 /* ERR_COUPON_INVALID when no coupon has this code. */
 enum err coupon_find_code(struct db *db, Str code, struct coupon *ret);
+/* ERR_NOT_FOUND. */
 enum err coupon_find(struct db *db, Id id, struct coupon *ret);
+/* The products that it is for, by id; none: all. */
+enum err coupon_products(struct db *db, Id coupon, Id **ret, size_t *ret_count);
 
-/* May this customer use it now on these lines, and what does it take off? ERR_COUPON_INVALID, _EXHAUSTED,
- * _NOT_APPLICABLE, _MIN_TOTAL, _USED. The discount is computed on the lines it applies to, rounded half up, never more
- * than they come to. TX_READ is enough. */
+/* May this customer use it now on these lines, and what does it take off? ERR_COUPON_INVALID, _EXHAUSTED, _USED,
+ * _NOT_APPLICABLE, _MIN_TOTAL (all lines together), asked in this order; ERR_FIELD_RANGE when the lines' sum does not
+ * fit. A coupon for all products may be used on no lines at all, and takes off nothing. The discount is computed on the
+ * lines it applies to, rounded half up, never more than they come to. TX_READ is enough. */
 enum err coupon_evaluate(struct db *db, const struct coupon *c, Id account, const struct coupon_line *lines,
                          size_t count, Time now, Money *ret_discount);
+
+/* What a coupon takes off lines that come to `applicable`, conditions aside. False when it does not fit. */
+bool coupon_discount(const struct coupon *c, Money applicable, Money *ret);
 
 /* Counts one use for this order, guarded by both limits: of any number of concurrent callers no more succeed than the
  * limits allow. ERR_COUPON_EXHAUSTED or ERR_COUPON_USED, with the transaction to be rolled back. TX_WRITE. */
 enum err coupon_redeem(struct db *db, const struct coupon *c, Id account, Id order, Time now);
 /* The order was cancelled: gives the use back, once. */
 enum err coupon_release(struct db *db, Id order, Time now);
-/* The order was confirmed after all: takes the use again if the limits allow it. */
+/* The order was confirmed after all: takes the use again if the limits allow it; OK also when they do not. */
 enum err coupon_reclaim(struct db *db, Id order, Time now);
+
+/* Changes by staff (coupon_admin.c); TX_WRITE. The code comes normalised. With products NULL an update leaves the list.
+ * ERR_CODE_TAKEN; ERR_FIELD_NOT_FOUND: no product has such an id; ERR_FIELD_RANGE: max_uses is below the uses so far.
+ */
+enum err coupon_create(struct db *db, const struct coupon *c, const Id *products, size_t product_count, Time now,
+                       struct coupon *ret);
+/* c is the coupon as it is to be, with the version it was read at: ERR_PRECONDITION_FAILED when that is not it any
+ * more, ERR_NOT_FOUND. */
+enum err coupon_update(struct db *db, const struct coupon *c, const Id *products, size_t product_count,
+                       struct coupon *ret);
+/* A coupon that was ever used is switched off, any other is deleted. ERR_NOT_FOUND. */
+enum err coupon_delete(struct db *db, Id id, bool *ret_deleted);
+/* Newest first, with id below `before` (0: all). TX_READ. */
+enum err coupon_list(struct db *db, Id before, int64_t limit, struct coupon **ret, size_t *ret_count);

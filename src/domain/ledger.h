@@ -2,9 +2,10 @@
  *
  * A transfer takes its amount from the debit account and gives it to the credit account. It is one row, never changed.
  * Wallets keep a balance beside their transfers, changed in the same transaction by guarded updates; a CHECK stands
- * behind. System accounts have no kept balance: it is the sum of their transfers. All functions need TX_WRITE unless
- * said otherwise. Lock order on PostgreSQL: at most one wallet is touched by one transfer; who touches several goes in
- * the order of their ids. */
+ * behind. System accounts have no kept balance: it is the sum of their transfers. A wallet's transfers are made while
+ * its row is locked, so their ids and times grow in the order in which they take effect. All functions need TX_WRITE
+ * unless said otherwise. Lock order on PostgreSQL: at most one wallet is touched by one transfer; who touches several
+ * goes in the order of their ids. */
 #pragma once
 
 #include "db/db.h"
@@ -46,7 +47,8 @@ struct wallet {
 /* Reading; a customer that never had money has an empty wallet. TX_READ is enough. */
 enum err wallet_find(struct db *db, Id account, struct wallet *ret);
 
-/* Money into a wallet, from a system account. */
+/* Money into a wallet, from a system account; a customer's first money makes the wallet. ERR_FIELD_RANGE, with nothing
+ * changed, when the balance would not fit into an int64. */
 enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer *t);
 
 /* Money out of a wallet, to a system account. ERR_EXCEEDS_BALANCE, with nothing changed, when it is not there. With
@@ -59,7 +61,7 @@ enum err ledger_move(struct db *db, Id from, Id to, const struct transfer *t);
 /* Sets how far API orders may take the wallet below zero. ERR_INVALID_STATE when more than that is owed already. */
 enum err wallet_set_credit_limit(struct db *db, Id account, Money limit);
 
-/* A wallet's history, a page of it, oldest first. */
+/* One line of a wallet's history. */
 struct wallet_transaction {
     Id id;
     bool is_credit;
@@ -67,6 +69,7 @@ struct wallet_transaction {
     Str description;
     Time created_at;
 };
-/* The newest `limit` transactions with an id below `before` (0: the newest of all). TX_READ is enough. */
-enum err wallet_transactions(struct db *db, Id account, Id before, int limit, struct wallet_transaction **ret,
+/* The newest `limit` transactions with an id below `before` (0: the newest of all), oldest first. Takes the time of one
+ * page, whatever the length of the history. TX_READ is enough. */
+enum err wallet_transactions(struct db *db, Id account, Id before, int64_t limit, struct wallet_transaction **ret,
                              size_t *ret_count);

@@ -31,15 +31,21 @@ bool serial_code_is_valid(Str code);
 enum err serial_import(struct db *db, Id product, Id variant, const Str *codes, size_t count, int64_t *ret_added,
                        int64_t *ret_duplicates);
 
-/* Pools of one product, or all pools with at most `free_max` codes left (low stock); by product and variant. Only pools
- * that something is sold from: variant 0 counts where there are no variants or where codes are in it. TX_READ. */
+/* The pools of one product: the shared one (variant 0) first, then one per variant. TX_READ. */
 struct serial_pool {
-    Id product_id, variant_id; /* variant 0: the shared pool */
-    Str product_name, variant_name;
+    Id variant_id;
+    Str variant_name;
     int64_t free, taken, refunded; /* refunded ones are among the taken */
 };
 enum err serial_pools(struct db *db, Id product, struct serial_pool **ret, size_t *ret_count);
-enum err serial_low_stock(struct db *db, int64_t free_max, struct serial_pool **ret, size_t *ret_count);
+
+/* What is on sale and has at most `free_max` codes left, its own and shared ones together; the scarcest first. */
+struct serial_shortage {
+    Id product_id, variant_id;
+    Str product_name, variant_name;
+    int64_t free;
+};
+enum err serial_shortages(struct db *db, int64_t free_max, struct serial_shortage **ret, size_t *ret_count);
 
 /* The codes of a product for staff, newest first, with id below `before` (0: all). TX_READ. */
 struct serial_row {
@@ -49,5 +55,5 @@ struct serial_row {
     bool is_refunded;
 };
 enum err serial_list(struct db *db, Id product, Id before, int64_t limit, struct serial_row **ret, size_t *ret_count);
-/* All but the last 4 characters hidden; short codes entirely. */
+/* All but the last 4 characters hidden; of short codes (below 12) all. */
 Str serial_mask(struct arena *a, Str code);

@@ -46,10 +46,10 @@ export function withDatabase(url, name) {
   return url.replace(/^(postgres(?:ql)?:\/\/[^/]*\/)[^?]*/, `$1${name}`);
 }
 
-/** One or more statements through psql; gives the rows as text. */
-export function sql(url, text) {
-  return execFileSync('psql', ['-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', url, '-c', text], {
-    encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'],
+/** One or more statements through psql; gives the rows as text, columns between `separator`s. */
+export function sql(url, text, separator = '|') {
+  return execFileSync('psql', ['-XqAt', '-F', separator, '-v', 'ON_ERROR_STOP=1', '-d', url, '-f', '-'], {
+    encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'], input: text, maxBuffer: 1 << 28,
   }).trimEnd();
 }
 

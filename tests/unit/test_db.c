@@ -49,10 +49,10 @@ static enum err values(void *arg, struct db *db)
         Id id = add(db, numbers[i], STR("x"), STR("y"));
         struct stmt *st = db_prepare(db, find);
         bind_id(st, id);
-        assert_true(db_step(st));
-        assert_int_equal(col_id(st).v, id.v);
-        assert_true(col_int(st) == numbers[i]);
-        assert_int_equal(db_done(st), OK);
+        check(db_step(st));
+        check(col_id(st).v == id.v);
+        check(col_int(st) == numbers[i]);
+        check(db_done(st) == OK);
     }
 
     static const char every_byte_head[] = "\0\1\2\x7f\x80\xff'\"\\%\n";
@@ -62,13 +62,13 @@ static enum err values(void *arg, struct db *db)
         Id id = add(db, 1, texts[i], blob);
         struct stmt *st = db_prepare(db, find);
         bind_id(st, id);
-        assert_true(db_step(st));
+        check(db_step(st));
         col_id(st), col_int(st);
-        assert_false(col_is_null(st)); /* an empty text is not NULL */
+        check(!col_is_null(st)); /* an empty text is not NULL */
         Str s = col_text(st), b = col_blob(st);
-        assert_int_equal(db_done(st), OK);
-        assert_true(str_eq(s, texts[i])); /* still there after the statement is done */
-        assert_true(str_eq(b, blob));
+        check(db_done(st) == OK);
+        check(str_eq(s, texts[i])); /* still there after the statement is done */
+        check(str_eq(b, blob));
     }
     return db_err(db);
 }
@@ -92,53 +92,53 @@ static enum err nulls(void *arg, struct db *db)
     bind_opt_id(st, (Id){0});
     bind_opt_text(st, (Str){0});
     bind_null(st);
-    assert_int_equal(db_run(st), OK);
+    check(db_run(st) == OK);
     st = db_prepare(db, with_nulls);
     bind_int(st, 101);
     bind_opt_time(st, (Time){0});
     bind_opt_text(st, STR("text"));
     bind_blob(st, STR("blob"));
-    assert_int_equal(db_run(st), OK);
+    check(db_run(st) == OK);
     st = db_prepare(db, with_nulls);
     bind_int(st, 102);
     bind_opt_id(st, (Id){7});
     bind_null(st);
     bind_blob(st, (Str){0});
-    assert_int_equal(db_run(st), OK);
+    check(db_run(st) == OK);
 
     st = db_prepare(db, find);
     bind_int(st, 100);
-    assert_true(db_step(st));
-    assert_false(col_is_null(st));
-    assert_int_equal(col_id(st).v, 100);
-    assert_true(col_is_null(st));
-    assert_true(col_is_null(st)); /* does not move on */
-    assert_int_equal(col_money(st).minor, 0);
-    assert_true(col_is_null(st));
-    assert_int_equal(col_text(st).len, 0);
-    assert_null(col_blob(st).ptr);
-    assert_false(db_step(st));
-    assert_false(db_step(st)); /* does not run it again */
-    assert_int_equal(db_done(st), OK);
+    check(db_step(st));
+    check(!col_is_null(st));
+    check(col_id(st).v == 100);
+    check(col_is_null(st));
+    check(col_is_null(st)); /* does not move on */
+    check(col_money(st).minor == 0);
+    check(col_is_null(st));
+    check(col_text(st).len == 0);
+    check(!col_blob(st).ptr);
+    check(!db_step(st));
+    check(!db_step(st)); /* does not run it again */
+    check(db_done(st) == OK);
 
     st = db_prepare(db, find);
     bind_int(st, 102);
-    assert_true(db_step(st));
-    assert_int_equal(col_id(st).v, 102);
-    assert_int_equal(col_int(st), 7);
-    assert_int_equal(col_text(st).len, 0);
-    assert_false(col_is_null(st)); /* an empty blob is not NULL */
-    assert_int_equal(db_done(st), OK);
+    check(db_step(st));
+    check(col_id(st).v == 102);
+    check(col_int(st) == 7);
+    check(col_text(st).len == 0);
+    check(!col_is_null(st)); /* an empty blob is not NULL */
+    check(db_done(st) == OK);
 
     st = db_prepare(db, by_null);
     bind_opt_id(st, (Id){0});
-    assert_true(db_step(st));
-    assert_int_equal(col_int(st), 3);
+    check(db_step(st));
+    check(col_int(st) == 3);
     db_done(st);
     st = db_prepare(db, by_null);
     bind_opt_id(st, (Id){7});
-    assert_true(db_step(st));
-    assert_int_equal(col_int(st), 1);
+    check(db_step(st));
+    check(col_int(st) == 1);
     return db_done(st);
 }
 
@@ -158,17 +158,17 @@ static enum err numbering(void *arg, struct db *db)
     struct stmt *st = db_prepare(db, swapped);
     bind_text(st, STR("one"));
     bind_text(st, STR("two"));
-    assert_true(db_step(st));
-    assert_true(str_eq(col_text(st), STR("two-one-two")));
-    assert_int_equal(db_done(st), OK);
+    check(db_step(st));
+    check(str_eq(col_text(st), STR("two-one-two")));
+    check(db_done(st) == OK);
     st = db_prepare(db, selected);
     bind_int(st, 31);
     bind_text(st, STR("thirty-one"));
     bind_int(st, 1);
-    assert_int_equal(db_run(st), OK);
+    check(db_run(st) == OK);
     st = db_prepare(db, logic);
     bind_int(st, 31);
-    assert_true(db_step(st) && col_bool(st));
+    check(db_step(st) && col_bool(st));
     return db_done(st);
 }
 
@@ -188,24 +188,24 @@ static enum err nesting(void *arg, struct db *db)
     for (int i = 1; i <= 300; i++) { /* more than are sent to PostgreSQL at once */
         struct stmt *st = db_prepare(db, put);
         bind_int(st, i);
-        assert_int_equal(db_run(st), OK);
+        check(db_run(st) == OK);
     }
     int64_t seen = 0;
     struct stmt *st = db_prepare(db, all);
     while (db_step(st)) {
-        assert_true(col_int(st) == ++seen);
+        check(col_int(st) == ++seen);
         if (seen > 3) continue;
         struct stmt *inner = db_prepare(db, find);
         bind_id(inner, (Id){-1});
-        assert_false(db_step(inner));
-        assert_int_equal(db_done(inner), OK);
+        check(!db_step(inner));
+        check(db_done(inner) == OK);
     }
-    assert_int_equal(db_done(st), OK);
-    assert_int_equal(seen, 300);
+    check(db_done(st) == OK);
+    check(seen == 300);
     st = db_prepare(db, twice);
     bind_int(st, 300);
-    assert_true(db_step(st));
-    assert_int_equal(col_int(st), 600);
+    check(db_step(st));
+    check(col_int(st) == 600);
     return db_done(st);
 }
 
@@ -221,19 +221,19 @@ static enum err sticky(void *arg, struct db *db)
 {
     const char *bad = arg;
     add(db, 1, STR("before"), STR(""));
-    assert_int_equal(db_err(db), OK);
+    check(db_err(db) == OK);
     struct stmt *st = db_prepare(db, bad);
-    assert_false(db_step(st));
-    assert_int_equal(col_int(st), 0);
-    assert_int_equal(db_done(st), ERR_INTERNAL);
-    assert_int_equal(db_err(db), ERR_INTERNAL);
-    assert_int_equal(add(db, 2, STR("after"), STR("")).v, 0);
+    check(!db_step(st));
+    check(col_int(st) == 0);
+    check(db_done(st) == ERR_INTERNAL);
+    check(db_err(db) == ERR_INTERNAL);
+    check(add(db, 2, STR("after"), STR("")).v == 0);
     st = db_prepare(db, count);
-    assert_false(db_step(st));
-    assert_true(col_is_null(st));
-    assert_int_equal(col_text(st).len, 0);
-    assert_int_equal(db_done(st), ERR_INTERNAL);
-    assert_int_equal(db_run(db_prepare(db, count)), ERR_INTERNAL);
+    check(!db_step(st));
+    check(col_is_null(st));
+    check(col_text(st).len == 0);
+    check(db_done(st) == ERR_INTERNAL);
+    check(db_run(db_prepare(db, count)) == ERR_INTERNAL);
     return OK;
 }
 
@@ -267,8 +267,8 @@ static enum err late_read(void *arg, struct db *db)
 {
     late(arg, db);
     struct stmt *st = db_prepare(db, count);
-    assert_false(db_step(st));
-    assert_int_equal(db_done(st), ERR_INTERNAL);
+    check(!db_step(st));
+    check(db_done(st) == ERR_INTERNAL);
     return OK;
 }
 
@@ -295,20 +295,20 @@ static enum err misuse(void *arg, struct db *db)
         return db_done(st);
     case 1: /* a column too many */
         st = db_prepare(db, count);
-        assert_true(db_step(st));
+        check(db_step(st));
         col_int(st), col_int(st);
         return db_done(st);
     case 2: /* a text as a number */
         st = db_prepare(db, one);
-        assert_true(db_step(st));
+        check(db_step(st));
         col_int(st);
-        assert_int_equal(col_int(st), 0);
+        check(col_int(st) == 0);
         return db_done(st);
     case 3: /* a blob as a text */
         st = db_prepare(db, one);
-        assert_true(db_step(st));
+        check(db_step(st));
         col_int(st), col_text(st);
-        assert_int_equal(col_text(st).len, 0);
+        check(col_text(st).len == 0);
         return db_done(st);
     case 4: /* bound and never run */
         st = db_prepare(db, find);
@@ -317,7 +317,7 @@ static enum err misuse(void *arg, struct db *db)
     case 5: /* a column without a row */
         st = db_prepare(db, find);
         bind_int(st, -1);
-        assert_false(db_step(st));
+        check(!db_step(st));
         col_int(st);
         return db_done(st);
     default: return OK;
@@ -337,7 +337,7 @@ static enum err half_way(void *arg, struct db *db)
     static const char all[] = "SELECT n FROM thing ORDER BY n";
     for (int i = 0; i < 3; i++) add(db, i, STR(""), STR(""));
     struct stmt *st = db_prepare(db, all);
-    assert_true(db_step(st));
+    check(db_step(st));
     return *(enum err *)arg;
 }
 

@@ -58,13 +58,17 @@ function environment(extra) {
   return env;
 }
 
-/** A fresh, empty database: {engine, dir, dbArg, remove()}. dir is a folder of its own, also for PostgreSQL. */
+/**
+ * A fresh, empty database: {engine, dir, dbArg, env, remove()}. dir is a folder of its own, also for PostgreSQL. SQLite
+ * keeps its master key beside the file by default; with PostgreSQL it is given through the environment.
+ */
 export function freshDatabase(engine = ENGINE) {
   assert.ok(['sqlite', 'pg'].includes(engine), `no such engine: ${engine}`);
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-'));
   const dbArg = engine === 'sqlite' ? path.join(dir, 'souk.db') : createDatabase(clusterUrl());
+  const env = engine === 'sqlite' ? {} : { SOUK_KEY: randomBytes(32).toString('hex'), SOUK_DATA: path.join(dir, 'data') };
   return {
-    engine, dir, dbArg,
+    engine, dir, dbArg, env,
     remove() {
       if (engine === 'pg') dropDatabase(dbArg);
       fs.rmSync(dir, { recursive: true, force: true });
@@ -119,7 +123,7 @@ export class Souk {
     this.engine = this.database.engine;
     this.dir = this.database.dir;
     this.dbArg = this.database.dbArg;
-    this.env = env;
+    this.env = { ...this.database.env, ...env };
     this.args = [...(limited ? [] : UNLIMITED), ...args];
     this.stderr = '';
     this.starts = 0;

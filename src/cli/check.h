@@ -1,0 +1,5 @@
+#pragma once
+
+#include "cli/command.h"
+
+int check_command(const struct config *config);

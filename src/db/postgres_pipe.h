@@ -1,0 +1,79 @@
+/* db/postgres_pipe.h - what is on its way to the server and back. For postgres*.c only.
+ *
+ * libpq in pipeline mode, non-blocking. Each message that will be answered is noted in `sent`, in order; answers are
+ * taken off in the same order, up to the sync that ends a round trip. The first error of a transaction stands; the
+ * server skips everything behind it up to the next sync.
+ *
+ * Once the connection is lost nothing is sent or read any more. */
+#pragma once
+
+#include <libpq-fe.h>
+
+#include "db/engine.h"
+
+#define PG_PARAMS_MAX 64
+
+enum sent_kind {
+    SENT_PREPARE, /* of stmt */
+    SENT_BEGIN,
+    SENT_RUN,    /* result thrown away */
+    SENT_READ,   /* result kept in stmt */
+    SENT_COMMIT, /* waited for */
+    SENT_END,    /* of a read, or a rollback: nobody waits */
+    SENT_SYNC,
+};
+
+/* Statements that the transaction machinery itself runs. */
+enum pg_own { OWN_BEGIN_READ, OWN_BEGIN_WRITE, OWN_COMMIT, OWN_ROLLBACK, OWN_COUNT };
+
+struct pg_stmt {
+    struct stmt stmt;
+    const char *text; /* as the server takes it */
+    char name[24];    /* the server's; another one when the types of parameters change */
+    enum { PG_NOT_PREPARED, PG_PREPARING, PG_PREPARED } state;
+    PGresult *result;
+    int row;
+    int params; /* that the text has */
+    const char *values[PG_PARAMS_MAX];
+    int lengths[PG_PARAMS_MAX];
+    uint64_t numbers[PG_PARAMS_MAX]; /* in network order */
+    unsigned char kinds[PG_PARAMS_MAX];
+    unsigned char kinds_prepared[PG_PARAMS_MAX];
+};
+
+struct sent {
+    enum sent_kind kind;
+    struct pg_stmt *stmt;
+};
+
+enum pg_commit { PG_COMMIT_NONE, PG_COMMIT_SENT, PG_COMMIT_DONE, PG_COMMIT_REFUSED, PG_COMMIT_UNSURE };
+
+struct pg_db {
+    struct db db;
+    PGconn *conn;
+    struct sent *sent; /* a ring */
+    size_t sent_cap, sent_head, sent_count;
+    int unsynced;    /* messages since the last sync */
+    unsigned names;  /* given so far */
+    int64_t wait_ms; /* for one answer */
+    bool lost;       /* the connection is of no use any more */
+    bool may_retry;
+    bool fresh;  /* has not run a whole transaction yet */
+    bool warned; /* the server said WARNING since this was last cleared */
+    enum pg_commit commit;
+    /* postgres.c's */
+    struct pg_stmt own[OWN_COUNT];
+    enum tx_mode mode;
+    bool begun; /* BEGIN was sent and its end was not */
+};
+
+/* All do nothing once the connection is lost. */
+void pipe_execute(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind);
+void pipe_sync(struct pg_db *c);
+/* Takes every answer that is due, waiting for it. */
+void pipe_receive(struct pg_db *c);
+/* Loses a connection on which something came that nobody asked for: nearly always it is the server's good-bye. */
+void pipe_look(struct pg_db *c);
+/* A text of several statements, outside the pipeline. */
+void pipe_script(struct pg_db *c, const char *text);
+void pipe_lose(struct pg_db *c, const char *why);

@@ -1,0 +1,172 @@
+/* domain/ledger.c - guarded updates and the transfers that explain them; ledger.h has the rules.
+ *
+ * A wallet's row is changed first, by one statement that checks and changes at once, and its lock is held until the end
+ * of the transaction; the transfer is written after that. The time that the row remembers is the transfer's: the clock
+ * of one request may lie behind that of another which got the lock first. */
+#include "domain/ledger.h"
+
+#include <assert.h>
+
+const char *ledger_kind_text(enum ledger_kind kind)
+{
+    static const char *const texts[] = {
+        [LEDGER_ADJUSTMENT] = "adjustment",
+        [LEDGER_ORDER] = "order",
+        [LEDGER_REFUND] = "refund",
+        [LEDGER_TOPUP] = "topup",
+        [LEDGER_PAYMENT] = "payment",
+        [LEDGER_WITHDRAWAL] = "withdrawal",
+        [LEDGER_WITHDRAWAL_APPROVED] = "withdrawal_approved",
+        [LEDGER_WITHDRAWAL_REJECTED] = "withdrawal_rejected",
+    };
+    assert((size_t)kind < sizeof texts / sizeof texts[0]);
+    return texts[kind];
+}
+
+static enum err record(struct db *db, Id debit, Id credit, const struct transfer *t, Time at)
+{
+    static const char insert[] =
+        "INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)"
+        " VALUES ($1, $2, $3, $4, $5, $6, $7)";
+
+    struct stmt *st = db_prepare(db, insert);
+    bind_id(st, debit);
+    bind_id(st, credit);
+    bind_money(st, t->amount);
+    bind_text(st, str_from(ledger_kind_text(t->kind)));
+    bind_id(st, t->reference);
+    bind_text(st, t->description);
+    bind_time(st, at);
+    return db_run(st);
+}
+
+enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer *t)
+{
+    static const char give[] =
+        "INSERT INTO ledger_account (kind, owner_id, balance, last_transfer_at) VALUES ('wallet', $1, $2, $3)"
+        " ON CONFLICT (owner_id) DO UPDATE SET balance = ledger_account.balance + excluded.balance,"
+        " last_transfer_at = CASE WHEN ledger_account.last_transfer_at > excluded.last_transfer_at"
+        " THEN ledger_account.last_transfer_at ELSE excluded.last_transfer_at END"
+        " WHERE ledger_account.balance <= 9223372036854775807 - excluded.balance"
+        " RETURNING id, last_transfer_at";
+
+    assert(t->amount.minor > 0);
+    struct stmt *st = db_prepare(db, give);
+    bind_id(st, account);
+    bind_money(st, t->amount);
+    bind_time(st, t->at);
+    bool fits = db_step(st);
+    Id wallet = fits ? col_id(st) : (Id){0};
+    Time at = fits ? col_time(st) : t->at;
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!fits) return ERR_FIELD_RANGE;
+    return record(db, from, wallet, t, at);
+}
+
+/* The limit is subtracted from the amount, not added to the balance: that can not overflow. */
+#define TAKE(guard)                                                                                                    \
+    "UPDATE ledger_account SET balance = balance - $2,"                                                                \
+    " last_transfer_at = CASE WHEN last_transfer_at > $3 THEN last_transfer_at ELSE $3 END"                            \
+    " WHERE owner_id = $1 AND " guard " RETURNING id, last_transfer_at"
+
+enum err ledger_debit(struct db *db, Id account, Id to, const struct transfer *t, bool on_credit)
+{
+    static const char take[] = TAKE("balance >= $2");
+    static const char take_on_credit[] = TAKE("balance >= $2 - credit_limit");
+
+    assert(t->amount.minor > 0);
+    struct stmt *st = db_prepare(db, on_credit ? take_on_credit : take);
+    bind_id(st, account);
+    bind_money(st, t->amount);
+    bind_time(st, t->at);
+    bool enough = db_step(st);
+    Id wallet = enough ? col_id(st) : (Id){0};
+    Time at = enough ? col_time(st) : t->at;
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!enough) return ERR_EXCEEDS_BALANCE;
+    return record(db, wallet, to, t, at);
+}
+
+enum err ledger_move(struct db *db, Id from, Id to, const struct transfer *t)
+{
+    assert(t->amount.minor > 0 && !id_eq(from, to));
+    return record(db, from, to, t, t->at);
+}
+
+enum err wallet_find(struct db *db, Id account, struct wallet *ret)
+{
+    static const char find[] = "SELECT id, balance, credit_limit,"
+                               " (SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM withdrawal WHERE account_id = "
+                               "$1 AND status = 'pending')"
+                               " FROM ledger_account WHERE owner_id = $1";
+
+    struct wallet w = {0};
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, account);
+    if (db_step(st)) {
+        w.ledger_id = col_id(st);
+        w.balance = col_money(st);
+        w.credit_limit = col_money(st);
+        w.held = col_money(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = w;
+    return OK;
+}
+
+enum err wallet_set_credit_limit(struct db *db, Id account, Money limit)
+{
+    static const char set[] = "INSERT INTO ledger_account (kind, owner_id, credit_limit) VALUES ('wallet', $1, $2)"
+                              " ON CONFLICT (owner_id) DO UPDATE SET credit_limit = excluded.credit_limit"
+                              " WHERE ledger_account.balance >= -excluded.credit_limit RETURNING id";
+
+    assert(limit.minor >= 0);
+    struct stmt *st = db_prepare(db, set);
+    bind_id(st, account);
+    bind_money(st, limit);
+    bool changed = db_step(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    return changed ? OK : ERR_INVALID_STATE;
+}
+
+enum err wallet_transactions(struct db *db, Id account, Id before, int64_t limit, struct wallet_transaction **ret,
+                             size_t *ret_count)
+{
+    /* Each side is a walk down its own index that ends after one page; an OR over both columns would sort everything.
+     */
+    static const char list[] =
+        "SELECT id, is_credit, amount, description, created_at FROM ("
+        "SELECT * FROM (SELECT id, CAST(0 AS BIGINT) AS is_credit, amount, description, created_at FROM transfer"
+        " WHERE debit_id = (SELECT id FROM ledger_account WHERE owner_id = $1) AND id < $2"
+        " ORDER BY id DESC LIMIT $3) AS debits"
+        " UNION ALL "
+        "SELECT * FROM (SELECT id, CAST(1 AS BIGINT) AS is_credit, amount, description, created_at FROM transfer"
+        " WHERE credit_id = (SELECT id FROM ledger_account WHERE owner_id = $1) AND id < $2"
+        " ORDER BY id DESC LIMIT $3) AS credits"
+        " ORDER BY id DESC LIMIT $3) AS page ORDER BY id";
+
+    assert(limit > 0);
+    struct wallet_transaction *items = arena_array(db_arena(db), struct wallet_transaction, (size_t)limit);
+    size_t count = 0;
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, account);
+    bind_id(st, id_is(before) ? before : (Id){ID_MAX});
+    bind_int(st, limit);
+    while (db_step(st)) {
+        struct wallet_transaction *t = &items[count++];
+        t->id = col_id(st);
+        t->is_credit = col_bool(st);
+        t->amount = col_money(st);
+        t->description = col_text(st);
+        t->created_at = col_time(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = items;
+    *ret_count = count;
+    return OK;
+}

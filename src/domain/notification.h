@@ -1,0 +1,19 @@
+/* domain/notification.h - what a customer is told: kept in a list that the customer can read. */
+#pragma once
+
+#include "db/db.h"
+
+struct notification {
+    Id id;
+    Str kind;     /* withdrawal_approved, withdrawal_rejected, ticket_answered, … */
+    Str message;  /* a sentence for people */
+    Id reference; /* what it is about: the withdrawal, ticket, order …; 0: nothing */
+    Time created_at;
+};
+
+/* Tells `account`, in the transaction of what happened. `id` and `created_at` are not read. TX_WRITE. */
+enum err notification_add(struct db *db, Id account, const struct notification *n, Time now);
+
+/* The newest `limit` with an id below `before` (0: the newest of all), newest first. TX_READ is enough. */
+enum err notification_list(struct db *db, Id account, Id before, int64_t limit, struct notification **ret,
+                           size_t *ret_count);

@@ -1,0 +1,293 @@
+/* domain/serial.c - see serial.h.
+ *
+ * Taking is a conditional update, so a code has one owner whatever runs beside it. On PostgreSQL concurrent takers
+ * first step over the codes that others hold (SKIP LOCKED: they do not queue behind each other); only who finds nothing
+ * that way waits for those others to end, because one of them may yet roll back. */
+#include "domain/serial.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "domain/catalog.h"
+
+/* The WITH part is evaluated once: an IN (…) could be scanned again after somebody let go of a lock, and take more. */
+#define TAKE_FROM                                                                                                      \
+    "WITH pick AS MATERIALIZED (SELECT id FROM serial"                                                                 \
+    " WHERE product_id = $3 AND variant_id = $4 AND taken_by IS NULL ORDER BY id LIMIT $5"
+#define TAKE_GIVES                                                                                                     \
+    ") UPDATE serial SET taken_by = $1, taken_at = $2 FROM pick WHERE serial.id = pick.id AND taken_by IS NULL"        \
+    " RETURNING serial.id, serial.code"
+
+enum waiting { STEP_OVER_LOCKED, WAIT_FOR_LOCKED };
+
+static enum err take_from_pool(struct db *db, Id product, Id variant, Id order_item, size_t count, Time now,
+                               enum waiting waiting, struct serial *ret, size_t *ret_count)
+{
+    static const char take[] = TAKE_FROM TAKE_GIVES;
+    static const char take_free[] = TAKE_FROM " FOR UPDATE SKIP LOCKED" TAKE_GIVES;
+    static const char take_waiting[] = TAKE_FROM " FOR UPDATE" TAKE_GIVES;
+    /* Customers see an empty pool as "not in stock". A statement without a result: it costs PostgreSQL no round trip.
+     */
+    static const char touch_if_empty[] =
+        "UPDATE revision SET number = number + 1 WHERE name = 'catalog' AND NOT EXISTS"
+        " (SELECT 1 FROM serial WHERE product_id = $1 AND variant_id = $2 AND taken_by IS NULL)";
+
+    struct stmt *st = db_prepare(db, db_sql(db, take, waiting == STEP_OVER_LOCKED ? take_free : take_waiting));
+    bind_id(st, order_item);
+    bind_time(st, now);
+    bind_id(st, product);
+    bind_id(st, variant);
+    bind_int(st, (int64_t)count);
+    size_t n = 0;
+    while (db_step(st)) {
+        assert(n < count);
+        ret[n].id = col_id(st);
+        ret[n].code = col_text(st);
+        n++;
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret_count += n;
+    if (n == 0) return OK;
+
+    st = db_prepare(db, touch_if_empty);
+    bind_id(st, product);
+    bind_id(st, variant);
+    return db_run(st);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    int64_t x = ((const struct serial *)a)->id.v, y = ((const struct serial *)b)->id.v;
+    return (x > y) - (x < y);
+}
+
+enum err serial_take_many(struct db *db, Id product, Id variant, Id order_item, size_t count, Time now,
+                          struct serial *ret)
+{
+    const Id pools[] = {variant, {0}};
+    const size_t pool_count = id_is(variant) ? 2 : 1;
+    /* Where one writer runs alone there is nobody to wait for. */
+    const enum waiting last = db_is_postgres(db) ? WAIT_FOR_LOCKED : STEP_OVER_LOCKED;
+
+    size_t n = 0;
+    for (enum waiting w = STEP_OVER_LOCKED; w <= last && n < count; w++) {
+        for (size_t i = 0; i < pool_count && n < count; i++) {
+            enum err e = take_from_pool(db, product, pools[i], order_item, count - n, now, w, ret + n, &n);
+            if (e) return e;
+        }
+    }
+    if (n < count) return ERR_OUT_OF_STOCK;
+    qsort(ret, count, sizeof *ret, by_id); /* RETURNING has no order */
+    return OK;
+}
+
+enum err serial_take(struct db *db, Id product, Id variant, Id order_item, Time now, Id *ret_id, Str *ret_code)
+{
+    struct serial s;
+    enum err e = serial_take_many(db, product, variant, order_item, 1, now, &s);
+    if (e) return e;
+    *ret_id = s.id;
+    *ret_code = s.code;
+    return OK;
+}
+
+enum err serial_mark_refunded(struct db *db, Id order_item)
+{
+    static const char mark[] = "UPDATE serial SET status = 'refunded' WHERE taken_by = $1";
+    struct stmt *st = db_prepare(db, mark);
+    bind_id(st, order_item);
+    return db_run(st);
+}
+
+bool serial_code_is_valid(Str code)
+{
+    if (code.len == 0 || !utf8_valid(code) || utf8_count(code) > SERIAL_CODE_MAX) return false;
+    for (size_t i = 0; i < code.len; i++)
+        if ((unsigned char)code.ptr[i] < 0x20 || code.ptr[i] == 0x7f) return false;
+    return true;
+}
+
+/* Rows per INSERT: a hundred at a time is what makes an import quick, on PostgreSQL above all. */
+#define CHUNK 100
+#define R1(n) "($1,$2,$" #n ")"
+#define INSERT_CODES "INSERT INTO serial (product_id, variant_id, code) VALUES "
+#define SKIP_KNOWN " ON CONFLICT (product_id, code) DO NOTHING RETURNING id"
+
+static const char insert_one[] = INSERT_CODES R1(3) SKIP_KNOWN;
+/* clang-format off */
+static const char insert_chunk[] = INSERT_CODES
+    R1(3) "," R1(4) "," R1(5) "," R1(6) "," R1(7) "," R1(8) "," R1(9) "," R1(10) "," R1(11) "," R1(12) ","
+    R1(13) "," R1(14) "," R1(15) "," R1(16) "," R1(17) "," R1(18) "," R1(19) "," R1(20) "," R1(21) "," R1(22) ","
+    R1(23) "," R1(24) "," R1(25) "," R1(26) "," R1(27) "," R1(28) "," R1(29) "," R1(30) "," R1(31) "," R1(32) ","
+    R1(33) "," R1(34) "," R1(35) "," R1(36) "," R1(37) "," R1(38) "," R1(39) "," R1(40) "," R1(41) "," R1(42) ","
+    R1(43) "," R1(44) "," R1(45) "," R1(46) "," R1(47) "," R1(48) "," R1(49) "," R1(50) "," R1(51) "," R1(52) ","
+    R1(53) "," R1(54) "," R1(55) "," R1(56) "," R1(57) "," R1(58) "," R1(59) "," R1(60) "," R1(61) "," R1(62) ","
+    R1(63) "," R1(64) "," R1(65) "," R1(66) "," R1(67) "," R1(68) "," R1(69) "," R1(70) "," R1(71) "," R1(72) ","
+    R1(73) "," R1(74) "," R1(75) "," R1(76) "," R1(77) "," R1(78) "," R1(79) "," R1(80) "," R1(81) "," R1(82) ","
+    R1(83) "," R1(84) "," R1(85) "," R1(86) "," R1(87) "," R1(88) "," R1(89) "," R1(90) "," R1(91) "," R1(92) ","
+    R1(93) "," R1(94) "," R1(95) "," R1(96) "," R1(97) "," R1(98) "," R1(99) "," R1(100) "," R1(101) "," R1(102)
+    SKIP_KNOWN;
+/* clang-format on */
+
+static enum err insert_codes(struct db *db, const char *sql, Id product, Id variant, const Str *codes, size_t count,
+                             int64_t *added)
+{
+    struct stmt *st = db_prepare(db, sql);
+    bind_id(st, product);
+    bind_id(st, variant);
+    for (size_t i = 0; i < count; i++) bind_text(st, codes[i]);
+    while (db_step(st)) ++*added;
+    return db_done(st);
+}
+
+/* Whether codes can go there. */
+static enum err check_pool(struct db *db, Id product, Id variant)
+{
+    static const char find[] =
+        "SELECT p.delivery_type, CASE WHEN CAST($2 AS BIGINT) = 0 OR EXISTS (SELECT 1 FROM variant v WHERE v.id = $2"
+        " AND v.product_id = p.id) THEN 1 ELSE 0 END FROM product p WHERE p.id = $1";
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, product);
+    bind_id(st, variant);
+    bool found = db_step(st), is_serial = false;
+    if (found) {
+        is_serial = str_eq(col_text(st), str_from(delivery_type_text(DELIVERY_SERIAL_CODE)));
+        found = col_bool(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    return !found ? ERR_NOT_FOUND : !is_serial ? ERR_INVALID_STATE : OK;
+}
+
+enum err serial_import(struct db *db, Id product, Id variant, const Str *codes, size_t count, int64_t *ret_added,
+                       int64_t *ret_duplicates)
+{
+    enum err e = check_pool(db, product, variant);
+    if (e) return e;
+    int64_t added = 0;
+    for (size_t i = 0; i < count && !e;) {
+        size_t n = count - i >= CHUNK ? CHUNK : 1;
+        e = insert_codes(db, n == CHUNK ? insert_chunk : insert_one, product, variant, codes + i, n, &added);
+        i += n;
+    }
+    if (e) return e;
+    if (added) e = catalog_touch(db);
+    if (e) return e;
+    *ret_added = added;
+    *ret_duplicates = (int64_t)count - added;
+    return OK;
+}
+
+enum err serial_pools(struct db *db, Id product, struct serial_pool **ret, size_t *ret_count)
+{
+    static const char find[] =
+        "SELECT v.id, v.name, COALESCE(c.total - c.taken, 0), COALESCE(c.taken, 0), COALESCE(c.refunded, 0)"
+        " FROM (SELECT 0 AS id, '' AS name UNION ALL SELECT id, name FROM variant WHERE product_id = $1) v"
+        " LEFT JOIN (SELECT variant_id, COUNT(*) AS total, COUNT(taken_by) AS taken,"
+        " SUM(CASE WHEN status = 'refunded' THEN 1 ELSE 0 END) AS refunded FROM serial WHERE product_id = $1"
+        " GROUP BY variant_id) c ON c.variant_id = v.id ORDER BY v.id";
+    struct arena *a = db_arena(db);
+    struct serial_pool *list = NULL;
+    size_t n = 0, cap = 0;
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, product);
+    while (db_step(st)) {
+        if (n == cap) {
+            cap = cap ? cap * 2 : 8;
+            list = arena_grow(a, list, n * sizeof *list, cap * sizeof *list);
+        }
+        struct serial_pool *p = &list[n++];
+        p->variant_id = col_id(st);
+        p->variant_name = col_text(st);
+        p->free = col_int(st);
+        p->taken = col_int(st);
+        p->refunded = col_int(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = list;
+    *ret_count = n;
+    return OK;
+}
+
+enum err serial_shortages(struct db *db, int64_t free_max, struct serial_shortage **ret, size_t *ret_count)
+{
+    /* Counts no further than it must: a pool may have millions of codes. */
+    static const char find[] =
+        "SELECT * FROM (SELECT o.product_id, o.variant_id, o.product_name, o.variant_name, (SELECT COUNT(*) FROM"
+        " (SELECT 1 AS one FROM serial s WHERE s.product_id = o.product_id AND s.variant_id IN (0, o.variant_id)"
+        " AND s.taken_by IS NULL LIMIT CAST($1 AS BIGINT) + 1) f) AS free FROM"
+        " (SELECT p.id AS product_id, 0 AS variant_id, p.name AS product_name, '' AS variant_name FROM product p"
+        " WHERE p.is_active = 1 AND p.delivery_type = 'serial_code'"
+        " AND NOT EXISTS (SELECT 1 FROM variant v WHERE v.product_id = p.id)"
+        " UNION ALL SELECT p.id, v.id, p.name, v.name FROM variant v JOIN product p ON p.id = v.product_id"
+        " WHERE p.is_active = 1 AND v.is_active = 1 AND p.delivery_type = 'serial_code') o) x"
+        " WHERE free <= $1 ORDER BY free, product_id, variant_id";
+    struct arena *a = db_arena(db);
+    struct serial_shortage *list = NULL;
+    size_t n = 0, cap = 0;
+    struct stmt *st = db_prepare(db, find);
+    bind_int(st, free_max);
+    while (db_step(st)) {
+        if (n == cap) {
+            cap = cap ? cap * 2 : 8;
+            list = arena_grow(a, list, n * sizeof *list, cap * sizeof *list);
+        }
+        struct serial_shortage *s = &list[n++];
+        s->product_id = col_id(st);
+        s->variant_id = col_id(st);
+        s->product_name = col_text(st);
+        s->variant_name = col_text(st);
+        s->free = col_int(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = list;
+    *ret_count = n;
+    return OK;
+}
+
+enum err serial_list(struct db *db, Id product, Id before, int64_t limit, struct serial_row **ret, size_t *ret_count)
+{
+    static const char find[] = "SELECT id, variant_id, taken_by, code, taken_at, CASE WHEN status = 'refunded' THEN 1"
+                               " ELSE 0 END FROM serial WHERE product_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    struct serial_row *list = arena_array(db_arena(db), struct serial_row, (size_t)limit);
+    size_t n = 0;
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, product);
+    bind_int(st, id_is(before) ? before.v : INT64_MAX);
+    bind_int(st, limit);
+    while (n < (size_t)limit && db_step(st)) {
+        struct serial_row *s = &list[n++];
+        s->id = col_id(st);
+        s->variant_id = col_id(st);
+        s->order_item = col_id(st);
+        s->code = col_text(st);
+        s->taken_at = col_time(st);
+        s->is_refunded = col_bool(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = list;
+    *ret_count = n;
+    return OK;
+}
+
+#define MASK_SHOWS 4
+
+Str serial_mask(struct arena *a, Str code)
+{
+    size_t chars = utf8_count(code), shown = chars >= 3 * MASK_SHOWS ? MASK_SHOWS : 0;
+    /* Where the last `shown` characters begin: continuation bytes belong to the one before them. */
+    size_t start = code.len;
+    for (size_t left = shown; left; left--) {
+        do start--;
+        while (((unsigned char)code.ptr[start] & 0xc0) == 0x80);
+    }
+    struct buf b;
+    buf_init(&b, a, 4 * SERIAL_CODE_MAX + 1);
+    for (size_t i = 0; i < chars - shown; i++) buf_char(&b, '*');
+    buf_append(&b, (Str){code.ptr + start, code.len - start});
+    return buf_str(&b);
+}

@@ -1,0 +1,13 @@
+/* domain/slug.h - names as parts of addresses: [a-z0-9]+(-[a-z0-9]+)*, at most SLUG_MAX bytes. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#define SLUG_MAX 100
+
+/* Made from a name: Latin letters lose their accents, everything else that is no letter or digit becomes one '-'. A
+ * name without any such letter gives "product". */
+Str slug_from_name(struct arena *a, Str name);
+/* "slug-2", still within SLUG_MAX. */
+Str slug_numbered(struct arena *a, Str slug, int number);

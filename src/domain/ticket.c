@@ -1,0 +1,290 @@
+/* domain/ticket.c - see ticket.h. */
+#include "domain/ticket.h"
+
+#include "domain/department.h"
+#include "domain/notification.h"
+
+#include <assert.h>
+
+const char *const ticket_status_names[] = {"open", "answered", "closed", NULL};
+
+/* A ticket is always read together with the name of its department. */
+#define SELECT_TICKET                                                                                                  \
+    "SELECT t.id, t.account_id, t.department_id, t.subject, d.name, t.status, t.created_at, t.last_reply_at"           \
+    " FROM ticket t JOIN department d ON d.id = t.department_id"
+
+static enum ticket_status status_parse(Str text)
+{
+    for (int i = 0; ticket_status_names[i]; i++)
+        if (str_eq(text, str_from(ticket_status_names[i]))) return (enum ticket_status)i;
+    return TICKET_OPEN; /* only after an error, when columns give nothing: a CHECK keeps other words out of the table */
+}
+
+static struct ticket read_ticket(struct stmt *st)
+{
+    struct ticket t;
+    t.id = col_id(st);
+    t.account = col_id(st);
+    t.department_id = col_id(st);
+    t.subject = col_text(st);
+    t.department = col_text(st);
+    t.status = status_parse(col_text(st));
+    t.created_at = col_time(st);
+    t.last_reply_at = col_time(st);
+    return t;
+}
+
+enum err ticket_find(struct db *db, Id id, Id account, struct ticket *ret)
+{
+    static const char find[] = SELECT_TICKET " WHERE t.id = $1";
+
+    struct ticket t = {0};
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, id);
+    bool found = db_step(st);
+    if (found) t = read_ticket(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found || (id_is(account) && !id_eq(t.account, account))) return ERR_NOT_FOUND;
+    *ret = t;
+    return OK;
+}
+
+/* Binds the page (the last three parameters) and reads the list. */
+static enum err read_list(struct db *db, struct stmt *st, const struct ticket_page *page, struct ticket **ret,
+                          size_t *ret_count)
+{
+    assert(page->limit > 0);
+    struct ticket *items = arena_array(db_arena(db), struct ticket, (size_t)page->limit);
+    size_t count = 0;
+    bind_time(st, id_is(page->after_id) ? page->after : (Time){INT64_MAX});
+    bind_id(st, id_is(page->after_id) ? page->after_id : (Id){ID_MAX});
+    bind_int(st, page->limit);
+    while (db_step(st)) items[count++] = read_ticket(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = items;
+    *ret_count = count;
+    return OK;
+}
+
+enum err ticket_list_account(struct db *db, Id account, const struct ticket_page *page, struct ticket **ret,
+                             size_t *ret_count)
+{
+    static const char list[] = SELECT_TICKET " WHERE t.account_id = $1 AND (t.last_reply_at, t.id) < ($2, $3)"
+                                             " ORDER BY t.last_reply_at DESC, t.id DESC LIMIT $4";
+
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, account);
+    return read_list(db, st, page, ret, ret_count);
+}
+
+enum err ticket_list_all(struct db *db, int status, Id department, const struct ticket_page *page, struct ticket **ret,
+                         size_t *ret_count)
+{
+    /* One text for each pair of filters, so that each walks down an index of its own. */
+    static const char any[] = SELECT_TICKET " WHERE (t.last_reply_at, t.id) < ($1, $2)"
+                                            " ORDER BY t.last_reply_at DESC, t.id DESC LIMIT $3";
+    static const char by_status[] = SELECT_TICKET " WHERE t.status = $1 AND (t.last_reply_at, t.id) < ($2, $3)"
+                                                  " ORDER BY t.last_reply_at DESC, t.id DESC LIMIT $4";
+    static const char by_department[] =
+        SELECT_TICKET " WHERE t.department_id = $1 AND (t.last_reply_at, t.id) < ($2, $3)"
+                      " ORDER BY t.last_reply_at DESC, t.id DESC LIMIT $4";
+    static const char by_both[] =
+        SELECT_TICKET " WHERE t.status = $1 AND t.department_id = $2 AND (t.last_reply_at, t.id) < ($3, $4)"
+                      " ORDER BY t.last_reply_at DESC, t.id DESC LIMIT $5";
+    static const char *const texts[2][2] = {{any, by_department}, {by_status, by_both}};
+
+    struct stmt *st = db_prepare(db, texts[status >= 0][id_is(department)]);
+    if (status >= 0) bind_text(st, str_from(ticket_status_names[status]));
+    if (id_is(department)) bind_id(st, department);
+    return read_list(db, st, page, ret, ret_count);
+}
+
+#define SELECT_MESSAGE                                                                                                 \
+    "SELECT m.id, m.author, a.name, a.email, m.body, m.created_at"                                                     \
+    " FROM ticket_message m JOIN account a ON a.id = m.author_id"
+
+static struct ticket_message read_message(struct stmt *st)
+{
+    struct ticket_message m;
+    m.id = col_id(st);
+    m.by_staff = str_eq(col_text(st), STR("staff"));
+    Str name = col_text(st), email = col_text(st);
+    m.author_name = name.len > 0 ? name : m.by_staff ? STR("Support") : email;
+    m.body = col_text(st);
+    m.created_at = col_time(st);
+    return m;
+}
+
+enum err ticket_messages(struct db *db, Id id, Id before, int64_t limit, struct ticket_message **ret, size_t *ret_count)
+{
+    static const char list[] = SELECT_MESSAGE " WHERE m.ticket_id = $1 AND m.id < $2 ORDER BY m.id DESC LIMIT $3";
+
+    assert(limit > 0);
+    struct ticket_message *items = arena_array(db_arena(db), struct ticket_message, (size_t)limit);
+    size_t count = 0;
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, id);
+    bind_id(st, id_is(before) ? before : (Id){ID_MAX});
+    bind_int(st, limit);
+    while (db_step(st)) items[count++] = read_message(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    for (size_t i = 0; i < count / 2; i++) {
+        struct ticket_message swap = items[i];
+        items[i] = items[count - 1 - i];
+        items[count - 1 - i] = swap;
+    }
+    *ret = items;
+    *ret_count = count;
+    return OK;
+}
+
+static Id add_message(struct db *db, Id ticket, bool by_staff, Id author, Str body, Time at)
+{
+    static const char insert[] = "INSERT INTO ticket_message (ticket_id, author, author_id, body, created_at)"
+                                 " VALUES ($1, $2, $3, $4, $5) RETURNING id";
+
+    struct stmt *st = db_prepare(db, insert);
+    bind_id(st, ticket);
+    bind_text(st, by_staff ? STR("staff") : STR("customer"));
+    bind_id(st, author);
+    bind_text(st, body);
+    bind_time(st, at);
+    Id id = db_step(st) ? col_id(st) : (Id){0};
+    db_done(st);
+    return id;
+}
+
+enum err ticket_create(struct db *db, Id account, Id department, Str subject, Str message, Time now, struct ticket *ret)
+{
+    static const char insert[] = "INSERT INTO ticket (account_id, department_id, subject, created_at, last_reply_at)"
+                                 " VALUES ($1, $2, $3, $4, $4) RETURNING id";
+
+    struct department d;
+    enum err e = department_find(db, department, &d);
+    if (e == ERR_NOT_FOUND || (!e && !d.is_active)) return ERR_FIELD_NOT_FOUND;
+    if (e) return e;
+
+    struct stmt *st = db_prepare(db, insert);
+    bind_id(st, account);
+    bind_id(st, department);
+    bind_text(st, subject);
+    bind_time(st, now);
+    Id id = db_step(st) ? col_id(st) : (Id){0};
+    e = db_done(st);
+    if (e) return e;
+    add_message(db, id, false, account, message, now);
+    e = db_err(db);
+    if (e) return e;
+    *ret = (struct ticket){
+        .id = id,
+        .account = account,
+        .department_id = department,
+        .subject = subject,
+        .department = d.name,
+        .created_at = now,
+        .last_reply_at = now,
+    };
+    return OK;
+}
+
+/* The ticket's row was locked and its time set to `at` by the caller. */
+static enum err finish_reply(struct db *db, Id ticket, bool by_staff, Id author, Str body, Time at,
+                             struct ticket_message *ret)
+{
+    static const char find[] = SELECT_MESSAGE " WHERE m.id = $1";
+
+    struct ticket_message m = {0};
+    Id id = add_message(db, ticket, by_staff, author, body, at);
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, id);
+    if (db_step(st)) m = read_message(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = m;
+    return OK;
+}
+
+/* A reply is never older than the one before it, whatever the clocks of two requests say. */
+#define SET_REPLIED(status)                                                                                            \
+    "UPDATE ticket SET status = '" status "', last_reply_at = CASE WHEN last_reply_at > $2 THEN last_reply_at"         \
+    " ELSE $2 END WHERE id = $1"
+
+enum err ticket_reply(struct db *db, Id id, Id account, Str message, Time now, struct ticket_message *ret)
+{
+    static const char update[] = SET_REPLIED("open") " AND account_id = $3 RETURNING last_reply_at";
+
+    struct stmt *st = db_prepare(db, update);
+    bind_id(st, id);
+    bind_time(st, now);
+    bind_id(st, account);
+    bool found = db_step(st);
+    Time at = found ? col_time(st) : now;
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found) return ERR_NOT_FOUND;
+    return finish_reply(db, id, false, account, message, at, ret);
+}
+
+enum err ticket_reply_staff(struct db *db, Id id, Id staff, Str message, Time now, struct ticket_message *ret)
+{
+    static const char update[] = SET_REPLIED("answered") " RETURNING last_reply_at, account_id, subject";
+
+    struct stmt *st = db_prepare(db, update);
+    bind_id(st, id);
+    bind_time(st, now);
+    bool found = db_step(st);
+    Time at = found ? col_time(st) : now;
+    Id customer = found ? col_id(st) : (Id){0};
+    Str subject = found ? col_text(st) : (Str){0};
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found) return ERR_NOT_FOUND;
+
+    const struct notification n = {
+        .kind = STR("ticket_answered"),
+        .message = str_printf(db_arena(db), "Your ticket \"%.*s\" was answered.", STR_FMT(subject)),
+        .reference = id,
+    };
+    e = notification_add(db, customer, &n, now);
+    if (e) return e;
+    return finish_reply(db, id, true, staff, message, at, ret);
+}
+
+enum err ticket_close(struct db *db, Id id, Id account, struct ticket *ret)
+{
+    struct ticket t;
+    enum err e = ticket_find(db, id, account, &t);
+    if (e) return e;
+    return ticket_set_status(db, id, TICKET_CLOSED, ret);
+}
+
+enum err ticket_set_status(struct db *db, Id id, enum ticket_status status, struct ticket *ret)
+{
+    static const char update[] = "UPDATE ticket SET status = $2 WHERE id = $1";
+
+    struct stmt *st = db_prepare(db, update);
+    bind_id(st, id);
+    bind_text(st, str_from(ticket_status_names[status]));
+    enum err e = db_run(st);
+    if (e) return e;
+    return ticket_find(db, id, (Id){0}, ret);
+}
+
+enum err ticket_move(struct db *db, Id id, Id department, struct ticket *ret)
+{
+    static const char update[] = "UPDATE ticket SET department_id = $2 WHERE id = $1";
+
+    struct department d;
+    enum err e = department_find(db, department, &d);
+    if (e == ERR_NOT_FOUND) return ERR_FIELD_NOT_FOUND;
+    if (e) return e;
+    struct stmt *st = db_prepare(db, update);
+    bind_id(st, id);
+    bind_id(st, department);
+    e = db_run(st);
+    if (e) return e;
+    return ticket_find(db, id, (Id){0}, ret);
+}

@@ -1,0 +1,60 @@
+/* domain/ticket.h - support tickets: a subject, a department, a conversation.
+ *
+ * `open` waits for staff, `answered` for the customer. Whoever writes moves it there, also from `closed`. A ticket's
+ * messages are written while its row is locked, so their ids and times grow in the order of the conversation, and
+ * last_reply_at is the time of the last one. All functions need TX_WRITE unless said otherwise. */
+#pragma once
+
+#include "db/db.h"
+
+enum ticket_status { TICKET_OPEN, TICKET_ANSWERED, TICKET_CLOSED };
+extern const char *const ticket_status_names[]; /* in the order of the enum, NULL at the end: for FIELD_CHOICE */
+
+struct ticket {
+    Id id, account, department_id;
+    Str subject;
+    Str department; /* its name */
+    enum ticket_status status;
+    Time created_at, last_reply_at;
+};
+
+struct ticket_message {
+    Id id;
+    bool by_staff;
+    Str author_name; /* never empty: a customer without a name is called by the e-mail address, staff "Support" */
+    Str body;
+    Time created_at;
+};
+
+/* A place in a list sorted by latest activity, newest first: behind (last_reply_at, id); zeros: the start. */
+struct ticket_page {
+    Time after;
+    Id after_id;
+    int64_t limit;
+};
+
+/* ERR_FIELD_NOT_FOUND: no such department, or it takes no tickets. */
+enum err ticket_create(struct db *db, Id account, Id department, Str subject, Str message, Time now,
+                       struct ticket *ret);
+
+/* TX_READ is enough. ERR_NOT_FOUND. With an `account`, somebody else's is not found either. */
+enum err ticket_find(struct db *db, Id id, Id account, struct ticket *ret);
+enum err ticket_list_account(struct db *db, Id account, const struct ticket_page *page, struct ticket **ret,
+                             size_t *ret_count);
+/* Everybody's, for staff; status -1 and department 0 mean any. */
+enum err ticket_list_all(struct db *db, int status, Id department, const struct ticket_page *page, struct ticket **ret,
+                         size_t *ret_count);
+/* The newest `limit` messages with an id below `before` (0: the newest of all), oldest first. */
+enum err ticket_messages(struct db *db, Id id, Id before, int64_t limit, struct ticket_message **ret,
+                         size_t *ret_count);
+
+/* By the customer: ERR_NOT_FOUND for somebody else's ticket. */
+enum err ticket_reply(struct db *db, Id id, Id account, Str message, Time now, struct ticket_message *ret);
+/* Closing a closed one changes nothing and is no error. */
+enum err ticket_close(struct db *db, Id id, Id account, struct ticket *ret);
+
+/* By staff: the customer is told. ERR_NOT_FOUND. */
+enum err ticket_reply_staff(struct db *db, Id id, Id staff, Str message, Time now, struct ticket_message *ret);
+enum err ticket_set_status(struct db *db, Id id, enum ticket_status status, struct ticket *ret);
+/* ERR_FIELD_NOT_FOUND: no such department. A department that takes no new tickets may still be given one by staff. */
+enum err ticket_move(struct db *db, Id id, Id department, struct ticket *ret);

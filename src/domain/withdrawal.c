@@ -1,0 +1,209 @@
+/* domain/withdrawal.c - see withdrawal.h. */
+#include "domain/withdrawal.h"
+
+#include "domain/ledger.h"
+#include "domain/notification.h"
+
+#include <assert.h>
+
+const char *const withdrawal_status_names[] = {"pending", "approved", "rejected", NULL};
+
+#define COLUMNS "id, account_id, amount, status, reason, requested_at, decided_at, decided_by"
+
+static enum withdrawal_status status_parse(Str text)
+{
+    for (int i = 0; withdrawal_status_names[i]; i++)
+        if (str_eq(text, str_from(withdrawal_status_names[i]))) return (enum withdrawal_status)i;
+    return WITHDRAWAL_PENDING; /* only after an error, when columns give nothing: a CHECK keeps other words out of the
+                                  table */
+}
+
+static struct withdrawal read_row(struct stmt *st)
+{
+    struct withdrawal w;
+    w.id = col_id(st);
+    w.account = col_id(st);
+    w.amount = col_money(st);
+    w.status = status_parse(col_text(st));
+    w.reason = col_text(st);
+    w.requested_at = col_time(st);
+    w.decided_at = col_time(st);
+    w.decided_by = col_id(st);
+    return w;
+}
+
+enum err withdrawal_request(struct db *db, Id account, Money amount, Time now, struct withdrawal *ret)
+{
+    static const char insert[] =
+        "INSERT INTO withdrawal (account_id, amount, requested_at) VALUES ($1, $2, $3) RETURNING id";
+
+    assert(amount.minor > 0);
+    struct stmt *st = db_prepare(db, insert);
+    bind_id(st, account);
+    bind_money(st, amount);
+    bind_time(st, now);
+    Id id = db_step(st) ? col_id(st) : (Id){0};
+    enum err e = db_done(st);
+    if (e) return e;
+
+    const struct transfer hold = {
+        .kind = LEDGER_WITHDRAWAL,
+        .amount = amount,
+        .reference = id,
+        .description = str_printf(db_arena(db), "Withdrawal request #%lld", (long long)id.v),
+        .at = now,
+    };
+    e = ledger_debit(db, account, LEDGER_HELD, &hold, false);
+    if (e) return e;
+    *ret = (struct withdrawal){.id = id, .account = account, .amount = amount, .requested_at = now};
+    return OK;
+}
+
+/* Leaves `pending`, once. */
+static enum err decide(struct db *db, Id id, enum withdrawal_status status, Id by, Str reason, Time now,
+                       struct withdrawal *ret)
+{
+    static const char update[] = "UPDATE withdrawal SET status = $2, reason = $3, decided_at = $4, decided_by = $5"
+                                 " WHERE id = $1 AND status = 'pending' RETURNING " COLUMNS;
+
+    struct withdrawal w = {0};
+    struct stmt *st = db_prepare(db, update);
+    bind_id(st, id);
+    bind_text(st, str_from(withdrawal_status_names[status]));
+    bind_text(st, reason);
+    bind_time(st, now);
+    bind_opt_id(st, by);
+    bool decided = db_step(st);
+    if (decided) w = read_row(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!decided) {
+        e = withdrawal_find(db, id, (Id){0}, &w);
+        return e ? e : ERR_INVALID_STATE;
+    }
+    *ret = w;
+    return OK;
+}
+
+static enum err tell(struct db *db, const struct withdrawal *w, const char *kind, Str message, Time now)
+{
+    const struct notification n = {.kind = str_from(kind), .message = message, .reference = w->id};
+    return notification_add(db, w->account, &n, now);
+}
+
+enum err withdrawal_approve(struct db *db, Id id, Id by, Time now, struct withdrawal *ret)
+{
+    struct withdrawal w;
+    enum err e = decide(db, id, WITHDRAWAL_APPROVED, by, (Str){0}, now, &w);
+    if (e) return e;
+
+    struct arena *a = db_arena(db);
+    const struct transfer pay = {
+        .kind = LEDGER_WITHDRAWAL_APPROVED,
+        .amount = w.amount,
+        .reference = id,
+        .description = str_printf(a, "Withdrawal #%lld paid out", (long long)id.v),
+        .at = now,
+    };
+    e = ledger_move(db, LEDGER_HELD, LEDGER_PAID_OUT, &pay);
+    if (e) return e;
+    Str message = str_printf(a, "Your withdrawal request #%lld was approved.", (long long)id.v);
+    e = tell(db, &w, "withdrawal_approved", message, now);
+    if (e) return e;
+    *ret = w;
+    return OK;
+}
+
+enum err withdrawal_reject(struct db *db, Id id, Id by, Str reason, Time now, struct withdrawal *ret)
+{
+    struct withdrawal w;
+    enum err e = decide(db, id, WITHDRAWAL_REJECTED, by, reason, now, &w);
+    if (e) return e;
+
+    struct arena *a = db_arena(db);
+    const struct transfer back = {
+        .kind = LEDGER_WITHDRAWAL_REJECTED,
+        .amount = w.amount,
+        .reference = id,
+        .description = str_printf(a, "Withdrawal request #%lld rejected", (long long)id.v),
+        .at = now,
+    };
+    e = ledger_credit(db, w.account, LEDGER_HELD, &back);
+    if (e) return e;
+    Str message = reason.len > 0 ? str_printf(a, "Your withdrawal request #%lld was rejected: %.*s", (long long)id.v,
+                                              STR_FMT(reason))
+                                 : str_printf(a, "Your withdrawal request #%lld was rejected.", (long long)id.v);
+    e = tell(db, &w, "withdrawal_rejected", message, now);
+    if (e) return e;
+    *ret = w;
+    return OK;
+}
+
+enum err withdrawal_find(struct db *db, Id id, Id account, struct withdrawal *ret)
+{
+    static const char find[] = "SELECT " COLUMNS " FROM withdrawal WHERE id = $1";
+
+    struct withdrawal w = {0};
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, id);
+    bool found = db_step(st);
+    if (found) w = read_row(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found || (id_is(account) && !id_eq(w.account, account))) return ERR_NOT_FOUND;
+    *ret = w;
+    return OK;
+}
+
+static enum err read_list(struct db *db, struct stmt *st, int64_t limit, struct withdrawal **ret, size_t *ret_count)
+{
+    struct withdrawal *items = arena_array(db_arena(db), struct withdrawal, (size_t)limit);
+    size_t count = 0;
+    while (db_step(st)) items[count++] = read_row(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = items;
+    *ret_count = count;
+    return OK;
+}
+
+static Id below(Id before)
+{
+    return id_is(before) ? before : (Id){ID_MAX};
+}
+
+enum err withdrawal_list_account(struct db *db, Id account, Id before, int64_t limit, struct withdrawal **ret,
+                                 size_t *ret_count)
+{
+    static const char list[] =
+        "SELECT " COLUMNS " FROM withdrawal WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, account);
+    bind_id(st, below(before));
+    bind_int(st, limit);
+    return read_list(db, st, limit, ret, ret_count);
+}
+
+enum err withdrawal_list_status(struct db *db, enum withdrawal_status status, Id before, int64_t limit,
+                                struct withdrawal **ret, size_t *ret_count)
+{
+    static const char list[] =
+        "SELECT " COLUMNS " FROM withdrawal WHERE status = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+
+    struct stmt *st = db_prepare(db, list);
+    bind_text(st, str_from(withdrawal_status_names[status]));
+    bind_id(st, below(before));
+    bind_int(st, limit);
+    return read_list(db, st, limit, ret, ret_count);
+}
+
+enum err withdrawal_list_all(struct db *db, Id before, int64_t limit, struct withdrawal **ret, size_t *ret_count)
+{
+    static const char list[] = "SELECT " COLUMNS " FROM withdrawal WHERE id < $1 ORDER BY id DESC LIMIT $2";
+
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, below(before));
+    bind_int(st, limit);
+    return read_list(db, st, limit, ret, ret_count);
+}

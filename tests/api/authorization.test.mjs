@@ -1,0 +1,160 @@
+// Every route of the program × everybody who might call it. Made from `souk routes`: a new route is in the matrix at once.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { expectError, expectStatus } from './lib/http.mjs';
+import { document } from './lib/openapi.mjs';
+import { freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
+
+const SCOPES = ['customer', 'store', 'catalog', 'verify', 'order', 'admin'];
+const MISSING_ID = '9007199254740991';
+
+const database = freshDatabase();
+const cli = (args) => runSouk([...args, '--db', database.dbArg], { cwd: database.dir, env: database.env });
+let souk;
+let routes;
+const tokens = {};
+
+before(async () => {
+  for (const [email, role] of [['owner@example.com', 'owner'], ['staff@example.com', 'staff'], ['customer@example.com', 'customer']]) {
+    const made = await cli(['account', 'create', '--email', email, '--role', role]);
+    assert.equal(made.code, 0, made.stderr);
+  }
+  // A token of one scope each, all of an owner; admin once more for staff that is no owner.
+  for (const scope of SCOPES) tokens[scope] = await tokenOf('owner@example.com', scope);
+  tokens.staff = await tokenOf('staff@example.com', 'admin');
+  tokens.plain = await tokenOf('customer@example.com', 'customer,store,catalog,verify,order');
+  routes = (await runSouk(['routes'])).stdout.trimEnd().split('\n').map((line) => {
+    const [method, path, scope, transaction, ...flags] = line.split(' ');
+    return { name: `${method} ${path}`, method, path, scope, transaction, flags };
+  });
+  souk = await startSouk({ database });
+});
+after(async () => {
+  await souk.stop();
+  database.remove();
+});
+
+async function tokenOf(email, scopes) {
+  const made = await cli(['token', 'create', '--email', email, '--scopes', scopes]);
+  assert.equal(made.code, 0, made.stderr);
+  return made.stdout.trim();
+}
+
+/** A target of the route that hits nothing, and a body that no route takes: only the gate is tried. */
+function call(route, options = {}) {
+  const target = route.path.replace(/\{id\}/g, MISSING_ID).replace(/\{[^}]+\}/g, 'nothing-here');
+  const operation = document().document.paths[route.path][route.method.toLowerCase()];
+  const type = Object.keys(operation.requestBody?.content ?? {})[0];
+  if (type && options.body === undefined) options.body = type === 'application/json' ? '{"surprise":1}' : 'x';
+  if (type && options.type === undefined) options.type = type;
+  return souk.request(route.method, target, options);
+}
+
+const takesJson = (route) => {
+  const operation = document().document.paths[route.path][route.method.toLowerCase()];
+  return 'application/json' in (operation.requestBody?.content ?? {});
+};
+
+test('there are public, secured and administrative routes to try', () => {
+  assert.ok(routes.some((r) => r.scope === '-') && routes.some((r) => r.scope === 'customer'));
+  assert.ok(routes.every((r) => ['-', 'any', ...SCOPES].includes(r.scope)), 'a scope that this matrix does not know');
+});
+
+test('every secured route refuses a caller without a token, and one with a made-up token', async () => {
+  for (const route of routes.filter((r) => r.scope !== '-')) {
+    const nobody = expectError(await call(route), 401, 'token_missing');
+    assert.equal(nobody.headers['www-authenticate'], 'Bearer realm="souk"', route.name);
+    expectError(await call(route, { token: `souk_api_${'a'.repeat(38)}` }), 401, 'token_invalid');
+    expectError(await call(route, { token: '' }), 401, 'token_missing');
+  }
+});
+
+for (const scope of SCOPES) {
+  test(`a token of scope ${scope} opens the routes of ${scope}, and no others`, async () => {
+    for (const route of routes.filter((r) => !['-', 'any'].includes(r.scope))) {
+      const answer = await call(route, { token: tokens[scope] });
+      if (route.scope === scope) assert.ok(![401, 403].includes(answer.status), `${route.name}: ${answer.status} ${answer.text}`);
+      else expectError(answer, 403, 'insufficient_scope');
+    }
+  });
+}
+
+test('a customer\'s token opens no administrative route', async () => {
+  for (const route of routes.filter((r) => r.scope === 'admin')) {
+    expectError(await call(route, { token: tokens.plain }), 403, 'insufficient_scope');
+  }
+});
+
+test('routes of the owner are closed to other staff', async () => {
+  for (const route of routes.filter((r) => r.scope === 'admin')) {
+    const answer = await call(route, { token: tokens.staff });
+    if (route.flags.includes('owner')) expectError(answer, 403, 'forbidden');
+    else assert.ok(![401, 403].includes(answer.status), `${route.name}: ${answer.status} ${answer.text}`);
+  }
+});
+
+test('any token opens the routes for any token', async () => {
+  for (const route of routes.filter((r) => r.scope === 'any')) {
+    const token = dataToken(await souk.post('/api/customer/tokens', { name: 'any', scopes: ['customer'] }, { token: tokens.plain }));
+    const answer = await call(route, { token });
+    assert.ok(![401, 403].includes(answer.status), `${route.name}: ${answer.status} ${answer.text}`);
+  }
+});
+
+function dataToken(answer) {
+  expectStatus(answer, 201);
+  return answer.json.data.token;
+}
+
+function tokenFor(route) {
+  return route.scope === '-' ? undefined : tokens[route.scope] ?? tokens.customer;
+}
+
+test('every JSON body refuses members that nobody described', async () => {
+  for (const route of routes.filter(takesJson)) {
+    const answer = await call(route, { token: tokenFor(route), body: { surprise: 1, 'balance ': 5, __proto__x: {} } });
+    expectError(answer, 422, 'validation_failed');
+    const unknown = answer.json.errors.filter((e) => e.code === 'unknown_field').map((e) => e.field);
+    assert.deepEqual(unknown, ['surprise', 'balance ', '__proto__x'], `${route.name}: ${answer.text}`);
+  }
+});
+
+test('every JSON body refuses what is no JSON object, and other media types', async () => {
+  for (const route of routes.filter(takesJson)) {
+    const token = tokenFor(route);
+    expectError(await call(route, { token, body: '{"a":' }), 400, 'malformed_json');
+    for (const body of ['[]', '1', 'null', '"x"', 'true']) expectError(await call(route, { token, body }), 422, 'validation_failed');
+    const types = Object.keys(document().document.paths[route.path][route.method.toLowerCase()].requestBody.content);
+    if (types.length > 1) continue;
+    const other = expectError(await call(route, { token, body: 'a=1', type: 'application/x-www-form-urlencoded' }), 415,
+      'unsupported_media_type', 'The body must be application/json');
+    assert.equal(other.headers['accept-post'], 'application/json', route.name);
+  }
+});
+
+test('every path answers OPTIONS with the methods it has, and 405 to others', async () => {
+  for (const path of new Set(routes.map((r) => r.path))) {
+    const methods = routes.filter((r) => r.path === path).map((r) => r.method);
+    const expected = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].sort();
+    const target = path.replace(/\{id\}/g, MISSING_ID).replace(/\{[^}]+\}/g, 'nothing-here');
+    const options = expectStatus(await souk.request('OPTIONS', target), 200);
+    assert.deepEqual(options.headers.allow.split(', ').sort(), expected, path);
+    const missing = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find((m) => !methods.includes(m));
+    const refused = expectError(await souk.request(missing, target), 405, 'method_not_allowed', 'This method is not allowed here');
+    assert.deepEqual(refused.headers.allow.split(', ').sort(), expected, path);
+  }
+});
+
+test('HEAD is GET without the body', async () => {
+  for (const route of routes.filter((r) => r.method === 'GET')) {
+    const token = tokenFor(route);
+    const target = route.path.replace(/\{id\}/g, MISSING_ID).replace(/\{[^}]+\}/g, 'nothing-here');
+    const get = await souk.get(target, { token, headers: { 'X-Request-Id': 'same' } });
+    const head = await souk.request('HEAD', target, { token, headers: { 'X-Request-Id': 'same' } });
+    assert.equal(head.status, get.status, route.name);
+    assert.equal(head.text, '');
+    assert.equal(head.headers['content-type'], get.headers['content-type'], route.name);
+    // Counters and clocks move between two calls.
+    if (route.path !== '/metrics') assert.equal(head.headers['content-length'], get.headers['content-length'], route.name);
+  }
+});

@@ -1,0 +1,116 @@
+// Rate limits: what they count, what they say, and that nobody gets around them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { dataOf, expectError, expectStatus } from './lib/http.mjs';
+import { startSouk, together } from './lib/souk.mjs';
+
+const limited = (t, args) => startSouk({ t, limited: true, args });
+const password = 'correct horse battery';
+
+test('an answer says the limit and what is left of it', async (t) => {
+  const souk = await limited(t, ['--rate-customer', '20']);
+  const { token } = await souk.customer();
+  const left = [];
+  for (let i = 0; i < 3; i++) {
+    const answer = await souk.get('/api/auth/me', { token });
+    assert.equal(answer.headers['ratelimit-policy'], '"customer";q=20;w=60');
+    const [, remaining, reset] = /^"customer";r=(\d+);t=(\d+)$/.exec(answer.headers.ratelimit);
+    left.push(Number(remaining));
+    assert.ok(Number(reset) >= 0 && Number(reset) <= 60, answer.headers.ratelimit);
+  }
+  assert.deepEqual(left, [19, 18, 17]);
+});
+
+test('past the limit: 429 with the literal message, Retry-After, and it heals', async (t) => {
+  const souk = await limited(t, ['--rate-customer', '60']);
+  const { token } = await souk.customer();
+  const answers = await together(90, 10, () => souk.get('/api/auth/me', { token }));
+  const refused = answers.filter((a) => a.status === 429);
+  const passed = answers.filter((a) => a.status === 200);
+  assert.equal(passed.length + refused.length, 90);
+  assert.ok(passed.length >= 60 && passed.length <= 66, `${passed.length} passed`);
+  for (const answer of refused) {
+    expectError(answer, 429, 'rate_limited', 'Too Many Requests');
+    assert.match(answer.headers['retry-after'], /^[1-9]\d*$/);
+    assert.match(answer.headers.ratelimit, /^"customer";r=0;t=\d+$/);
+  }
+  await sleep(Number(refused.at(-1).headers['retry-after']) * 1000 + 100);
+  expectStatus(await souk.get('/api/auth/me', { token }), 200);
+});
+
+test('every token has a limit of its own', async (t) => {
+  const souk = await limited(t, ['--rate-customer', '5']);
+  const one = await souk.customer();
+  const two = await souk.customer();
+  const use = (token) => together(8, 4, () => souk.get('/api/auth/me', { token }));
+  assert.ok((await use(one.token)).some((a) => a.status === 429));
+  expectStatus(await souk.get('/api/auth/me', { token: two.token }), 200);
+});
+
+test('made-up tokens count against the address', async (t) => {
+  const souk = await limited(t, ['--rate-customer', '10']);
+  const { token } = await souk.customer();
+  const answers = await together(60, 6, (i) => souk.get('/api/auth/me', { token: `souk_login_${String(i).padStart(38, 'a')}` }));
+  assert.ok(answers.some((a) => a.status === 429), 'inventing tokens gets around the limit');
+  expectStatus(await souk.get('/api/auth/me', { token }), 200);
+});
+
+test('health and metrics are never limited', async (t) => {
+  const souk = await limited(t, ['--rate-customer', '3', '--rate-v1', '3']);
+  for (let i = 0; i < 20; i++) {
+    for (const target of ['/livez', '/readyz', '/metrics']) {
+      const answer = expectStatus(await souk.get(target), 200);
+      assert.equal(answer.headers.ratelimit, undefined);
+    }
+  }
+});
+
+test('0 switches a limit off', async (t) => {
+  const souk = await limited(t, ['--rate-customer', '0']);
+  const { token } = await souk.customer();
+  const answers = await together(1000, 32, () => souk.get('/api/auth/me', { token }));
+  assert.ok(answers.every((a) => a.status === 200 && a.headers.ratelimit === undefined));
+});
+
+test('by default the customer API is limited to 600 a minute', async (t) => {
+  const souk = await limited(t, []);
+  const { token } = await souk.customer();
+  assert.equal((await souk.get('/api/auth/me', { token })).headers['ratelimit-policy'], '"customer";q=600;w=60');
+});
+
+test('failed logins are limited per address: the right password does not get in behind the limit either', async (t) => {
+  const souk = await limited(t, ['--rate-auth', '4', '--rate-customer', '0']);
+  const who = await souk.customer();
+  const other = await souk.customer();
+  const login = (email, text) => souk.post('/api/auth/login', { email, password: text });
+  for (let i = 0; i < 4; i++) expectError(await login(who.email, 'a wrong password'), 401, 'credentials_invalid');
+  const refused = expectError(await login(who.email, 'a wrong password'), 429, 'rate_limited', 'Too Many Requests');
+  assert.match(refused.headers['retry-after'], /^[1-9]\d*$/);
+  expectError(await login(who.email, who.password), 429, 'rate_limited');
+  expectError(await login(who.email.toUpperCase(), who.password), 429, 'rate_limited');
+  // Somebody else, and the tokens that are there already, are not locked out.
+  dataOf(await login(other.email, other.password));
+  expectStatus(await souk.get('/api/auth/me', { token: who.token }), 200);
+});
+
+test('an unknown address is limited just the same', async (t) => {
+  const souk = await limited(t, ['--rate-auth', '3', '--rate-customer', '0']);
+  const login = () => souk.post('/api/auth/login', { email: 'nobody@example.com', password });
+  for (let i = 0; i < 3; i++) expectError(await login(), 401, 'credentials_invalid');
+  expectError(await login(), 429, 'rate_limited');
+});
+
+test('20 guesses at once are no way around the limit', async (t) => {
+  const souk = await limited(t, ['--rate-auth', '5', '--rate-customer', '0']);
+  const who = await souk.customer();
+  const answers = await together(40, 40, () => souk.post('/api/auth/login', { email: who.email, password: 'a wrong password' }));
+  const guesses = answers.filter((a) => a.status === 401).length;
+  assert.ok(guesses <= 10, `${guesses} of 40 guesses were tried at a limit of 5`);
+});
+
+test('logins that succeed are not counted', async (t) => {
+  const souk = await limited(t, ['--rate-auth', '2', '--rate-customer', '0']);
+  const who = await souk.customer();
+  for (let i = 0; i < 6; i++) dataOf(await souk.post('/api/auth/login', { email: who.email, password: who.password }));
+});

@@ -1,0 +1,95 @@
+// The document and the program say the same: every route is described, and everything described is a route.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { document } from './lib/openapi.mjs';
+import { runSouk, startSouk } from './lib/souk.mjs';
+
+const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'];
+let souk;
+before(async () => { souk = await startSouk(); });
+after(() => souk.stop());
+
+/** Every operation of the document: ["GET /path", operation]. */
+function described() {
+  return Object.entries(document().document.paths).flatMap(([path, item]) =>
+    METHODS.filter((m) => item[m]).map((m) => [`${m.toUpperCase()} ${path}`, item[m]]));
+}
+
+async function routes() {
+  const run = await runSouk(['routes']);
+  assert.equal(run.code, 0, run.stderr);
+  assert.equal(run.stderr, '');
+  return run.stdout.trimEnd().split('\n').map((line) => {
+    const [method, path, scope, transaction, ...flags] = line.split(' ');
+    assert.match(method, /^[A-Z]+$/, line);
+    assert.match(path, /^\//, line);
+    return { name: `${method} ${path}`, scope, transaction, flags };
+  });
+}
+
+test('the document is valid OpenAPI 3.1', async () => {
+  const result = await new Validator().validate(structuredClone(document().document));
+  assert.ok(result.valid, JSON.stringify(result.errors, null, 1));
+  assert.match(document().document.openapi, /^3\.1\./);
+});
+
+test('control: a broken document is found', async () => {
+  const broken = structuredClone(document().document);
+  broken.paths['/livez'].get.responses['200'] = { content: {} };
+  assert.equal((await new Validator().validate(broken)).valid, false);
+});
+
+test('every route is described, and everything described is a route', async () => {
+  const known = (await routes()).map((r) => r.name).sort();
+  assert.ok(known.length >= 10);
+  assert.deepEqual(described().map(([name]) => name).sort(), known);
+  assert.equal(new Set(known).size, known.length);
+});
+
+test('the scopes are those of the route table', async () => {
+  const operations = new Map(described());
+  for (const route of await routes()) {
+    const { security } = operations.get(route.name);
+    const expected = route.scope === '-' ? [] : [{ bearer: route.scope === 'any' ? [] : [route.scope] }];
+    assert.deepEqual(security, expected, route.name);
+  }
+});
+
+test('a route takes an Idempotency-Key exactly where the document says so', async () => {
+  const operations = new Map(described());
+  for (const route of await routes()) {
+    const parameters = operations.get(route.name).parameters ?? [];
+    const says = parameters.some((p) => p.$ref === '#/components/parameters/Idempotency-Key');
+    assert.equal(says, route.flags.includes('idempotent'), route.name);
+  }
+});
+
+test('/openapi.json is the document', async () => {
+  const answer = await souk.get('/openapi.json');
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.json, document().document);
+});
+
+test('every schema compiles, every example fits its schema', () => {
+  const doc = document();
+  for (const [path, item] of Object.entries(doc.document.paths)) {
+    for (const method of METHODS.filter((m) => item[m])) {
+      const at = ['paths', path, method];
+      for (const [type, content] of Object.entries(item[method].requestBody?.content ?? {})) {
+        if (content.example !== undefined) {
+          doc.checkValue(`${method} ${path} example`, [...at, 'requestBody', 'content', type, 'schema'], content.example);
+        }
+      }
+      for (const status of Object.keys(item[method].responses)) {
+        const [response, where] = doc.follow([...at, 'responses', status]);
+        for (const [type, content] of Object.entries(response.content ?? {})) {
+          if (content.schema) assert.throws(() => doc.checkValue('', [...where, 'content', type, 'schema'], Symbol('nothing fits')));
+          if (content.example !== undefined) {
+            doc.checkValue(`${method} ${path} ${status} example`, [...where, 'content', type, 'schema'], content.example);
+          }
+        }
+      }
+    }
+  }
+});
