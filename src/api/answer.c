@@ -21,6 +21,7 @@ void answer_reset(struct request *req)
     field_errors_init(&req->errors, req->arena);
     req->status = 200;
     req->message = NULL;
+    req->is_audited = false;
 }
 
 static void envelope(struct request *req, struct buf *out)

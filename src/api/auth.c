@@ -9,8 +9,10 @@
 #include "api/tables.h"
 #include "api/view_account.h"
 #include "domain/password.h"
+#include "domain/totp.h"
 
 #define LOGIN_DAYS 30
+#define STAFF_LOGIN_HOURS 12
 
 struct credentials {
     Str email, password, name;
@@ -29,7 +31,7 @@ static const struct shape register_body = {register_fields, sizeof(struct creden
 struct login {
     struct account account;
     Str password_hash;
-    bool found;
+    bool found, has_totp;
 };
 
 /* A registration answers with token and account, a login says when it ends, too. */
@@ -39,7 +41,8 @@ static enum err give_token(struct request *req, const struct account *a, bool sa
         .account = a->id,
         .kind = TOKEN_LOGIN,
         .scopes = scopes_of_role(a->role),
-        .expires_at = time_add(req->now, LOGIN_DAYS * TIME_DAY),
+        .expires_at =
+            time_add(req->now, a->role == ROLE_CUSTOMER ? LOGIN_DAYS * TIME_DAY : STAFF_LOGIN_HOURS * TIME_HOUR),
     };
     struct token token;
     Str text;
@@ -110,13 +113,23 @@ static enum err login_read(struct request *req)
     struct login *l = req->user;
     enum err e = account_find_email(req->db, in->email, &l->account);
     l->found = !e;
-    return e == ERR_NOT_FOUND ? OK : e;
+    if (e) return e == ERR_NOT_FOUND ? OK : e;
+    return totp_is_on(req->db, l->account.id, &l->has_totp);
 }
 
 static enum err login_write(struct request *req)
 {
+    const struct login_body *in = req->body;
     const struct login *l = req->user;
-    return give_token(req, &l->account, true);
+    enum err e = l->has_totp ? totp_take(req->db, l->account.id, in->totp, req->now) : OK;
+    return e ? e : give_token(req, &l->account, true);
+}
+
+static enum err login_failed(struct request *req, Str email)
+{
+    metrics_event(req->app->metrics, METRIC_LOGIN_FAILED);
+    login_allowed(req, email, true);
+    return ERR_CREDENTIALS_INVALID;
 }
 
 static enum err post_login(struct request *req)
@@ -128,12 +141,53 @@ static enum err post_login(struct request *req)
     enum err e = request_tx(req, TX_READ, login_read);
     if (e) return e;
     bool right = password_verify(l.found ? l.account.password_hash : (Str){0}, in->password);
-    if (!right || !l.account.is_active) {
-        metrics_event(req->app->metrics, METRIC_LOGIN_FAILED);
-        login_allowed(req, in->email, true);
-        return ERR_CREDENTIALS_INVALID;
+    if (!right || !l.account.is_active) return login_failed(req, in->email);
+    if (l.has_totp && !in->totp.len) return ERR_TOTP_REQUIRED;
+    e = request_tx(req, TX_WRITE, login_write);
+    return e == ERR_CREDENTIALS_INVALID ? login_failed(req, in->email) : e;
+}
+
+struct password_body {
+    Str current, password;
+};
+
+static const struct field password_fields[] = {
+    {"current_password", FIELD_SECRET, REQUIRED, offsetof(struct password_body, current), .min = 1,
+     .max = PASSWORD_MAX},
+    {"password", FIELD_SECRET, REQUIRED, offsetof(struct password_body, password), .min = PASSWORD_MIN,
+     .max = PASSWORD_MAX},
+    {0},
+};
+static const struct shape password_shape = {password_fields, sizeof(struct password_body)};
+
+static enum err password_read(struct request *req)
+{
+    struct login *l = req->user;
+    return account_find(req->db, req->account, &l->account);
+}
+
+static enum err password_write(struct request *req)
+{
+    const struct login *l = req->user;
+    return account_set_password(req->db, req->account, l->password_hash);
+}
+
+/* Ends every session, this one too: whoever stole one is out as well. */
+static enum err post_password(struct request *req)
+{
+    const struct password_body *in = req->body;
+    struct login l = {0};
+    req->user = &l;
+    enum err e = request_tx(req, TX_READ, password_read);
+    if (e) return e;
+    if (!login_allowed(req, l.account.email, false)) return ERR_RATE_LIMITED;
+    if (!password_verify(l.account.password_hash, in->current)) {
+        login_failed(req, l.account.email);
+        return request_bad_field(req, "current_password", ERR_FIELD_VALUE);
     }
-    return request_tx(req, TX_WRITE, login_write);
+    l.password_hash = password_hash(req->arena, in->password, l.account.role);
+    if (!l.password_hash.len) return ERR_UNAVAILABLE;
+    return request_tx(req, TX_WRITE, password_write);
 }
 
 static enum err post_logout(struct request *req)
@@ -160,6 +214,7 @@ const struct route auth_routes[] = {
     {"POST", "/api/auth/register", SCOPE_NONE, TX_SELF, &register_body, post_register, IDEMPOTENT},
     {"POST", "/api/auth/login", SCOPE_NONE, TX_SELF, &login_shape, post_login},
     {"POST", "/api/auth/logout", SCOPE_ANY, TX_WRITE, NULL, post_logout},
+    {"POST", "/api/auth/password", SCOPE_ANY, TX_SELF, &password_shape, post_password},
     {"GET", "/api/auth/me", SCOPE_ANY, TX_READ, NULL, get_me},
     {0},
 };

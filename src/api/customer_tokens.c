@@ -29,8 +29,7 @@ static enum err get_tokens(struct request *req)
     size_t count;
     e = token_list(req->db, req->account, page.after_id, page.limit + 1, &tokens, &count);
     if (e) return e;
-    bool more = count > (size_t)page.limit;
-    if (more) count--;
+    bool more = request_page_more(&page, &count);
     struct json_writer *w = &req->out;
     json_begin_array(w);
     for (size_t i = 0; i < count; i++) {

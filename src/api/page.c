@@ -59,6 +59,13 @@ enum err request_page(struct request *req, struct list_page *ret)
     return OK;
 }
 
+bool request_page_more(const struct list_page *page, size_t *count)
+{
+    bool more = *count > (size_t)page->limit;
+    if (more) *count = (size_t)page->limit;
+    return more;
+}
+
 /* The target with its cursor replaced, so that filters stay. */
 static Str next_target(struct request *req, Str cursor)
 {

@@ -45,7 +45,8 @@ struct request {
 
     struct request_answer *answer; /* the rest, see the functions below */
 
-    void *user; /* TX_SELF handlers: what their steps hand on to each other */
+    bool is_audited; /* api/admin.h */
+    void *user;      /* TX_SELF handlers: what their steps hand on to each other */
 };
 
 /* The value of a header as sent, or an empty Str. */
@@ -98,6 +99,8 @@ struct list_page {
 /* Reads req->query (a struct starting with list_query); a cursor that is not ours, or another list's: 422 bad_cursor.
  */
 enum err request_page(struct request *req, struct list_page *ret);
+/* Whether there are more rows than asked for; *count is then brought down to the limit. */
+bool request_page_more(const struct list_page *page, size_t *count);
 /* Writes meta and Link. `more`: there is a next page, which starts behind (key, id). */
 void request_page_end(struct request *req, bool more, int64_t last_key, Id last_id);
 

@@ -425,6 +425,11 @@ static enum err run_handler(struct call *c, struct db *db, enum err (*fn)(struct
     }
     enum err e = fn(req);
     if (e) return e;
+    if (req->route->scope == SCOPE_ADMIN && db_can_write(db) && !req->is_audited) {
+        log_event(LOG_ERROR, "change_without_audit", LOGC("method", req->route->method),
+                  LOGC("path", req->route->path));
+        return ERR_INTERNAL;
+    }
     answer_success(req);
     if (!keeps) return OK;
     struct kept_answer kept = {req->status, c->answer.location, c->answer.body};

@@ -10,5 +10,10 @@ const struct route *const route_tables[] = {
     customer_notifications_routes,
     store_catalog_routes,
     store_cart_routes,
+    setup_routes,
+    admin_audit_routes,
+    admin_customers_routes,
+    admin_settings_routes,
+    admin_staff_routes,
     NULL,
 };

@@ -11,3 +11,8 @@ extern const struct route customer_tickets_routes[];
 extern const struct route customer_notifications_routes[];
 extern const struct route store_catalog_routes[];
 extern const struct route store_cart_routes[];
+extern const struct route setup_routes[];
+extern const struct route admin_audit_routes[];
+extern const struct route admin_customers_routes[];
+extern const struct route admin_settings_routes[];
+extern const struct route admin_staff_routes[];

@@ -35,3 +35,10 @@ void view_token_members(struct json_writer *w, const struct token *t)
     json_kv_time(w, "created_at", t->created_at);
     json_kv_time(w, "expires_at", t->expires_at);
 }
+
+void view_token(struct json_writer *w, const void *token)
+{
+    json_begin_object(w);
+    view_token_members(w, token);
+    json_end_object(w);
+}

@@ -9,5 +9,6 @@ void view_account(struct json_writer *w, const struct account *a);
 void view_account_members(struct json_writer *w, const struct account *a);
 /* "scopes":[…] */
 void view_scopes(struct json_writer *w, unsigned scopes);
+void view_token(struct json_writer *w, const void *token);
 /* Members of a token, inside an object that the caller opened. */
 void view_token_members(struct json_writer *w, const struct token *t);

@@ -5,16 +5,19 @@
  * the process with 1 after a drain, so that a supervisor starts it afresh. */
 #include "cli/serve.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "api/app.h"
 #include "api/router.h"
 #include "api/version.h"
 #include "base/log.h"
+#include "domain/staff.h"
 
 static bool log_options(const struct config *config)
 {
@@ -77,6 +80,35 @@ static bool write_port_file(const char *path, int port)
     return ok && rename(temporary, path) == 0;
 }
 
+static enum err begin_setup(void *arg, struct db *db)
+{
+    return setup_begin(db, time_now(), arg);
+}
+
+/* A store without an owner: a link for the first one, on stderr and in a file that only this user can read. The token
+ * is in the fragment, which browsers do not send, so that no proxy's log has it. */
+static void offer_setup(const struct config *config, struct database *d, int port)
+{
+    struct arena a = {0};
+    Str token = {0};
+    char path[4096];
+    if (tx_call(d, TX_READ, begin_setup, &token, &a) == OK &&
+        snprintf(path, sizeof path, "%s/setup-link", cli_data_dir(config)) < (int)sizeof path) {
+        unlink(path);
+        int fd = token.len ? open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
+        if (token.len) {
+            Str link = *config->base_url
+                           ? str_printf(&a, "%s/admin/#setup=%.*s", config->base_url, STR_FMT(token))
+                           : str_printf(&a, "http://127.0.0.1:%d/admin/#setup=%.*s", port, STR_FMT(token));
+            fprintf(stderr, "\nsouk: this store has no owner yet. Open this link once to become it:\n\n  %.*s\n\n",
+                    STR_FMT(link));
+            if (fd >= 0) dprintf(fd, "%.*s\n", STR_FMT(link));
+        }
+        if (fd >= 0) close(fd);
+    }
+    arena_done(&a);
+}
+
 /* True: asked to end. False: the database gave up. */
 static bool wait_for_end(const sigset_t *signals, struct database *d)
 {
@@ -110,6 +142,8 @@ static int serve(const struct config *config, struct database *d, const sigset_t
     else
         log_event(LOG_INFO, "listening", LOGC("listen", config->listen), LOGI("port", port),
                   LOGC("version", SOUK_VERSION), LOGC("engine", database_is_sqlite(d) ? "sqlite" : "postgres"));
+
+    offer_setup(config, d, port);
 
     bool asked = wrote && wait_for_end(signals, d);
     atomic_store(&app.is_draining, true);

@@ -49,6 +49,12 @@ enum err settings_revision(struct db *db, int64_t *ret)
     return OK;
 }
 
+enum err settings_lock(struct db *db)
+{
+    static const char lock[] = "UPDATE revision SET number = number WHERE name = 'settings'";
+    return db_run(db_prepare(db, lock));
+}
+
 enum err settings_set(struct db *db, const char *name, Str value)
 {
     static const char set[] = "INSERT INTO setting (name, value) VALUES ($1, $2)"

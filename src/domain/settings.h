@@ -16,6 +16,8 @@ struct settings {
 
 enum err settings_load(struct db *db, struct settings *ret);
 enum err settings_revision(struct db *db, int64_t *ret);
+/* Holds other changers back until this transaction ends: for read, compare, write. */
+enum err settings_lock(struct db *db);
 /* One value, as text, already checked. Bumps the revision. */
 enum err settings_set(struct db *db, const char *name, Str value);
 /* Sets only what has no value yet; does not bump. For secrets and choices made once. */

@@ -1,0 +1,98 @@
+/* domain/customer.c - see customer.h. */
+#include "domain/customer.h"
+
+#include "domain/token.h"
+
+#define CUSTOMER_COLUMNS                                                                                               \
+    "SELECT a.id, a.email, a.name, a.role, a.is_active, a.created_at, COALESCE(l.balance, 0), "                        \
+    "COALESCE(l.credit_limit, 0)"                                                                                      \
+    " FROM account a LEFT JOIN ledger_account l ON l.owner_id = a.id"
+
+static void customer_read(struct stmt *st, struct customer *c)
+{
+    c->account.id = col_id(st);
+    c->account.email = col_text(st);
+    c->account.name = col_text(st);
+    role_parse(col_text(st), &c->account.role);
+    c->account.is_active = col_bool(st);
+    c->account.created_at = col_time(st);
+    c->balance = col_money(st);
+    c->credit_limit = col_money(st);
+}
+
+/* The text as a LIKE pattern that finds it anywhere; its own wildcards are meant literally. */
+static Str pattern_of(struct arena *a, Str q)
+{
+    struct buf b;
+    buf_init(&b, a, 4096);
+    buf_char(&b, '%');
+    Str low = str_lower(a, q);
+    for (size_t i = 0; i < low.len; i++) {
+        char c = low.ptr[i];
+        if (c == '%' || c == '_' || c == '\\') buf_char(&b, '\\');
+        buf_char(&b, c);
+    }
+    buf_char(&b, '%');
+    return buf_str(&b);
+}
+
+enum err customer_list(struct db *db, Str q, Id before, int64_t limit, struct customer **ret, size_t *ret_count)
+{
+    static const char list[] =
+        CUSTOMER_COLUMNS " WHERE a.id < $1 AND (a.email LIKE $2 ESCAPE '\\' OR LOWER(a.name) LIKE $2 ESCAPE '\\')"
+                         " ORDER BY a.id DESC LIMIT $3";
+    struct customer *customers = arena_array(db_arena(db), struct customer, (size_t)limit);
+    size_t n = 0;
+    Str pattern = pattern_of(db_arena(db), q);
+    struct stmt *st = db_prepare(db, list);
+    bind_int(st, id_is(before) ? before.v : INT64_MAX);
+    bind_text(st, pattern);
+    bind_int(st, limit);
+    while (n < (size_t)limit && db_step(st)) customer_read(st, &customers[n++]);
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = customers;
+    *ret_count = n;
+    return OK;
+}
+
+enum err customer_find(struct db *db, Id id, struct customer *ret)
+{
+    static const char find[] = CUSTOMER_COLUMNS " WHERE a.id = $1";
+    struct customer c = {0};
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, id);
+    bool found = db_step(st);
+    if (found) customer_read(st, &c);
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found) return ERR_NOT_FOUND;
+    *ret = c;
+    return OK;
+}
+
+enum err customer_change(struct db *db, Id id, const struct customer_change *change)
+{
+    static const char set_name[] = "UPDATE account SET name = $1 WHERE id = $2 AND role = 'customer' RETURNING id";
+    static const char set_active[] =
+        "UPDATE account SET is_active = $1 WHERE id = $2 AND role = 'customer' RETURNING id";
+    enum err e = OK;
+    bool found = true;
+    if (change->has_name) {
+        struct stmt *st = db_prepare(db, set_name);
+        bind_text(st, change->name);
+        bind_id(st, id);
+        found = db_step(st);
+        e = db_done(st);
+    }
+    if (!e && found && change->has_is_active) {
+        struct stmt *st = db_prepare(db, set_active);
+        bind_bool(st, change->is_active);
+        bind_id(st, id);
+        found = db_step(st);
+        e = db_done(st);
+        if (!e && found && !change->is_active) e = token_revoke_all(db, id);
+    }
+    if (e) return e;
+    return found ? OK : ERR_NOT_FOUND;
+}

@@ -1,0 +1,23 @@
+/* domain/customer.h - accounts as staff see them. */
+#pragma once
+
+#include "domain/account.h"
+
+struct customer {
+    struct account account;
+    Money balance, credit_limit;
+};
+
+/* Accounts, newest first, whose e-mail address or name contains q (any case; empty: all), with id below `before`. */
+enum err customer_list(struct db *db, Str q, Id before, int64_t limit, struct customer **ret, size_t *ret_count);
+/* ERR_NOT_FOUND. */
+enum err customer_find(struct db *db, Id id, struct customer *ret);
+
+struct customer_change {
+    Str name;
+    bool has_name;
+    bool is_active, has_is_active;
+};
+/* Of customers only: staff are changed through domain/staff.h (ERR_NOT_FOUND here). Switching one off ends the tokens.
+ */
+enum err customer_change(struct db *db, Id id, const struct customer_change *change);
