@@ -5,6 +5,7 @@
 #include "api/version.h"
 #include "cli/account.h"
 #include "cli/check.h"
+#include "cli/serials.h"
 #include "cli/serve.h"
 #include "cli/wallet.h"
 #include "db/migrate.h"
@@ -95,6 +96,7 @@ const struct command commands[] = {
     {"account create", "make an account, print its id", account_create_command},
     {"token create", "make a token, print it", token_create_command},
     {"wallet credit", "put money into a customer's wallet, print the balance", wallet_credit_command},
+    {"serials import", "put codes into a product's pool: FILE or -, one per line", serials_import_command},
     {"check", "verify every rule that the data must keep", check_command},
     {"migrate", "bring the schema up to date", migrate_command},
     {"routes", "list every endpoint", routes_command},

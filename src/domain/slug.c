@@ -36,7 +36,7 @@ static Str without_dashes_at_end(Str s)
 Str slug_from_name(struct arena *a, Str name)
 {
     struct buf b;
-    buf_init(&b, a, SLUG_MAX);
+    buf_init(&b, a, SLUG_BYTES_MAX);
     bool gap = false;
     while (name.len) {
         size_t bytes;
@@ -58,7 +58,7 @@ Str slug_from_name(struct arena *a, Str name)
 
 Str slug_numbered(struct arena *a, Str slug, int number)
 {
-    const size_t room = SLUG_MAX - sizeof "-2147483647" + 1;
+    const size_t room = SLUG_BYTES_MAX - sizeof "-2147483647" + 1;
     if (slug.len > room) slug = without_dashes_at_end((Str){slug.ptr, room});
     return str_printf(a, "%.*s-%d", STR_FMT(slug), number);
 }

@@ -1,13 +1,11 @@
-/* domain/slug.h - names as parts of addresses: [a-z0-9]+(-[a-z0-9]+)*, at most SLUG_MAX bytes. */
+/* domain/slug.h - names as parts of addresses: [a-z0-9]+(-[a-z0-9]+)*, at most SLUG_BYTES_MAX bytes. */
 #pragma once
 
 #include "base/arena.h"
-#include "base/str.h"
-
-#define SLUG_MAX 100
+#include "base/text.h"
 
 /* Made from a name: Latin letters lose their accents, everything else that is no letter or digit becomes one '-'. A
  * name without any such letter gives "product". */
 Str slug_from_name(struct arena *a, Str name);
-/* "slug-2", still within SLUG_MAX. */
+/* "slug-2", still within SLUG_BYTES_MAX. */
 Str slug_numbered(struct arena *a, Str slug, int number);

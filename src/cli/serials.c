@@ -1,0 +1,119 @@
+/* cli/serials.c - `souk serials import`: a file of codes, one per line, into a product's pool. Importing the same file
+ * twice adds nothing. A line that can be no code stops everything before the first is added. */
+#include "cli/serials.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "domain/product.h"
+#include "domain/serial.h"
+
+#define FILE_BYTES_MAX ((size_t)512 * 1024 * 1024)
+
+struct import_job {
+    Str slug;
+    Id variant;
+    const Str *codes;
+    size_t count;
+    int64_t added, duplicates;
+};
+
+static enum err import(void *arg, struct db *db)
+{
+    struct import_job *job = arg;
+    struct product product;
+    enum err e = product_find_slug(db, job->slug, &product);
+    if (e) return e == ERR_NOT_FOUND ? ERR_PRODUCT_NOT_FOUND : e;
+    return serial_import(db, product.id, job->variant, job->codes, job->count, &job->added, &job->duplicates);
+}
+
+/* The whole file, or stdin for "-". False after having said why. */
+static bool read_all(const char *path, struct arena *a, Str *ret)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    FILE *f = is_stdin ? stdin : fopen(path, "rb");
+    if (!f) {
+        fail("can not read %s: %s", path, strerror(errno));
+        return false;
+    }
+    struct buf b;
+    buf_init(&b, a, FILE_BYTES_MAX);
+    for (size_t n = 1; n && !b.full;) {
+        const size_t room = 65536;
+        char *to = buf_reserve(&b, room);
+        if (!to) break;
+        n = fread(to, 1, room, f);
+        b.len += n;
+    }
+    bool failed = ferror(f);
+    if (!is_stdin) fclose(f);
+    if (failed) fail("can not read %s to its end", path);
+    if (b.full) fail("%s is too large: import it in parts", path);
+    *ret = buf_str(&b);
+    return !failed && !b.full;
+}
+
+/* Lines without white space around them; empty ones do not count. False after having said which line is no code. */
+static bool split_codes(Str text, struct arena *a, const Str **ret, size_t *ret_count)
+{
+    size_t lines = 1;
+    for (size_t i = 0; i < text.len; i++) lines += text.ptr[i] == '\n';
+    Str *codes = arena_array(a, Str, lines);
+    size_t n = 0;
+    for (size_t line = 1; text.len; line++) {
+        Str code = text, rest = {0};
+        str_cut(text, '\n', &code, &rest);
+        text = rest;
+        code = str_trim(code);
+        if (utf8_valid(code)) code = text_trim(code);
+        if (!code.len) continue;
+        if (!serial_code_is_valid(code)) {
+            fail("line %zu is no code: at most %d characters, UTF-8, no control characters", line, SERIAL_CODE_MAX);
+            return false;
+        }
+        codes[n++] = code;
+    }
+    *ret = codes;
+    *ret_count = n;
+    return true;
+}
+
+static int said_why(const struct config *config, enum err e)
+{
+    switch (e) {
+    case ERR_PRODUCT_NOT_FOUND: return fail("no product has the slug %s", config->product);
+    case ERR_NOT_FOUND: return fail("%s has no variant %s", config->product, config->variant);
+    case ERR_INVALID_STATE: return fail("%s does not deliver serial codes", config->product);
+    default: return fail("%s", err_info(e)->message);
+    }
+}
+
+int serials_import_command(const struct config *config)
+{
+    struct arena a = {0};
+    struct import_job job = {.slug = str_from(config->product)};
+    if (!job.slug.len) return usage("--product wants a product's slug");
+    if (*config->variant && (!str_to_int64(str_from(config->variant), &job.variant.v) || job.variant.v < 1))
+        return usage("--variant wants the id of a variant");
+    if (config->operand_count != 1) return usage("name one file of codes, one per line, or - for stdin");
+
+    int result = EXIT_FAILED;
+    Str text;
+    if (read_all(config->operands[0], &a, &text) && split_codes(text, &a, &job.codes, &job.count)) {
+        struct database *d = cli_open(config, OPEN_CHANGE);
+        if (d) {
+            enum err e = tx_call(d, TX_WRITE, import, &job, &a);
+            database_close(d);
+            if (e) {
+                result = said_why(config, e);
+            } else {
+                printf("added %lld\nduplicates %lld\n", (long long)job.added, (long long)job.duplicates);
+                result = EXIT_OK;
+            }
+        }
+    }
+    arena_done(&a);
+    return result;
+}
