@@ -77,6 +77,7 @@ CREATE TABLE delivery (
     serial_id     @int UNIQUE REFERENCES serial (id),
     fetch_count   @int NOT NULL DEFAULT 0,          -- downloads: how often it was fetched
     fetch_max     @int,                             -- NULL: no limit
+    fetched_at    @int,                             -- when the latest of them began: it may be resumed for a while
     expires_at    @int,                             -- downloads: until when; NULL: for ever
     is_revoked    @int NOT NULL DEFAULT 0 CHECK (is_revoked IN (0, 1)), -- refunded: downloads answer 404
     created_at    @int NOT NULL,

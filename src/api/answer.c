@@ -22,6 +22,7 @@ void answer_reset(struct request *req)
     req->status = 200;
     req->message = NULL;
     req->is_audited = false;
+    req->on_rendered = NULL;
 }
 
 static void envelope(struct request *req, struct buf *out)

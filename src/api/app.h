@@ -12,6 +12,7 @@ struct limiter;
 struct metrics;
 struct matcher;
 struct catalog_cache;
+struct seen;
 
 #define CORS_ORIGINS_MAX 16
 
@@ -42,6 +43,7 @@ struct app {
     struct metrics *metrics;
     struct matcher *matcher;
     struct catalog_cache *catalog;
+    struct seen *seen; /* licences verified of late */
     _Atomic(struct settings_snapshot *) settings;
     atomic_bool is_draining;
 };
@@ -60,7 +62,8 @@ struct periodic {
     int64_t every_ms;
     enum tx_mode mode; /* TX_READ may answer ERR_NEEDS_WRITE when there is something to do */
     enum err (*run)(struct app *app, struct db *db);
-    bool at_stop; /* once more before the end */
+    bool at_stop;                              /* once more before the end */
+    void (*done)(struct app *app, enum err e); /* how its transaction ended; may be NULL */
 };
 extern const struct periodic periodic_jobs[];
 struct periodic_state;

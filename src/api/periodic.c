@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api/app.h"
+#include "api/seen.h"
 #include "base/log.h"
 #include "domain/idempotency.h"
 
@@ -27,6 +28,7 @@ static enum err forget_old_keys(struct app *app, struct db *db)
 const struct periodic periodic_jobs[] = {
     {"settings", 1000, TX_READ, reload_settings, false},
     {"idempotency", 60000, TX_WRITE, forget_old_keys, false},
+    {"seen", 1000, TX_READ, seen_flush, true, seen_flushed},
     {0},
 };
 
@@ -83,6 +85,7 @@ static void slot_done(struct tx_job *job, enum err e)
 {
     struct slot *s = (struct slot *)job;
     if (e) log_event(LOG_WARN, "periodic_failed", LOGC("job", s->row->name), LOGC("code", err_info(e)->code));
+    if (s->row->done) s->row->done(s->state->app, e);
     arena_reset(&s->arena);
     s->next_ns = time_monotonic_ns() + s->row->every_ms * 1000000;
     s->is_running = false;
@@ -120,6 +123,7 @@ void periodic_at_stop(struct app *app)
         struct last_run l = {app, row};
         enum err e = tx_call(app->database, TX_WRITE, last_run, &l, &arena);
         if (e) log_event(LOG_WARN, "periodic_failed", LOGC("job", row->name), LOGC("code", err_info(e)->code));
+        if (row->done) row->done(app, e);
         arena_done(&arena);
     }
 }

@@ -43,7 +43,8 @@ struct request {
     const char *message;        /* `message` member of a success, or NULL */
     struct field_errors errors; /* request_bad_field adds; ERR_VALIDATION renders them */
 
-    struct request_answer *answer; /* the rest, see the functions below */
+    struct request_answer *answer;            /* the rest, see the functions below */
+    void (*on_rendered)(struct request *req); /* may add headers that depend on the final status and body */
 
     bool is_audited; /* api/admin.h */
     void *user;      /* TX_SELF handlers: what their steps hand on to each other */

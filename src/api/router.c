@@ -211,6 +211,7 @@ static void finish(struct call *c, enum err e)
     } else if (!c->answer.is_rendered) {
         answer_success(&c->req);
     }
+    if (c->req.on_rendered) c->req.on_rendered(&c->req);
     if (c->is_replayed) metrics_event(c->req.app->metrics, METRIC_REPLAYED);
     send_answer(c);
 }

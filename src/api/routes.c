@@ -15,5 +15,9 @@ const struct route *const route_tables[] = {
     admin_customers_routes,
     admin_settings_routes,
     admin_staff_routes,
+    customer_orders_routes,
+    v1_order_routes,
+    v1_license_routes,
+    download_routes,
     NULL,
 };

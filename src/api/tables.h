@@ -16,3 +16,7 @@ extern const struct route admin_audit_routes[];
 extern const struct route admin_customers_routes[];
 extern const struct route admin_settings_routes[];
 extern const struct route admin_staff_routes[];
+extern const struct route v1_order_routes[];
+extern const struct route v1_license_routes[];
+extern const struct route customer_orders_routes[];
+extern const struct route download_routes[];

@@ -93,6 +93,21 @@ enum err serial_take(struct db *db, Id product, Id variant, Id order_item, Time 
     return OK;
 }
 
+enum err serial_free(struct db *db, Id product, Id variant, int64_t most, int64_t *ret)
+{
+    static const char count[] = "SELECT COUNT(*) FROM (SELECT 1 AS one FROM serial"
+                                " WHERE product_id = $1 AND variant_id = $2 AND taken_by IS NULL LIMIT $3) f";
+    struct stmt *st = db_prepare(db, count);
+    bind_id(st, product);
+    bind_id(st, variant);
+    bind_int(st, most);
+    int64_t n = db_step(st) ? col_int(st) : 0;
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = n;
+    return OK;
+}
+
 enum err serial_mark_refunded(struct db *db, Id order_item)
 {
     static const char mark[] = "UPDATE serial SET status = 'refunded' WHERE taken_by = $1";

@@ -20,6 +20,8 @@ enum err serial_take(struct db *db, Id product, Id variant, Id order_item, Time 
  * is to be rolled back. ret has room for count. */
 enum err serial_take_many(struct db *db, Id product, Id variant, Id order_item, size_t count, Time now,
                           struct serial *ret);
+/* How many codes this very pool has (variant 0: the shared one); counts no further than `most`. TX_READ. */
+enum err serial_free(struct db *db, Id product, Id variant, int64_t most, int64_t *ret);
 /* The order was refunded: its codes say so. */
 enum err serial_mark_refunded(struct db *db, Id order_item);
 

@@ -1,0 +1,84 @@
+/* api/v1_license.c - is this licence good? Asked by programs that customers run, all the time, everywhere. */
+#include <sodium.h>
+
+#include "api/app.h"
+#include "api/request.h"
+#include "api/seen.h"
+#include "api/signature.h"
+#include "api/tables.h"
+#include "domain/license.h"
+#include "domain/signing_key.h"
+
+struct verify_body {
+    Str license_key;
+    Id product_id;
+    Str hardware_id;
+};
+
+static const struct field verify_fields[] = {
+    {"license_key", FIELD_LINE, REQUIRED, offsetof(struct verify_body, license_key), .min = 1, .max = 255},
+    {"product_id", FIELD_ID, REQUIRED, offsetof(struct verify_body, product_id)},
+    {"hardware_id", FIELD_LINE, OPTIONAL, offsetof(struct verify_body, hardware_id), .min = 1, .max = 255},
+    {0},
+};
+static const struct shape verify_shape = {verify_fields, sizeof(struct verify_body)};
+
+static enum err post_verify(struct request *req)
+{
+    const struct verify_body *in = req->body;
+    struct license_verdict v;
+    signature_on_request(req);
+    enum err e = license_verify(req->db, in->license_key, in->product_id, in->hardware_id, req->now, &v);
+    if (e) return e;
+    seen_note(req->app->seen, v.license_id, req->now);
+
+    struct json_writer *w = &req->out;
+    req->message = "License is valid";
+    json_begin_object(w);
+    json_kv_time(w, "expires_at", v.expires_at);
+    json_kv_id(w, "user_id", v.account_id);
+    json_kv_id(w, "product_id", in->product_id);
+    json_kv_opt_str(w, "hardware_id", v.hardware_id);
+    json_kv_time(w, "checked_at", req->now);
+    json_end_object(w);
+    return OK;
+}
+
+/* The key in the forms that libraries take: raw, PEM (SubjectPublicKeyInfo, RFC 8410) and JWK (RFC 8037). */
+static enum err get_public_key(struct request *req)
+{
+    static const uint8_t spki_head[] = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
+    uint8_t spki[sizeof spki_head + SIGNING_KEY_BYTES];
+    memcpy(spki, spki_head, sizeof spki_head);
+    memcpy(spki + sizeof spki_head, signing_key_public(), SIGNING_KEY_BYTES);
+    char raw[64], url[64], der[96];
+    sodium_bin2base64(raw, sizeof raw, signing_key_public(), SIGNING_KEY_BYTES, sodium_base64_VARIANT_ORIGINAL);
+    sodium_bin2base64(url, sizeof url, signing_key_public(), SIGNING_KEY_BYTES,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    sodium_bin2base64(der, sizeof der, spki, sizeof spki, sodium_base64_VARIANT_ORIGINAL);
+
+    struct json_writer *w = &req->out;
+    json_begin_object(w);
+    json_kv_cstr(w, "algorithm", "ed25519");
+    json_kv_str(w, "keyid", signing_key_id());
+    json_kv_cstr(w, "public_key", raw);
+    json_kv_str(w, "pem", str_printf(req->arena, "-----BEGIN PUBLIC KEY-----\n%s\n-----END PUBLIC KEY-----\n", der));
+    json_key(w, "jwk");
+    json_begin_object(w);
+    json_kv_cstr(w, "kty", "OKP");
+    json_kv_cstr(w, "crv", "Ed25519");
+    json_kv_cstr(w, "x", url);
+    json_kv_str(w, "kid", signing_key_id());
+    json_kv_cstr(w, "alg", "EdDSA");
+    json_kv_cstr(w, "use", "sig");
+    json_end_object(w);
+    json_end_object(w);
+    request_add_header(req, "Cache-Control", STR("public, max-age=3600"));
+    return OK;
+}
+
+const struct route v1_license_routes[] = {
+    {"POST", "/api/v1/license/verify", SCOPE_VERIFY, TX_READ, &verify_shape, post_verify},
+    {"GET", "/api/v1/license/public-key", SCOPE_NONE, TX_NONE, NULL, get_public_key, PUBLIC_CACHE, .limit = LIMIT_V1},
+    {0},
+};

@@ -1,0 +1,46 @@
+/* domain/delivery.h - what a buyer gets for each unit that was paid for.
+ *
+ * One row per unit, made in the transaction that confirms the order; (order item, unit) is unique, so a unit can not be
+ * delivered twice. Three kinds: a licence key that we make, a serial code out of the product's pool, and a download
+ * link. */
+#pragma once
+
+#include "domain/catalog.h"
+
+struct delivery {
+    Id order_item_id;
+    int64_t unit; /* 1 … quantity */
+    enum delivery_type type;
+    Str value; /* the key, the code, or the path of the download */
+    Id license_id, serial_id;
+    int64_t fetch_count, fetch_max; /* downloads; max 0: no limit */
+    Time expires_at;                /* downloads; 0: never */
+    bool is_revoked;
+    Time created_at;
+};
+
+/* An order item whose units are to be delivered. */
+struct delivery_job {
+    Id account, order_item, product, variant;
+    enum delivery_type type;
+    int64_t quantity;
+    int64_t license_days;
+    Str key_prefix;
+    bool has_download; /* the product has a file or an address */
+    int64_t download_limit, download_days;
+};
+
+/* Delivers every unit; *ret has job->quantity of them. ERR_OUT_OF_STOCK, with the transaction to be rolled back, when
+ * the pool does not have that many, or there is nothing to download. TX_WRITE. */
+enum err delivery_make(struct db *db, const struct delivery_job *job, Time now, struct delivery **ret);
+
+/* The jobs of an order's items as its products are now, also of products that are no longer sold. */
+enum err delivery_jobs(struct db *db, Id order, struct delivery_job **ret, size_t *ret_count);
+/* Whether all of these could be delivered now: ERR_OUT_OF_STOCK. It does not reserve anything. TX_READ is enough. */
+enum err delivery_check(struct db *db, const struct delivery_job *jobs, size_t count);
+
+/* Of one order, by item and unit. */
+enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *ret_count);
+
+/* The order was refunded: its licences and serials are marked, its downloads closed. */
+enum err delivery_revoke(struct db *db, Id order);

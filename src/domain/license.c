@@ -1,0 +1,407 @@
+/* domain/license.c - see license.h. Verification is the hottest path of the store: one read by the key's hash. */
+#include "domain/license.h"
+
+#include "domain/license_key.h"
+
+#include <assert.h>
+
+static_assert(LICENSE_HASH_BYTES == VAULT_HASH_BYTES, "a licence is stored under a hash of the vault");
+
+static const char *const status_names[] = {"active", "revoked", "refunded"};
+
+const char *license_status_text(enum license_status s)
+{
+    return status_names[s];
+}
+
+static enum license_status status_of(Str text)
+{
+    for (int i = LICENSE_ACTIVE; i <= LICENSE_REFUNDED; i++)
+        if (str_eq(text, str_from(status_names[i]))) return (enum license_status)i;
+    return LICENSE_REVOKED; /* the CHECK of the column allows nothing else; if it ever did: closed, not open */
+}
+
+/* What verify reads of a licence. */
+struct facts {
+    Id id, product_id, account_id;
+    bool is_good;
+    Time expires_at;
+    Str hardware_id;
+};
+
+static enum err find_by_hash(struct db *db, const uint8_t hash[VAULT_HASH_BYTES], bool *ret_found, struct facts *ret)
+{
+    static const char find[] =
+        "SELECT id, product_id, account_id, CASE WHEN status = 'active' AND on_hold = 0 THEN 1 ELSE 0 END, expires_at,"
+        " hardware_id FROM license WHERE key_hash = $1";
+
+    struct stmt *st = db_prepare(db, find);
+    bind_blob(st, (Str){(const char *)hash, VAULT_HASH_BYTES});
+    struct facts f = {0};
+    bool found = db_step(st);
+    if (found) {
+        f.id = col_id(st);
+        f.product_id = col_id(st);
+        f.account_id = col_id(st);
+        f.is_good = col_bool(st);
+        f.expires_at = col_time(st);
+        f.hardware_id = col_text(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret_found = found;
+    *ret = f;
+    return OK;
+}
+
+/* True when this call was the one that bound it. */
+static enum err bind_hardware(struct db *db, Id id, Str hardware_id, Time now, bool *ret_bound)
+{
+    static const char bind[] =
+        "UPDATE license SET hardware_id = $2, bound_at = $3"
+        " WHERE id = $1 AND hardware_id IS NULL AND status = 'active' AND on_hold = 0 RETURNING id";
+
+    struct stmt *st = db_prepare(db, bind);
+    bind_id(st, id);
+    bind_text(st, hardware_id);
+    bind_time(st, now);
+    bool bound = db_step(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret_bound = bound;
+    return OK;
+}
+
+enum err license_verify(struct db *db, Str key, Id product, Str hardware_id, Time now, struct license_verdict *ret)
+{
+    uint8_t hash[VAULT_HASH_BYTES];
+    if (!license_key_hash(key, hash)) return ERR_LICENSE_NOT_FOUND;
+
+    /* A second round is needed only after a lost race for the binding: it then finds whom it lost to. */
+    for (int round = 0; round < 3; round++) {
+        bool found = false;
+        struct facts f = {0};
+        enum err e = find_by_hash(db, hash, &found, &f);
+        if (e) return e;
+        if (!found || !id_eq(f.product_id, product)) return ERR_LICENSE_NOT_FOUND;
+        if (!f.is_good) return ERR_LICENSE_REVOKED;
+        if (time_is(f.expires_at) && f.expires_at.ms <= now.ms) return ERR_LICENSE_EXPIRED;
+        if (hardware_id.len && f.hardware_id.len && !str_eq(hardware_id, f.hardware_id)) return ERR_HARDWARE_MISMATCH;
+
+        bool is_bound = true;
+        if (hardware_id.len && !f.hardware_id.len) {
+            if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+            e = bind_hardware(db, f.id, hardware_id, now, &is_bound);
+            if (e) return e;
+            f.hardware_id = hardware_id;
+        }
+        if (is_bound) {
+            *ret = (struct license_verdict){f.id, f.account_id, f.expires_at, f.hardware_id};
+            return OK;
+        }
+    }
+    return ERR_UNAVAILABLE;
+}
+
+Time license_expiry(Time now, int64_t days)
+{
+    return days > 0 ? time_add(now, days * TIME_DAY) : (Time){0};
+}
+
+enum err license_make(struct db *db, const struct license *l, Id order_item, Str prefix, Time now, Str *ret_key,
+                      uint8_t ret_hash[LICENSE_HASH_BYTES])
+{
+    /* Two equal keys would take a collision of 120 random bits. The unique index refuses even that, with everything
+     * else that the transaction did, so nobody reads a result here and PostgreSQL is not waited for. */
+    static const char insert[] =
+        "INSERT INTO license (license_key, key_hash, product_id, variant_id, account_id, order_item_id, expires_at,"
+        " created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+    Str key = license_key_make(db_arena(db), prefix);
+    bool ours = license_key_hash(key, ret_hash);
+    assert(ours);
+    (void)ours;
+
+    struct stmt *st = db_prepare(db, insert);
+    bind_text(st, key);
+    bind_blob(st, (Str){(const char *)ret_hash, LICENSE_HASH_BYTES});
+    bind_id(st, l->product_id);
+    bind_id(st, l->variant_id);
+    bind_id(st, l->account_id);
+    bind_opt_id(st, order_item);
+    bind_opt_time(st, l->expires_at);
+    bind_time(st, now);
+    enum err e = db_run(st);
+    if (e) return e;
+    *ret_key = key;
+    return OK;
+}
+
+#define LICENSE_COLUMNS                                                                                                \
+    "l.id, l.license_key, l.product_id, l.variant_id, l.account_id, i.order_id, p.name, a.email, l.status, l.on_hold," \
+    " l.reason, l.expires_at, l.hardware_id, l.bound_at, l.created_at, l.last_seen_at, l.seen_count"
+#define LICENSE_TABLES                                                                                                 \
+    " FROM license l JOIN product p ON p.id = l.product_id JOIN account a ON a.id = l.account_id"                      \
+    " LEFT JOIN order_item i ON i.id = l.order_item_id"
+
+static void read_license(struct stmt *st, struct license *ret)
+{
+    ret->id = col_id(st);
+    ret->key = col_text(st);
+    ret->product_id = col_id(st);
+    ret->variant_id = col_id(st);
+    ret->account_id = col_id(st);
+    ret->order_id = col_id(st);
+    ret->product_name = col_text(st);
+    ret->email = col_text(st);
+    ret->status = status_of(col_text(st));
+    ret->on_hold = col_bool(st);
+    ret->reason = col_text(st);
+    ret->expires_at = col_time(st);
+    ret->hardware_id = col_text(st);
+    ret->bound_at = col_time(st);
+    ret->created_at = col_time(st);
+    ret->last_seen_at = col_time(st);
+    ret->seen_count = col_int(st);
+}
+
+static enum err read_one(struct stmt *st, struct license *ret)
+{
+    struct license l = {0};
+    bool found = db_step(st);
+    if (found) read_license(st, &l);
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found) return ERR_NOT_FOUND;
+    *ret = l;
+    return OK;
+}
+
+/* At most `limit` rows. */
+static enum err read_many(struct db *db, struct stmt *st, int64_t limit, struct license **ret, size_t *ret_count)
+{
+    struct license *list = arena_array(db_arena(db), struct license, (size_t)limit);
+    size_t n = 0;
+    while (n < (size_t)limit && db_step(st)) read_license(st, &list[n++]);
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = list;
+    *ret_count = n;
+    return OK;
+}
+
+enum err license_find(struct db *db, Id id, struct license *ret)
+{
+    static const char find[] = "SELECT " LICENSE_COLUMNS LICENSE_TABLES " WHERE l.id = $1";
+
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, id);
+    return read_one(st, ret);
+}
+
+static enum err find_by_key(struct db *db, Str key, struct license *ret)
+{
+    static const char find[] = "SELECT " LICENSE_COLUMNS LICENSE_TABLES " WHERE l.key_hash = $1";
+
+    uint8_t hash[VAULT_HASH_BYTES];
+    if (!license_key_hash(key, hash)) return ERR_NOT_FOUND;
+    struct stmt *st = db_prepare(db, find);
+    bind_blob(st, (Str){(const char *)hash, sizeof hash});
+    return read_one(st, ret);
+}
+
+static Id before_or_all(Id before)
+{
+    return id_is(before) ? before : (Id){ID_MAX};
+}
+
+enum err license_list(struct db *db, Id account, Id before, int64_t limit, struct license **ret, size_t *ret_count)
+{
+    static const char list[] =
+        "SELECT " LICENSE_COLUMNS LICENSE_TABLES " WHERE l.account_id = $1 AND l.id < $2 ORDER BY l.id DESC LIMIT $3";
+
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, account);
+    bind_id(st, before_or_all(before));
+    bind_int(st, limit);
+    return read_many(db, st, limit, ret, ret_count);
+}
+
+/* '%part%' with the part's own wildcards taken literally. */
+static Str like_part(struct arena *a, Str part)
+{
+    struct buf b;
+    buf_init(&b, a, 2 * part.len + 2);
+    buf_char(&b, '%');
+    for (size_t i = 0; i < part.len; i++) {
+        char c = part.ptr[i];
+        if (c == '%' || c == '_' || c == '\\') buf_char(&b, '\\');
+        buf_char(&b, c);
+    }
+    buf_char(&b, '%');
+    return buf_str(&b);
+}
+
+enum err license_search(struct db *db, Str q, Id before, int64_t limit, struct license **ret, size_t *ret_count)
+{
+    static const char search[] = "SELECT " LICENSE_COLUMNS LICENSE_TABLES
+                                 " WHERE a.email LIKE $1 ESCAPE '\\' AND l.id < $2 ORDER BY l.id DESC LIMIT $3";
+
+    struct license *one = arena_new(db_arena(db), struct license);
+    enum err e = find_by_key(db, q, one);
+    if (e == OK) {
+        bool on_page = !id_is(before) || one->id.v < before.v;
+        *ret = one;
+        *ret_count = on_page ? 1 : 0;
+        return OK;
+    }
+    if (e != ERR_NOT_FOUND) return e;
+
+    struct stmt *st = db_prepare(db, search);
+    bind_text(st, like_part(db_arena(db), str_lower(db_arena(db), q)));
+    bind_id(st, before_or_all(before));
+    bind_int(st, limit);
+    return read_many(db, st, limit, ret, ret_count);
+}
+
+/* What staff may give a licence for; the prefix of its keys. */
+static enum err find_product(struct db *db, Id product, Id variant, Str *ret_prefix)
+{
+    static const char find[] = "SELECT p.key_prefix, CASE WHEN v.id IS NULL THEN 0 ELSE 1 END FROM product p"
+                               " LEFT JOIN variant v ON v.product_id = p.id AND v.id = $2 WHERE p.id = $1";
+
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, product);
+    bind_id(st, variant);
+    bool found = db_step(st);
+    Str prefix = found ? col_text(st) : (Str){0};
+    bool has_variant = found && col_bool(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found) return ERR_PRODUCT_NOT_FOUND;
+    if (id_is(variant) && !has_variant) return ERR_FIELD_NOT_FOUND;
+    *ret_prefix = prefix;
+    return OK;
+}
+
+static enum err account_exists(struct db *db, Id account)
+{
+    static const char find[] = "SELECT id FROM account WHERE id = $1";
+
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, account);
+    bool found = db_step(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    return found ? OK : ERR_NOT_FOUND;
+}
+
+enum err license_issue(struct db *db, Id product, Id variant, Id account, Time expires_at, Time now,
+                       struct license *ret)
+{
+    Str prefix;
+    enum err e = find_product(db, product, variant, &prefix);
+    if (e) return e;
+    e = account_exists(db, account);
+    if (e) return e;
+
+    struct license l = {.product_id = product, .variant_id = variant, .account_id = account, .expires_at = expires_at};
+    Str key;
+    uint8_t hash[LICENSE_HASH_BYTES];
+    e = license_make(db, &l, (Id){0}, prefix, now, &key, hash);
+    if (e) return e;
+    return find_by_key(db, key, ret);
+}
+
+/* For an UPDATE … RETURNING id that changed nothing: was there nothing, or was it in another state? */
+static enum err run_transition(struct db *db, struct stmt *st, Id id)
+{
+    static const char find[] = "SELECT id FROM license WHERE id = $1";
+
+    bool changed = db_step(st);
+    enum err e = db_done(st);
+    if (e || changed) return e;
+
+    st = db_prepare(db, find);
+    bind_id(st, id);
+    bool found = db_step(st);
+    e = db_done(st);
+    if (e) return e;
+    return found ? ERR_INVALID_STATE : ERR_NOT_FOUND;
+}
+
+enum err license_revoke(struct db *db, Id id, Str reason)
+{
+    static const char revoke[] =
+        "UPDATE license SET status = 'revoked', reason = $2 WHERE id = $1 AND status = 'active' RETURNING id";
+
+    struct stmt *st = db_prepare(db, revoke);
+    bind_id(st, id);
+    bind_text(st, reason);
+    return run_transition(db, st, id);
+}
+
+enum err license_reinstate(struct db *db, Id id)
+{
+    static const char reinstate[] =
+        "UPDATE license SET status = 'active', reason = '' WHERE id = $1 AND status = 'revoked' RETURNING id";
+
+    struct stmt *st = db_prepare(db, reinstate);
+    bind_id(st, id);
+    return run_transition(db, st, id);
+}
+
+enum err license_clear_hardware(struct db *db, Id id)
+{
+    static const char clear[] = "UPDATE license SET hardware_id = NULL, bound_at = NULL WHERE id = $1 RETURNING id";
+
+    struct stmt *st = db_prepare(db, clear);
+    bind_id(st, id);
+    return run_transition(db, st, id);
+}
+
+enum err license_set_expiry(struct db *db, Id id, Time expires_at)
+{
+    static const char extend[] =
+        "UPDATE license SET expires_at = $2 WHERE id = $1 AND status <> 'refunded' RETURNING id";
+
+    struct stmt *st = db_prepare(db, extend);
+    bind_id(st, id);
+    bind_opt_time(st, expires_at);
+    return run_transition(db, st, id);
+}
+
+enum err license_refund_order(struct db *db, Id order)
+{
+    static const char refund[] = "UPDATE license SET status = 'refunded'"
+                                 " WHERE order_item_id IN (SELECT id FROM order_item WHERE order_id = $1)";
+
+    struct stmt *st = db_prepare(db, refund);
+    bind_id(st, order);
+    return db_run(st);
+}
+
+enum err license_hold_order(struct db *db, Id order, bool on_hold)
+{
+    static const char hold[] = "UPDATE license SET on_hold = $2"
+                               " WHERE order_item_id IN (SELECT id FROM order_item WHERE order_id = $1)";
+
+    struct stmt *st = db_prepare(db, hold);
+    bind_id(st, order);
+    bind_bool(st, on_hold);
+    return db_run(st);
+}
+
+enum err license_seen(struct db *db, Id id, int64_t count, Time at)
+{
+    static const char seen[] =
+        "UPDATE license SET seen_count = seen_count + $2,"
+        " last_seen_at = CASE WHEN last_seen_at IS NULL OR last_seen_at < $3 THEN $3 ELSE last_seen_at END"
+        " WHERE id = $1";
+
+    struct stmt *st = db_prepare(db, seen);
+    bind_id(st, id);
+    bind_int(st, count);
+    bind_time(st, at);
+    return db_run(st);
+}

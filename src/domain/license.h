@@ -1,0 +1,73 @@
+/* domain/license.h - licences: what was promised to whom, and whether it still holds.
+ *
+ * A licence is active, revoked (by staff; can be taken back) or refunded (for good). On hold means that its order is
+ * disputed: it counts as revoked until the dispute ends. It expires by itself when expires_at has passed. It is bound
+ * to the first hardware id that it is verified with; only staff unbind it. */
+#pragma once
+
+#include "db/db.h"
+
+enum license_status { LICENSE_ACTIVE, LICENSE_REVOKED, LICENSE_REFUNDED };
+const char *license_status_text(enum license_status s);
+
+struct license {
+    Id id;
+    Str key; /* as delivered */
+    Id product_id, variant_id, account_id;
+    Id order_id;             /* 0: given by staff */
+    Str product_name, email; /* filled in by the functions that read */
+    enum license_status status;
+    bool on_hold;
+    Str reason;      /* of a revocation */
+    Time expires_at; /* 0: never */
+    Str hardware_id; /* empty: unbound */
+    Time bound_at, created_at, last_seen_at;
+    int64_t seen_count;
+};
+
+/* The verdict on a licence that is good. */
+struct license_verdict {
+    Id license_id, account_id;
+    Time expires_at;
+    Str hardware_id; /* what it is bound to; empty: to nothing */
+};
+
+/* ERR_LICENSE_NOT_FOUND (also for another product's), ERR_LICENSE_REVOKED, ERR_LICENSE_EXPIRED, ERR_HARDWARE_MISMATCH,
+ * in this order. An unbound licence is bound to `hardware_id` if one is given: of any number of concurrent callers one
+ * wins, the others see a mismatch. TX_READ is enough, until it has to bind: then ERR_NEEDS_WRITE. */
+enum err license_verify(struct db *db, Str key, Id product, Str hardware_id, Time now, struct license_verdict *ret);
+
+/* Makes a key for one unit of an order item (TX_WRITE). Only ids, prefix and expiry are read from `l`; *ret_key is in
+ * the arena, *ret_hash is how to find the row again. */
+#define LICENSE_HASH_BYTES 32
+enum err license_make(struct db *db, const struct license *l, Id order_item, Str prefix, Time now, Str *ret_key,
+                      uint8_t ret_hash[LICENSE_HASH_BYTES]);
+/* When a licence that starts now ends: 0 days is never. */
+Time license_expiry(Time now, int64_t days);
+
+/* Given by staff, without an order. ERR_PRODUCT_NOT_FOUND; ERR_FIELD_NOT_FOUND: the variant is not of this product;
+ * ERR_NOT_FOUND: no such account. Any product will do, sold or not. */
+enum err license_issue(struct db *db, Id product, Id variant, Id account, Time expires_at, Time now,
+                       struct license *ret);
+
+/* ERR_NOT_FOUND. */
+enum err license_find(struct db *db, Id id, struct license *ret);
+/* Newest first, ids below `before` (0: all). */
+enum err license_list(struct db *db, Id account, Id before, int64_t limit, struct license **ret, size_t *ret_count);
+/* For staff: a whole key, or part of its owner's e-mail address; empty: all. */
+enum err license_search(struct db *db, Str q, Id before, int64_t limit, struct license **ret, size_t *ret_count);
+
+/* By staff. ERR_NOT_FOUND; ERR_INVALID_STATE: revoking what is not active, reinstating what is not revoked. */
+enum err license_revoke(struct db *db, Id id, Str reason);
+enum err license_reinstate(struct db *db, Id id);
+/* Unbinding what is not bound changes nothing. */
+enum err license_clear_hardware(struct db *db, Id id);
+/* 0: never expires. A refunded licence can not be extended: ERR_INVALID_STATE. */
+enum err license_set_expiry(struct db *db, Id id, Time expires_at);
+
+/* Everything that one order gave. */
+enum err license_refund_order(struct db *db, Id order);
+enum err license_hold_order(struct db *db, Id order, bool on_hold);
+
+/* Counts verifications that were collected in memory: `count` more, the latest at `at`. */
+enum err license_seen(struct db *db, Id id, int64_t count, Time at);

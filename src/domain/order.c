@@ -1,0 +1,351 @@
+/* domain/order.c - the life of an order, see order.h. Reading them is order_read.c.
+ *
+ * order_place is the hot path. What it sends: one INSERT for the order, one for each line, the wallet's guarded UPDATE
+ * and its transfer, and two INSERTs for each unit; a coupon adds its own. */
+#include "domain/order.h"
+
+#include "domain/ledger.h"
+#include "domain/license.h"
+#include "domain/order_row.h"
+
+#include <assert.h>
+
+/* What the lines come to. */
+static enum err price(struct db *db, const struct order_draft *draft, Time now, struct order *ret)
+{
+    assert(draft->line_count > 0);
+    struct order_item *items = arena_array(db_arena(db), struct order_item, draft->line_count);
+    struct coupon_line *lines = arena_array(db_arena(db), struct coupon_line, draft->line_count);
+    Money subtotal = {0}, discount = {0}, total;
+    for (size_t i = 0; i < draft->line_count; i++) {
+        const struct order_line *l = &draft->lines[i];
+        assert(l->quantity >= 1 && l->quantity <= ORDER_QUANTITY_MAX && l->unit_price.minor >= 0);
+        items[i] = (struct order_item){.product_id = l->offer.product_id,
+                                       .variant_id = l->offer.variant_id,
+                                       .name = l->offer.name,
+                                       .variant_name = l->offer.variant_name,
+                                       .delivery_type = l->offer.delivery_type,
+                                       .quantity = l->quantity,
+                                       .unit_price = l->unit_price};
+        if (!money_times(l->unit_price, l->quantity, &items[i].subtotal)) return ERR_FIELD_RANGE;
+        if (!money_add(subtotal, items[i].subtotal, &subtotal)) return ERR_FIELD_RANGE;
+        lines[i] = (struct coupon_line){l->offer.product_id, items[i].subtotal};
+    }
+    if (draft->coupon) {
+        enum err e = coupon_evaluate(db, draft->coupon, draft->account, lines, draft->line_count, now, &discount);
+        if (e) return e;
+    }
+    assert(discount.minor >= 0 && discount.minor <= subtotal.minor);
+    total.minor = subtotal.minor - discount.minor;
+    *ret = (struct order){.account_id = draft->account,
+                          .channel = draft->channel,
+                          .subtotal = subtotal,
+                          .discount = discount,
+                          .total = total,
+                          .coupon_code = draft->coupon ? draft->coupon->code : (Str){0},
+                          .created_at = now,
+                          .items = items,
+                          .item_count = draft->line_count};
+    return OK;
+}
+
+static enum err insert_item(struct db *db, struct order_item *i)
+{
+    static const char insert[] =
+        "INSERT INTO order_item (order_id, product_id, variant_id, name, variant_name, delivery_type, quantity,"
+        " unit_price, subtotal) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id";
+
+    struct stmt *st = db_prepare(db, insert);
+    bind_id(st, i->order_id);
+    bind_id(st, i->product_id);
+    bind_id(st, i->variant_id);
+    bind_text(st, i->name);
+    bind_text(st, i->variant_name);
+    bind_text(st, str_from(delivery_type_text(i->delivery_type)));
+    bind_int(st, i->quantity);
+    bind_money(st, i->unit_price);
+    bind_money(st, i->subtotal);
+    if (db_step(st)) i->id = col_id(st);
+    return db_done(st);
+}
+
+/* Fills in the ids. */
+static enum err insert(struct db *db, const struct order_draft *draft, struct order *o)
+{
+    static const char insert[] =
+        "INSERT INTO orders (account_id, status, channel, paid_with, subtotal, discount, total, coupon_id, coupon_code,"
+        " created_at, confirmed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
+
+    struct stmt *st = db_prepare(db, insert);
+    bind_id(st, o->account_id);
+    bind_text(st, str_from(order_status_text(o->status)));
+    bind_text(st, str_from(order_channel_text(o->channel)));
+    bind_text(st, o->paid_with);
+    bind_money(st, o->subtotal);
+    bind_money(st, o->discount);
+    bind_money(st, o->total);
+    bind_opt_id(st, draft->coupon ? draft->coupon->id : (Id){0});
+    bind_text(st, o->coupon_code);
+    bind_time(st, o->created_at);
+    bind_opt_time(st, o->confirmed_at);
+    if (db_step(st)) o->id = col_id(st);
+    enum err e = db_done(st);
+    if (e) return e;
+
+    if (draft->coupon) {
+        e = coupon_redeem(db, draft->coupon, o->account_id, o->id, o->created_at);
+        if (e) return e;
+    }
+    for (size_t i = 0; i < o->item_count; i++) {
+        o->items[i].order_id = o->id;
+        e = insert_item(db, &o->items[i]);
+        if (e) return e;
+    }
+    return OK;
+}
+
+static struct transfer transfer_of(struct db *db, enum ledger_kind kind, Money amount, Id order, Time now)
+{
+    return (struct transfer){.kind = kind,
+                             .amount = amount,
+                             .reference = order,
+                             .description =
+                                 str_printf(db_arena(db), "%s #%lld",
+                                            kind == LEDGER_REFUND ? "Refund of order" : "Order", (long long)order.v),
+                             .at = now};
+}
+
+static enum err pay_from_wallet(struct db *db, const struct order *o, Time now, struct order_shortfall *ret_short)
+{
+    struct transfer t = transfer_of(db, LEDGER_ORDER, o->total, o->id, now);
+    bool on_credit = o->channel == CHANNEL_API;
+    enum err e = ledger_debit(db, o->account_id, LEDGER_SALES, &t, on_credit);
+    if (e != ERR_EXCEEDS_BALANCE) return e;
+
+    struct wallet w;
+    e = wallet_find(db, o->account_id, &w);
+    if (e) return e;
+    Money available = w.balance;
+    if (on_credit && !money_add(w.balance, w.credit_limit, &available)) available = w.balance;
+    *ret_short = (struct order_shortfall){.required = o->total, .available = available};
+    return ERR_INSUFFICIENT_BALANCE;
+}
+
+static struct delivery_job job_of(const struct order *o, const struct order_item *i, const struct offer *offer)
+{
+    return (struct delivery_job){.account = o->account_id,
+                                 .order_item = i->id,
+                                 .product = i->product_id,
+                                 .variant = i->variant_id,
+                                 .type = i->delivery_type,
+                                 .quantity = i->quantity,
+                                 .license_days = offer->license_days,
+                                 .key_prefix = offer->key_prefix,
+                                 .has_download = offer->download_url.len || offer->file_key.len,
+                                 .download_limit = offer->download_limit,
+                                 .download_days = offer->download_days};
+}
+
+enum err order_place(struct db *db, const struct order_draft *draft, Time now, struct order *ret,
+                     struct order_shortfall *ret_short)
+{
+    struct order o;
+    enum err e = price(db, draft, now, &o);
+    if (e) return e;
+    bool is_free = o.total.minor == 0;
+    o.status = ORDER_CONFIRMED;
+    o.confirmed_at = now;
+    o.paid_with = is_free ? STR(PAID_WITH_NOTHING) : STR(PAID_WITH_WALLET);
+
+    e = insert(db, draft, &o);
+    if (e) return e;
+    if (!is_free) {
+        e = pay_from_wallet(db, &o, now, ret_short);
+        if (e) return e;
+    }
+    for (size_t i = 0; i < o.item_count; i++) {
+        struct delivery_job job = job_of(&o, &o.items[i], &draft->lines[i].offer);
+        e = delivery_make(db, &job, now, &o.items[i].deliveries);
+        if (e) return e;
+        o.items[i].delivery_count = (size_t)job.quantity;
+    }
+    *ret = o;
+    return OK;
+}
+
+enum err order_create(struct db *db, const struct order_draft *draft, Time now, struct order *ret)
+{
+    struct order o;
+    enum err e = price(db, draft, now, &o);
+    if (e) return e;
+    for (size_t i = 0; i < o.item_count; i++) {
+        struct delivery_job job = job_of(&o, &o.items[i], &draft->lines[i].offer);
+        e = delivery_check(db, &job, 1);
+        if (e) return e;
+    }
+    o.status = ORDER_PENDING;
+    e = insert(db, draft, &o);
+    if (e) return e;
+    *ret = o;
+    return OK;
+}
+
+/* Reads the order and keeps everybody else from changing it until the transaction ends. */
+static enum err lock(struct db *db, Id order, struct order *ret)
+{
+    /* An UPDATE that changes nothing is the row lock that both engines have. */
+    static const char lock[] = "UPDATE orders SET status = status WHERE id = $1 RETURNING " ORDER_COLUMNS;
+
+    struct stmt *st = db_prepare(db, lock);
+    bind_id(st, order);
+    struct order o = {0};
+    bool found = db_step(st);
+    if (found) order_read_row(st, &o);
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found) return ERR_NOT_FOUND;
+    *ret = o;
+    return OK;
+}
+
+/* The system account that money of orders comes from and goes back to, where no wallet is involved. */
+static Id counterpart(Str paid_with)
+{
+    return str_eq(paid_with, STR(PAID_BY_HAND)) ? LEDGER_ADJUSTMENTS : LEDGER_CLEARING;
+}
+
+static enum err mark_confirmed(struct db *db, Id order, Str paid_with, Time now)
+{
+    static const char mark[] =
+        "UPDATE orders SET status = 'confirmed', paid_with = $2, confirmed_at = $3, closed_at = NULL"
+        " WHERE id = $1";
+
+    struct stmt *st = db_prepare(db, mark);
+    bind_id(st, order);
+    bind_text(st, paid_with);
+    bind_time(st, now);
+    return db_run(st);
+}
+
+enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *ret_changed)
+{
+    struct order o;
+    enum err e = lock(db, order, &o);
+    if (e) return e;
+    if (o.status == ORDER_REFUNDED) return ERR_INVALID_STATE;
+    if (o.status == ORDER_CONFIRMED) {
+        *ret_changed = false;
+        return OK;
+    }
+    struct delivery_job *jobs;
+    size_t count;
+    e = delivery_jobs(db, order, &jobs, &count);
+    if (e) return e;
+    e = delivery_check(db, jobs, count);
+    if (e) return e;
+
+    e = mark_confirmed(db, order, paid_with, now);
+    if (e) return e;
+    if (o.status == ORDER_CANCELLED) {
+        e = coupon_reclaim(db, order, now);
+        if (e) return e;
+    }
+    if (o.total.minor > 0) {
+        struct transfer t = transfer_of(db, LEDGER_PAYMENT, o.total, order, now);
+        e = ledger_move(db, counterpart(paid_with), LEDGER_SALES, &t);
+        if (e) return e;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct delivery *units;
+        e = delivery_make(db, &jobs[i], now, &units);
+        /* It was there when we looked: the next run will find it gone before it has changed anything. */
+        if (e == ERR_OUT_OF_STOCK) return ERR_UNAVAILABLE;
+        if (e) return e;
+    }
+    *ret_changed = true;
+    return OK;
+}
+
+enum err order_cancel(struct db *db, Id order, Time now, bool *ret_changed)
+{
+    static const char cancel[] = "UPDATE orders SET status = 'cancelled', closed_at = $2 WHERE id = $1";
+
+    struct order o;
+    enum err e = lock(db, order, &o);
+    if (e) return e;
+    if (o.status == ORDER_CANCELLED) {
+        *ret_changed = false;
+        return OK;
+    }
+    if (o.status != ORDER_PENDING) return ERR_INVALID_STATE;
+
+    struct stmt *st = db_prepare(db, cancel);
+    bind_id(st, order);
+    bind_time(st, now);
+    e = db_run(st);
+    if (e) return e;
+    e = coupon_release(db, order, now);
+    if (e) return e;
+    *ret_changed = true;
+    return OK;
+}
+
+static enum err give_back(struct db *db, const struct order *o, Money amount, Time now)
+{
+    if (amount.minor == 0) return OK;
+    struct transfer t = transfer_of(db, LEDGER_REFUND, amount, o->id, now);
+    if (str_eq(o->paid_with, STR(PAID_WITH_WALLET))) return ledger_credit(db, o->account_id, LEDGER_SALES, &t);
+    return ledger_move(db, LEDGER_SALES, counterpart(o->paid_with), &t);
+}
+
+enum err order_refund(struct db *db, Id order, Money refunded_total, Time now, Money *ret_refunded)
+{
+    static const char refund[] = "UPDATE orders SET refunded_amount = $2, status = $3, closed_at = $4 WHERE id = $1";
+
+    struct order o;
+    enum err e = lock(db, order, &o);
+    if (e) return e;
+    if (o.status == ORDER_REFUNDED) {
+        *ret_refunded = (Money){0};
+        return OK;
+    }
+    if (o.status != ORDER_CONFIRMED) return ERR_INVALID_STATE;
+
+    Money sum = money_cmp(refunded_total, o.total) > 0 ? o.total : refunded_total;
+    if (money_cmp(sum, o.refunded_amount) < 0) sum = o.refunded_amount;
+    bool is_full = money_cmp(sum, o.total) == 0;
+    Money amount = {sum.minor - o.refunded_amount.minor};
+    if (amount.minor == 0 && !is_full) {
+        *ret_refunded = amount;
+        return OK;
+    }
+    struct stmt *st = db_prepare(db, refund);
+    bind_id(st, order);
+    bind_money(st, sum);
+    bind_text(st, str_from(order_status_text(is_full ? ORDER_REFUNDED : ORDER_CONFIRMED)));
+    bind_opt_time(st, is_full ? now : (Time){0});
+    e = db_run(st);
+    if (e) return e;
+    e = give_back(db, &o, amount, now);
+    if (e) return e;
+    if (is_full) {
+        e = delivery_revoke(db, order);
+        if (e) return e;
+    }
+    *ret_refunded = amount;
+    return OK;
+}
+
+enum err order_set_hold(struct db *db, Id order, bool on_hold)
+{
+    static const char hold[] = "UPDATE orders SET on_hold = $2 WHERE id = $1 RETURNING id";
+
+    struct stmt *st = db_prepare(db, hold);
+    bind_id(st, order);
+    bind_bool(st, on_hold);
+    bool found = db_step(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found) return ERR_NOT_FOUND;
+    return license_hold_order(db, order, on_hold);
+}

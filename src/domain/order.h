@@ -1,0 +1,111 @@
+/* domain/order.h - orders: what is bought, paid for and delivered.
+ *
+ *     pending ──confirm──▶ confirmed ──refund──▶ refunded
+ *        │                     ▲
+ *      cancel               confirm (the money came after all)
+ *        ▼                     │
+ *     cancelled ───────────────┘
+ *
+ * The money, the stock and the delivery of an order move in the transaction that confirms it, or not at all; a
+ * confirmed order is delivered, each unit once. An order keeps the names and prices of its time. All functions that
+ * change need TX_WRITE, and any error means that the transaction is to be rolled back, unless said otherwise.
+ *
+ * Lock order on PostgreSQL, for everything that touches more than one of them: order, coupon, wallet, serials,
+ * licences. */
+#pragma once
+
+#include "domain/catalog.h"
+#include "domain/coupon.h"
+#include "domain/delivery.h"
+
+#define ORDER_QUANTITY_MAX 1000 /* units of one line */
+
+enum order_status { ORDER_PENDING, ORDER_CONFIRMED, ORDER_CANCELLED, ORDER_REFUNDED };
+const char *order_status_text(enum order_status s);
+bool order_status_parse(Str s, enum order_status *ret);
+
+enum order_channel { CHANNEL_API, CHANNEL_CART };
+const char *order_channel_text(enum order_channel c);
+
+/* Values of paid_with beside the labels of gateways. */
+#define PAID_WITH_WALLET "wallet"
+#define PAID_WITH_NOTHING "free"
+#define PAID_BY_HAND "manual"
+
+struct order_item {
+    Id id, order_id, product_id, variant_id;
+    Str name, variant_name;
+    enum delivery_type delivery_type;
+    int64_t quantity;
+    Money unit_price, subtotal;
+    struct delivery *deliveries; /* confirmed and later; order_list leaves them out */
+    size_t delivery_count;
+};
+
+struct order {
+    Id id, account_id;
+    Str email; /* filled in by the functions that read */
+    enum order_status status;
+    enum order_channel channel;
+    Str paid_with; /* empty while pending */
+    Money subtotal, discount, total, refunded_amount;
+    Str coupon_code;
+    bool on_hold;
+    Time created_at, confirmed_at, closed_at;
+    struct order_item *items;
+    size_t item_count;
+};
+
+/* What is to be bought. */
+struct order_line {
+    struct offer offer;
+    Money unit_price; /* the offer's price, or what a cart has kept */
+    int64_t quantity; /* 1 … ORDER_QUANTITY_MAX */
+};
+
+struct order_draft {
+    Id account;
+    enum order_channel channel;
+    const struct order_line *lines;
+    size_t line_count;
+    const struct coupon *coupon; /* NULL: none */
+};
+
+/* Set with ERR_INSUFFICIENT_BALANCE, for the customer to read. */
+struct order_shortfall {
+    Money required, available;
+};
+
+/* From the price to the delivery, paid out of the wallet. An order of CHANNEL_API may use the account's post-pay
+ * credit. A total of 0 needs no wallet. ERR_FIELD_RANGE: the sum does not fit; ERR_COUPON_…; ERR_INSUFFICIENT_BALANCE,
+ * with *ret_short set; ERR_OUT_OF_STOCK. */
+enum err order_place(struct db *db, const struct order_draft *draft, Time now, struct order *ret,
+                     struct order_shortfall *ret_short);
+
+/* An order that waits for its payment: coupon redeemed, nothing delivered. What could not be delivered now is refused
+ * (ERR_OUT_OF_STOCK), but nothing is reserved. ERR_FIELD_RANGE, ERR_COUPON_…. */
+enum err order_create(struct db *db, const struct order_draft *draft, Time now, struct order *ret);
+
+/* The payment is there: moves it to sales and delivers. `paid_with` is a gateway's label or PAID_BY_HAND. Whoever comes
+ * second finds it done: OK with *ret_changed false. A cancelled order is confirmed too. ERR_NOT_FOUND. Nothing is
+ * changed by ERR_INVALID_STATE (it was refunded) and ERR_OUT_OF_STOCK (it can not be delivered now; confirm it again
+ * when it can). ERR_UNAVAILABLE: somebody took the last unit meanwhile; the whole transaction is to be run again. */
+enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *ret_changed);
+
+/* The payment failed or the buyer gave up; gives the coupon back. Cancelling twice: *ret_changed false. Nothing is
+ * changed by ERR_NOT_FOUND and ERR_INVALID_STATE (confirmed or refunded: a failure never undoes a confirmation). */
+enum err order_cancel(struct db *db, Id order, Time now, bool *ret_changed);
+
+/* Gives money back where it came from (wallet; else the account that the payment came through), until `refunded_total`
+ * has been given back in all; never more than was paid. All of it: the order is refunded and what it delivered is
+ * closed. *ret_refunded is what this call gave; 0: it had been given already. Nothing is changed by ERR_NOT_FOUND and
+ * ERR_INVALID_STATE (it never was confirmed). */
+enum err order_refund(struct db *db, Id order, Money refunded_total, Time now, Money *ret_refunded);
+
+/* A dispute at the gateway: licences count as revoked and downloads are closed until it ends. ERR_NOT_FOUND. */
+enum err order_set_hold(struct db *db, Id order, bool on_hold);
+
+/* With items and deliveries. Only this account's; account 0: anybody's. ERR_NOT_FOUND. */
+enum err order_find(struct db *db, Id account, Id order, struct order *ret);
+/* With items, without deliveries; newest first, ids below `before` (0: all). */
+enum err order_list(struct db *db, Id account, Id before, int64_t limit, struct order **ret, size_t *ret_count);
