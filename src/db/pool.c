@@ -6,7 +6,6 @@
  */
 #include "db/pool.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -86,18 +85,6 @@ static bool try_connect(struct worker *w)
     return true;
 }
 
-/* For a job that has begun and lost its connection. */
-static bool reconnect(struct worker *w)
-{
-    int64_t until = time_monotonic_ns() + PATIENCE_MS * INT64_C(1000000);
-    disconnect(w);
-    while (!try_connect(w)) {
-        if (time_monotonic_ns() > until) return false;
-        sleep_ms(RETRY_CONNECT_MS + random_below(RETRY_CONNECT_MS));
-    }
-    return true;
-}
-
 /* One try. True when it is the last word. */
 static bool run_once(struct worker *w, struct tx_job *job, enum err *ret)
 {
@@ -124,17 +111,21 @@ static bool run_once(struct worker *w, struct tx_job *job, enum err *ret)
     return true;
 }
 
-static enum err serve(struct worker *w, struct tx_job *job)
+/* True when *ret is the job's end. False: the connection is lost and there is no other for now. */
+static bool serve(struct worker *w, struct tx_job *job, enum err *ret)
 {
-    enum err e = ERR_UNAVAILABLE;
-    for (int tries = 1;; tries++) {
-        if (!postgres_is_alive(w->db) && !reconnect(w)) return ERR_UNAVAILABLE;
+    for (;;) {
+        if (!postgres_is_alive(w->db)) {
+            disconnect(w);
+            if (!try_connect(w)) return false;
+        }
         enum tx_mode mode = job->mode;
-        if (run_once(w, job, &e)) return e;
+        if (run_once(w, job, ret)) return true;
         if (job->mode != mode) continue; /* not a failure: it has to write */
-        if (tries >= TRIES_MAX) return ERR_UNAVAILABLE;
+        *ret = ERR_UNAVAILABLE;
+        if (++job->tries >= TRIES_MAX) return true;
         atomic_fetch_add_explicit(&w->pool->stats->retries, 1, memory_order_relaxed);
-        sleep_ms(random_below(1u << (tries < 7 ? tries : 7)));
+        sleep_ms(random_below(1u << (job->tries < 7 ? job->tries : 7)));
     }
 }
 
@@ -154,7 +145,11 @@ static void *worker_main(void *arg)
         if (w->db && !postgres_is_alive(w->db)) disconnect(w);
         if (w->db || try_connect(w)) {
             if (!queue_take(&p->queue, &job, 1)) return NULL;
-            enum err e = serve(w, job);
+            enum err e;
+            if (!serve(w, job, &e)) {
+                queue_put_back(&p->queue, job); /* others may still have a connection */
+                continue;
+            }
             if (!e && job->mode == TX_WRITE) count_commit(p);
             job_finish(job, e);
         } else if (away_for_long(p)) {
@@ -162,6 +157,8 @@ static void *worker_main(void *arg)
             int n;
             while ((n = queue_take_until(&p->queue, &job, until)) > 0) job_finish(job, ERR_UNAVAILABLE);
             if (n == QUEUE_CLOSED) return NULL;
+        } else if (queue_is_closed(&p->queue) && !atomic_load(p->queue.length)) {
+            return NULL;
         } else {
             sleep_ms(RETRY_CONNECT_MS + random_below(RETRY_CONNECT_MS));
         }

@@ -41,6 +41,18 @@ void queue_put(struct job_queue *q, struct tx_job *job)
     if (wake) pthread_cond_signal(&q->filled);
 }
 
+void queue_put_back(struct job_queue *q, struct tx_job *job)
+{
+    pthread_mutex_lock(&q->lock);
+    job->letter.next = q->head;
+    if (!q->head) q->end = &job->letter.next;
+    q->head = &job->letter;
+    atomic_fetch_add_explicit(q->length, 1, memory_order_relaxed);
+    bool wake = q->sleepers > 0;
+    pthread_mutex_unlock(&q->lock);
+    if (wake) pthread_cond_signal(&q->filled);
+}
+
 static int take(struct job_queue *q, struct tx_job **ret, int max)
 {
     int n = 0;
@@ -88,4 +100,12 @@ void queue_close(struct job_queue *q)
     q->closed = true;
     pthread_mutex_unlock(&q->lock);
     pthread_cond_broadcast(&q->filled);
+}
+
+bool queue_is_closed(struct job_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    bool closed = q->closed;
+    pthread_mutex_unlock(&q->lock);
+    return closed;
 }

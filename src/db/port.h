@@ -36,6 +36,8 @@ struct job_queue {
 void queue_init(struct job_queue *q, _Atomic int64_t *length);
 void queue_done(struct job_queue *q);
 void queue_put(struct job_queue *q, struct tx_job *job);
+/* In front of all others; also once the queue is closed. */
+void queue_put_back(struct job_queue *q, struct tx_job *job);
 /* Waits for jobs, then takes up to `max` of them in order; the number taken, 0 once the queue is closed and empty. */
 int queue_take(struct job_queue *q, struct tx_job **ret, int max);
 /* One job, waiting until a point of the monotonic clock: 1, 0 when there was none, QUEUE_CLOSED. */
@@ -43,3 +45,4 @@ int queue_take(struct job_queue *q, struct tx_job **ret, int max);
 int queue_take_until(struct job_queue *q, struct tx_job **ret, int64_t until_ns);
 /* What is in it is still taken; nothing may be put any more. */
 void queue_close(struct job_queue *q);
+bool queue_is_closed(struct job_queue *q);

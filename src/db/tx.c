@@ -185,18 +185,19 @@ void tx_port_free(struct tx_port *p)
 
 static void hand_over(struct database *d, struct tx_job *job)
 {
-    if (d->pool)
+    if (d->read_only && job->mode == TX_WRITE)
+        job_finish(job, ERR_UNAVAILABLE);
+    else if (d->pool)
         pg_pool_submit(d->pool, job);
-    else if (d->writer)
-        writer_submit(d->writer, job);
     else
-        job_finish(job, ERR_UNAVAILABLE); /* opened to look only */
+        writer_submit(d->writer, job);
 }
 
 void tx_submit(struct tx_port *p, struct tx_job *job)
 {
     assert(job->mode == TX_READ || job->mode == TX_WRITE);
     job->port = p;
+    job->tries = 0;
     p->under_way++;
     if (job->mode == TX_WRITE || p->database->pool) {
         hand_over(p->database, job);

@@ -70,6 +70,7 @@ struct tx_job {
     /* the module's own */
     struct tx_port *port;
     enum err result;
+    int tries;
 };
 
 /* A port belongs to one thread, usually an event loop. `wake` is called from other threads when finished jobs wait:

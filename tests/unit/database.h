@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "base/log.h"
 #include "db/engine.h"
 #include "db/tx.h"
 

@@ -391,6 +391,7 @@ static void test_modes(void **state)
 
 int main(void)
 {
+    log_setup(LOG_ERROR + 1, LOG_LOGFMT); /* the failures here are wanted */
     const struct CMUnitTest tests[] = {
         ON_BOTH(test_values),  ON_BOTH(test_nulls),    ON_BOTH(test_numbering),
         ON_BOTH(test_nesting), ON_BOTH(test_sticky),   ON_BOTH(test_late_error),

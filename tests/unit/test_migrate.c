@@ -113,6 +113,36 @@ static void test_broken(void **state)
     assert_int_equal(test_script(t.d, "CREATE TABLE half (id INTEGER)"), OK);
 }
 
+/* Several nodes start at once on one empty database. */
+static void *start_node(void *arg)
+{
+    int *applied = arg;
+    struct database *d;
+    char reason[512];
+    check(database_open(&(struct database_options){.url = t.url, .workers = 1}, &d, reason, sizeof reason) == OK);
+    enum err e = migrate_up(d, applied, reason, sizeof reason);
+    if (e) fprintf(stderr, "%s\n", reason);
+    check(e == OK);
+    database_close(d);
+    return NULL;
+}
+
+static void test_race(void **state)
+{
+    (void)state;
+    enum { NODES = 4 };
+    pthread_t nodes[NODES];
+    int applied[NODES], sum = 0;
+    for (int i = 0; i < NODES; i++) check(pthread_create(&nodes[i], NULL, start_node, &applied[i]) == 0);
+    for (int i = 0; i < NODES; i++) {
+        pthread_join(nodes[i], NULL);
+        sum += applied[i];
+    }
+    assert_int_equal(sum, migrate_version());
+    static const char rows[] = "SELECT COUNT(*) FROM schema_migration";
+    assert_int_equal(test_number(t.d, rows), migrate_version());
+}
+
 static void test_expand(void **state)
 {
     (void)state;
@@ -155,9 +185,15 @@ static void test_own(void **state)
 
 int main(void)
 {
+    log_setup(LOG_ERROR + 1, LOG_LOGFMT); /* the failures here are wanted */
     const struct CMUnitTest tests[] = {
-        ON_BOTH(test_apply),  ON_BOTH(test_newer),  ON_BOTH(test_changed),
-        ON_BOTH(test_broken), ON_BOTH(test_expand), ON_BOTH(test_own),
+        ON_BOTH(test_apply),
+        ON_BOTH(test_newer),
+        ON_BOTH(test_changed),
+        ON_BOTH(test_broken),
+        ON_BOTH(test_expand),
+        ON_BOTH(test_own),
+        {"postgres test_race", test_race, open_postgres, close_it, NULL},
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,363 @@
+/* What SQLite's disk can do to a commit: fail to write, fail to sync, be full. A VFS between SQLite and the real one
+ * fails on demand. What must hold: no job is told OK without being durable, none is told that it failed when that is
+ * not certain, and what can recover does. */
+#include <sqlite3.h>
+
+#include "database.h"
+
+enum fault { NO_FAULT, WAL_SYNC, WAL_WRITE, WAL_FULL, FILE_SYNC, FILE_READ };
+
+static _Atomic enum fault fault;
+static _Atomic int fault_skip; /* so many of its kind still go through */
+static _Atomic int fault_hits;
+
+struct file {
+    sqlite3_file base;
+    bool wal;
+    sqlite3_file *real;
+};
+
+static sqlite3_vfs *real_vfs, faulty_vfs;
+static sqlite3_io_methods methods;
+
+static sqlite3_file *real(sqlite3_file *f)
+{
+    return ((struct file *)f)->real;
+}
+
+static bool strikes(sqlite3_file *f, enum fault kind, bool wal)
+{
+    if (atomic_load(&fault) != kind || ((struct file *)f)->wal != wal) return false;
+    if (atomic_load(&fault_skip) > 0) {
+        atomic_fetch_sub(&fault_skip, 1);
+        return false;
+    }
+    atomic_fetch_add(&fault_hits, 1);
+    return true;
+}
+
+static int f_close(sqlite3_file *f)
+{
+    return real(f)->pMethods->xClose(real(f));
+}
+static int f_read(sqlite3_file *f, void *p, int n, sqlite3_int64 at)
+{
+    if (strikes(f, FILE_READ, false)) return SQLITE_IOERR_READ;
+    return real(f)->pMethods->xRead(real(f), p, n, at);
+}
+static int f_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
+{
+    if (strikes(f, WAL_WRITE, true)) return SQLITE_IOERR_WRITE;
+    if (strikes(f, WAL_FULL, true)) return SQLITE_FULL;
+    return real(f)->pMethods->xWrite(real(f), p, n, at);
+}
+static int f_truncate(sqlite3_file *f, sqlite3_int64 n)
+{
+    return real(f)->pMethods->xTruncate(real(f), n);
+}
+static int f_sync(sqlite3_file *f, int flags)
+{
+    if (strikes(f, WAL_SYNC, true) || strikes(f, FILE_SYNC, false)) return SQLITE_IOERR_FSYNC;
+    return real(f)->pMethods->xSync(real(f), flags);
+}
+static int f_size(sqlite3_file *f, sqlite3_int64 *n)
+{
+    return real(f)->pMethods->xFileSize(real(f), n);
+}
+static int f_lock(sqlite3_file *f, int level)
+{
+    return real(f)->pMethods->xLock(real(f), level);
+}
+static int f_unlock(sqlite3_file *f, int level)
+{
+    return real(f)->pMethods->xUnlock(real(f), level);
+}
+static int f_reserved(sqlite3_file *f, int *ret)
+{
+    return real(f)->pMethods->xCheckReservedLock(real(f), ret);
+}
+static int f_control(sqlite3_file *f, int op, void *arg)
+{
+    return real(f)->pMethods->xFileControl(real(f), op, arg);
+}
+static int f_sector(sqlite3_file *f)
+{
+    return real(f)->pMethods->xSectorSize(real(f));
+}
+static int f_traits(sqlite3_file *f)
+{
+    return real(f)->pMethods->xDeviceCharacteristics(real(f));
+}
+static int f_shm_map(sqlite3_file *f, int page, int bytes, int extend, void volatile **ret)
+{
+    return real(f)->pMethods->xShmMap(real(f), page, bytes, extend, ret);
+}
+static int f_shm_lock(sqlite3_file *f, int at, int n, int flags)
+{
+    return real(f)->pMethods->xShmLock(real(f), at, n, flags);
+}
+static void f_shm_barrier(sqlite3_file *f)
+{
+    real(f)->pMethods->xShmBarrier(real(f));
+}
+static int f_shm_unmap(sqlite3_file *f, int remove_it)
+{
+    return real(f)->pMethods->xShmUnmap(real(f), remove_it);
+}
+
+static int v_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, int *ret_flags)
+{
+    (void)v;
+    struct file *file = (struct file *)f;
+    *file = (struct file){.wal = flags & SQLITE_OPEN_WAL, .real = (sqlite3_file *)(file + 1)};
+    int rc = real_vfs->xOpen(real_vfs, name, file->real, flags, ret_flags);
+    if (rc == SQLITE_OK) file->base.pMethods = &methods;
+    return rc;
+}
+
+static void install(void)
+{
+    if (real_vfs) return;
+    struct test_database first; /* SQLite is to be set up by db/, not by us */
+    test_database_open(&first, true, (struct database_options){0});
+    test_database_close(&first);
+    real_vfs = sqlite3_vfs_find(NULL);
+    faulty_vfs = *real_vfs;
+    faulty_vfs.zName = "faulty";
+    faulty_vfs.szOsFile = (int)sizeof(struct file) + real_vfs->szOsFile;
+    faulty_vfs.xOpen = v_open;
+    methods = (sqlite3_io_methods){2,          f_close,       f_read,      f_write,   f_truncate, f_sync,   f_size,
+                                   f_lock,     f_unlock,      f_reserved,  f_control, f_sector,   f_traits, f_shm_map,
+                                   f_shm_lock, f_shm_barrier, f_shm_unmap, NULL,      NULL};
+    assert_int_equal(sqlite3_vfs_register(&faulty_vfs, 1), SQLITE_OK);
+}
+
+static struct test_database t;
+static const char count[] = "SELECT COUNT(*) FROM thing";
+
+static void set_fault(enum fault kind, int skip)
+{
+    atomic_store(&fault_skip, skip);
+    atomic_store(&fault_hits, 0);
+    atomic_store(&fault, kind);
+}
+
+static int open_it(void **state)
+{
+    (void)state;
+    install();
+    test_database_open(&t, true, (struct database_options){0});
+    return test_script(t.d, "CREATE TABLE thing (n INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT") != OK;
+}
+
+static int close_it(void **state)
+{
+    (void)state;
+    set_fault(NO_FAULT, 0);
+    test_database_close(&t);
+    return 0;
+}
+
+static void reopen(void)
+{
+    char why[256] = "";
+    set_fault(NO_FAULT, 0);
+    database_close(t.d);
+    if (database_open(&(struct database_options){.url = t.url}, &t.d, why, sizeof why) != OK) fail_msg("%s", why);
+}
+
+/* Two rows on pages of their own: both or neither. */
+static enum err two_rows(void *arg, struct db *db)
+{
+    static const char insert[] = "INSERT INTO thing (n, text) VALUES ($1, $2)";
+    static char text[5000];
+    int64_t n = *(int64_t *)arg;
+    memset(text, 'x', sizeof text);
+    for (int i = 0; i < 2; i++) {
+        struct stmt *st = db_prepare(db, insert);
+        bind_int(st, n + i);
+        bind_text(st, (Str){text, sizeof text});
+        db_run(st);
+    }
+    return db_err(db);
+}
+
+static enum err write_two(int64_t n)
+{
+    return tx_call(t.d, TX_WRITE, two_rows, &n, NULL);
+}
+
+static void test_control(void **state)
+{
+    (void)state;
+    set_fault(WAL_SYNC, 1000);
+    assert_int_equal(write_two(1), OK);
+    assert_int_equal(atomic_load(&fault_skip), 999); /* one commit, one sync: so commits do sync the log */
+    reopen();
+    assert_int_equal(test_number(t.d, count), 2);
+}
+
+/* The log could not be synced: nobody knows. */
+static void test_sync_fails(void **state)
+{
+    (void)state;
+    assert_int_equal(write_two(1), OK);
+    set_fault(WAL_SYNC, 0);
+    assert_int_equal(write_two(10), ERR_OUTCOME_UNKNOWN);
+    assert_int_equal(atomic_load(&fault_hits), 1);
+    assert_false(database_is_healthy(t.d));
+    set_fault(NO_FAULT, 0);
+    assert_int_equal(write_two(20), ERR_UNAVAILABLE); /* nothing is written on top of it */
+    assert_int_equal(test_number(t.d, count), 2);     /* reads go on */
+    reopen();
+    assert_true(database_is_healthy(t.d));
+    int64_t rows = test_number(t.d, count);
+    assert_true(rows == 2 || rows == 4); /* whole or not at all */
+    assert_int_equal(write_two(30), OK);
+}
+
+/* Every frame of the commit in turn could not be written. */
+static void test_write_fails(void **state)
+{
+    (void)state;
+    for (int skip = 0, hits = 1; hits; skip++) {
+        int64_t before = test_number(t.d, count), n = 100 * (skip + 1);
+        set_fault(WAL_WRITE, skip);
+        enum err e = write_two(n);
+        hits = atomic_load(&fault_hits);
+        assert_int_equal(e, hits ? ERR_OUTCOME_UNKNOWN : OK);
+        assert_int_equal(database_is_healthy(t.d), !hits);
+        reopen();
+        int64_t rows = test_number(t.d, count);
+        assert_true(e == OK ? rows == before + 2 : rows == before || rows == before + 2);
+        if (!hits) assert_true(skip > 3); /* there were several to fail */
+    }
+}
+
+/* No room, at every frame in turn: certain, and over as soon as there is room again. */
+static void test_full(void **state)
+{
+    (void)state;
+    for (int skip = 0, hits = 1; hits; skip++) {
+        int64_t before = test_number(t.d, count), n = 100 * (skip + 1);
+        set_fault(WAL_FULL, skip);
+        enum err e = write_two(n);
+        hits = atomic_load(&fault_hits);
+        assert_int_equal(e, hits ? ERR_UNAVAILABLE : OK);
+        assert_true(database_is_healthy(t.d));
+        assert_int_equal(test_number(t.d, count), before + (hits ? 0 : 2));
+        if (skip % 2) reopen(); /* the next start reads the log, and finds no more either */
+        set_fault(NO_FAULT, 0);
+        assert_int_equal(test_number(t.d, count), before + (hits ? 0 : 2));
+        assert_int_equal(write_two(n + 50), OK);
+    }
+}
+
+/* The jobs of a batch share its fate, the refusals in it too: what they were refused by may never have been. */
+struct batch {
+    struct tx_job job;
+    enum err answer, ended;
+    int64_t n;
+    bool told;
+};
+
+static enum err batch_run(struct tx_job *job, struct db *db)
+{
+    struct batch *b = (struct batch *)job;
+    enum err e = two_rows(&b->n, db);
+    return e ? e : b->answer;
+}
+
+static void batch_done(struct tx_job *job, enum err e)
+{
+    struct batch *b = (struct batch *)job;
+    b->ended = e;
+    b->told = true;
+}
+
+static void run_batch(enum fault kind, enum err expected)
+{
+    struct test_port port;
+    test_port_open(&port, t.d);
+    struct batch b[6];
+    set_fault(kind, 0);
+    /* The writer may take the first alone: what counts is that all are told the same of one broken disk. */
+    for (int i = 0; i < 6; i++) {
+        b[i] = (struct batch){.job = {.mode = TX_WRITE, .run = batch_run, .done = batch_done}, .n = 10 * i};
+        if (i == 3) b[i].answer = ERR_CONFLICT;
+    }
+    for (int i = 0; i < 6; i++) tx_submit(port.port, &b[i].job);
+    for (int told = 0; told < 6;) {
+        test_port_turn(&port);
+        told = 0;
+        for (int i = 0; i < 6; i++) told += b[i].told;
+    }
+    for (int i = 0; i < 6; i++) {
+        bool alone = i == 3 && b[i].ended == ERR_CONFLICT && kind == WAL_FULL; /* refusals alone write nothing */
+        if (!alone) assert_true(b[i].ended == expected || b[i].ended == ERR_UNAVAILABLE);
+    }
+    assert_int_equal(b[0].ended, expected);
+    test_port_close(&port);
+}
+
+static void test_batch_unknown(void **state)
+{
+    (void)state;
+    run_batch(WAL_SYNC, ERR_OUTCOME_UNKNOWN);
+    reopen();
+    assert_int_equal(test_number(t.d, count) % 2, 0);
+}
+
+static void test_batch_full(void **state)
+{
+    (void)state;
+    run_batch(WAL_FULL, ERR_UNAVAILABLE);
+    assert_true(database_is_healthy(t.d));
+    reopen();
+    assert_int_equal(test_number(t.d, count), 0);
+}
+
+/* The file itself can not be synced when the log is brought into it: what is in the log stays there. */
+static void test_checkpoint_fails(void **state)
+{
+    (void)state;
+    int64_t rows = 0;
+    set_fault(FILE_SYNC, 0);
+    for (int i = 0; i < 400 && database_is_healthy(t.d); i++)
+        if (write_two(10 * i) == OK) rows += 2;
+    assert_false(database_is_healthy(t.d));
+    assert_true(rows > 400);
+    reopen();
+    assert_int_equal(test_number(t.d, count), rows);
+    assert_int_equal(write_two(100000), OK);
+}
+
+/* A page that can not be read fails its readers, and only them. */
+static void test_read_fails(void **state)
+{
+    (void)state;
+    assert_int_equal(write_two(1), OK);
+    reopen();
+    set_fault(FILE_READ, 0);
+    struct test_number n = {.sql = count};
+    assert_int_equal(tx_call(t.d, TX_READ, read_number, &n, NULL), ERR_UNAVAILABLE);
+    set_fault(NO_FAULT, 0);
+    assert_int_equal(test_number(t.d, count), 2);
+    assert_true(database_is_healthy(t.d));
+}
+
+int main(void)
+{
+    log_setup(LOG_ERROR + 1, LOG_LOGFMT); /* the failures here are wanted */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_control, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_sync_fails, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_write_fails, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_full, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_batch_unknown, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_batch_full, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_checkpoint_fails, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_read_fails, open_it, close_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

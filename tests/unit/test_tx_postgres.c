@@ -1,0 +1,529 @@
+/* What a network and a server can do to a transaction. A proxy between us and the server cuts where it is told to.
+ * Skipped without SOUK_TEST_PG. */
+#include <errno.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/timestamp.h"
+#include "database.h"
+
+enum cut {
+    CUT_NEVER,
+    CUT_BEFORE, /* what holds the needle does not reach the server */
+    CUT_AFTER,  /* it does, and the server's answer does not reach us */
+};
+
+enum { PAIRS_MAX = 64 };
+
+static struct proxy {
+    pthread_t thread;
+    char folder[128];
+    struct sockaddr_un here, there;
+    int listener;
+    _Atomic bool stop;
+    _Atomic bool down; /* nobody gets in, those inside are thrown out */
+    _Atomic int limit; /* connections at once */
+    _Atomic enum cut cut;
+    const char *needle; /* set before cut */
+    size_t needle_bytes;
+    _Atomic int cuts;
+    struct {
+        int client, server;
+        bool doomed; /* closes when the server speaks */
+    } pairs[PAIRS_MAX];
+    int count;
+} proxy;
+
+static void drop_pair(int i)
+{
+    close(proxy.pairs[i].client);
+    close(proxy.pairs[i].server);
+    proxy.pairs[i] = proxy.pairs[--proxy.count];
+}
+
+static void send_all(int fd, const char *p, size_t n)
+{
+    while (n) {
+        ssize_t sent = send(fd, p, n, MSG_NOSIGNAL);
+        if (sent <= 0) return;
+        p += sent;
+        n -= (size_t)sent;
+    }
+}
+
+/* False: the pair is to be dropped. */
+static bool pass_on(int i, bool from_client)
+{
+    static char data[65536];
+    int from = from_client ? proxy.pairs[i].client : proxy.pairs[i].server;
+    int to = from_client ? proxy.pairs[i].server : proxy.pairs[i].client;
+    ssize_t n = recv(from, data, sizeof data, 0);
+    if (n <= 0) return false;
+    if (!from_client && proxy.pairs[i].doomed) return false;
+    enum cut cut = atomic_load(&proxy.cut);
+    if (from_client && cut != CUT_NEVER && memmem(data, (size_t)n, proxy.needle, proxy.needle_bytes)) {
+        atomic_store(&proxy.cut, CUT_NEVER);
+        atomic_fetch_add(&proxy.cuts, 1);
+        if (cut == CUT_BEFORE) return false;
+        proxy.pairs[i].doomed = true;
+    }
+    send_all(to, data, (size_t)n);
+    return true;
+}
+
+static void let_in(void)
+{
+    int client = accept(proxy.listener, NULL, NULL);
+    if (client < 0) return;
+    if (atomic_load(&proxy.down) || proxy.count >= atomic_load(&proxy.limit)) {
+        close(client);
+        return;
+    }
+    int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    check(connect(server, (struct sockaddr *)&proxy.there, sizeof proxy.there) == 0);
+    proxy.pairs[proxy.count].client = client;
+    proxy.pairs[proxy.count].server = server;
+    proxy.pairs[proxy.count].doomed = false;
+    proxy.count++;
+}
+
+static void *proxy_main(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&proxy.stop)) {
+        struct pollfd f[1 + 2 * PAIRS_MAX] = {{.fd = proxy.listener, .events = POLLIN}};
+        int count = proxy.count;
+        for (int i = 0; i < count; i++) {
+            f[1 + 2 * i] = (struct pollfd){.fd = proxy.pairs[i].client, .events = POLLIN};
+            f[2 + 2 * i] = (struct pollfd){.fd = proxy.pairs[i].server, .events = POLLIN};
+        }
+        if (poll(f, (nfds_t)(1 + 2 * count), 20) < 0) continue;
+        for (int i = count - 1; i >= 0; i--) {
+            bool good = !atomic_load(&proxy.down);
+            if (good && f[1 + 2 * i].revents) good = pass_on(i, true);
+            if (good && f[2 + 2 * i].revents) good = pass_on(i, false);
+            if (!good) drop_pair(i);
+        }
+        if (f[0].revents) let_in();
+    }
+    while (proxy.count) drop_pair(0);
+    return NULL;
+}
+
+/* The folder of the server's socket, from "…?host=FOLDER". */
+static bool proxy_start(void)
+{
+    const char *host = strstr(test_postgres(), "host=/");
+    if (!host) return false;
+    memset(&proxy, 0, sizeof proxy);
+    test_folder(proxy.folder);
+    proxy.limit = PAIRS_MAX;
+    proxy.here.sun_family = proxy.there.sun_family = AF_UNIX;
+    int n = (int)strcspn(host + 5, "&");
+    snprintf(proxy.there.sun_path, sizeof proxy.there.sun_path, "%.*s/.s.PGSQL.5432", n, host + 5);
+    snprintf(proxy.here.sun_path, sizeof proxy.here.sun_path, "%.80s/.s.PGSQL.5432", proxy.folder);
+    proxy.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    check(bind(proxy.listener, (struct sockaddr *)&proxy.here, sizeof proxy.here) == 0);
+    check(listen(proxy.listener, 64) == 0);
+    check(pthread_create(&proxy.thread, NULL, proxy_main, NULL) == 0);
+    return true;
+}
+
+static void proxy_stop(void)
+{
+    atomic_store(&proxy.stop, true);
+    pthread_join(proxy.thread, NULL);
+    close(proxy.listener);
+    test_folder_remove(proxy.folder);
+}
+
+static void proxy_cut(enum cut cut, const char *needle, size_t bytes)
+{
+    proxy.needle = needle;
+    proxy.needle_bytes = bytes;
+    atomic_store(&proxy.cuts, 0);
+    atomic_store(&proxy.cut, cut);
+}
+
+/* The text of a Parse message: its NUL keeps READ COMMITTED out. */
+#define CUT_AT_COMMIT "COMMIT", sizeof "COMMIT"
+
+static struct test_database direct; /* not through the proxy */
+static struct database *d;          /* through it */
+static const char count[] = "SELECT COUNT(*) FROM thing";
+static char why[512];
+
+static void open_workers(int workers, int64_t busy_ms)
+{
+    char url[512];
+    snprintf(url, sizeof url, "postgres://souk@/%s?host=%s", direct.name, proxy.folder);
+    struct database_options o = {.url = url, .workers = workers, .busy_ms = busy_ms};
+    if (database_open(&o, &d, why, sizeof why) != OK) fail_msg("%s", why);
+}
+
+static int open_it(void **state)
+{
+    (void)state;
+    if (!test_postgres() || !proxy_start()) return 0;
+    test_database_open(&direct, false, (struct database_options){.workers = 2});
+    test_psql(direct.url, "CREATE TABLE thing (n BIGINT PRIMARY KEY, text TEXT NOT NULL DEFAULT '')");
+    test_psql(direct.url, "INSERT INTO thing VALUES (1), (2)");
+    return 0;
+}
+
+static int close_it(void **state)
+{
+    (void)state;
+    if (!test_postgres()) return 0;
+    database_close(d);
+    d = NULL;
+    proxy_stop();
+    test_database_close(&direct);
+    return 0;
+}
+
+/* Reads, then writes; `when_read` may do harm in between, in the first run. */
+struct job {
+    int64_t n;
+    int runs;
+    bool no_read;
+    int64_t pid;
+    void (*when_read)(struct job *j);
+};
+
+static enum err job_run(void *arg, struct db *db)
+{
+    static const char ask[] = "SELECT pg_backend_pid() /* asked */";
+    static const char insert[] = "INSERT INTO thing (n) VALUES ($1)";
+    struct job *j = arg;
+    struct stmt *st;
+    j->runs++;
+    if (!j->no_read) {
+        st = db_prepare(db, ask);
+        if (db_step(st)) j->pid = col_int(st);
+        db_done(st);
+        if (j->when_read && j->runs == 1) j->when_read(j);
+    }
+    st = db_prepare(db, insert);
+    bind_int(st, j->n);
+    return db_run(st);
+}
+
+static enum err write_job(struct job *j)
+{
+    return tx_call(d, TX_WRITE, job_run, j, NULL);
+}
+static int64_t rows(void)
+{
+    return test_number(direct.d, count);
+}
+
+static void kill_backend(struct job *j)
+{
+    char sql[128];
+    /* Until it is gone: the server says so before it closes the connection. */
+    snprintf(sql, sizeof sql, "SELECT pg_terminate_backend(%lld, 5000)", (long long)j->pid);
+    test_psql(direct.url, sql);
+    usleep(50000);
+}
+
+/* COMMIT reached the server, its answer did not reach us. */
+static void test_cut_after_commit(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(1, 0);
+    struct job j = {.n = 10};
+    proxy_cut(CUT_AFTER, CUT_AT_COMMIT);
+    assert_int_equal(write_job(&j), ERR_OUTCOME_UNKNOWN);
+    assert_int_equal(atomic_load(&proxy.cuts), 1);
+    assert_int_equal(j.runs, 1); /* not again: it did take effect */
+    assert_int_equal(rows(), 3);
+    j = (struct job){.n = 11};
+    assert_int_equal(write_job(&j), OK);
+    assert_int_equal(rows(), 4);
+    assert_int_equal(atomic_load(&database_stats(d)->reconnects), 1);
+    assert_true(database_is_healthy(d));
+}
+
+/* COMMIT was sent and never arrived: we can not tell that from the other. All in one round trip, too. */
+static void test_cut_before_commit(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(1, 0);
+    struct job j = {.n = 10, .no_read = true};
+    proxy_cut(CUT_BEFORE, CUT_AT_COMMIT);
+    assert_int_equal(write_job(&j), ERR_OUTCOME_UNKNOWN);
+    assert_int_equal(atomic_load(&proxy.cuts), 1);
+    assert_int_equal(j.runs, 1);
+    assert_int_equal(rows(), 2);
+    assert_int_equal(write_job(&j), OK); /* what the client's retry would do */
+    assert_int_equal(rows(), 3);
+}
+
+/* Lost before COMMIT was sent, whether the server got the statement or not: run again. */
+static void test_cut_in_the_middle(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(1, 0);
+    struct job j = {.n = 10};
+    proxy_cut(CUT_AFTER, "/* asked */", 11);
+    assert_int_equal(write_job(&j), OK);
+    assert_int_equal(j.runs, 2);
+    assert_int_equal(rows(), 3);
+    assert_int_equal(atomic_load(&database_stats(d)->retries), 1);
+}
+
+/* The session is ended by an administrator between two statements of a transaction. */
+static void test_terminated(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(1, 0);
+    struct job j = {.n = 10, .when_read = kill_backend};
+    assert_int_equal(write_job(&j), OK);
+    assert_int_equal(j.runs, 2);
+    assert_int_equal(rows(), 3);
+}
+
+/* … and between two transactions: nobody notices, not even a job that is one round trip. */
+static void test_terminated_idle(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(1, 0);
+    struct job j = {.n = 10};
+    assert_int_equal(write_job(&j), OK);
+    kill_backend(&j);
+    struct job next = {.n = 11, .no_read = true};
+    assert_int_equal(write_job(&next), OK);
+    j = (struct job){.n = 12};
+    assert_int_equal(write_job(&j), OK);
+    kill_backend(&j);
+    struct test_number n = {.sql = count};
+    assert_int_equal(tx_call(d, TX_READ, read_number, &n, NULL), OK);
+    assert_int_equal(n.v, 5);
+    assert_int_equal(rows(), 5);
+}
+
+/* Two transactions that wait for each other: the server ends one, it is run again. */
+struct pair {
+    pthread_barrier_t *both;
+    int64_t first, second;
+    int runs;
+};
+
+static enum err lock_two(void *arg, struct db *db)
+{
+    static const char add[] = "UPDATE thing SET text = text || 'x' WHERE n = $1 RETURNING n";
+    struct pair *p = arg;
+    p->runs++;
+    struct stmt *st = db_prepare(db, add);
+    bind_int(st, p->first);
+    db_step(st);
+    db_done(st);
+    if (p->runs == 1) pthread_barrier_wait(p->both);
+    st = db_prepare(db, add);
+    bind_int(st, p->second);
+    db_step(st);
+    return db_done(st);
+}
+
+static void *lock_thread(void *arg)
+{
+    check(tx_call(d, TX_WRITE, lock_two, arg, NULL) == OK);
+    return NULL;
+}
+
+static void test_deadlock(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(4, 0);
+    pthread_barrier_t both;
+    pthread_t threads[2];
+    pthread_barrier_init(&both, NULL, 2);
+    struct pair pairs[2] = {{&both, 1, 2, 0}, {&both, 2, 1, 0}};
+    for (int i = 0; i < 2; i++) check(pthread_create(&threads[i], NULL, lock_thread, &pairs[i]) == 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&both);
+    int runs = pairs[0].runs + pairs[1].runs;
+    assert_in_range(runs, 3, 8); /* they may meet once more */
+    assert_int_equal(atomic_load(&database_stats(d)->retries), runs - 2);
+    assert_int_equal(atomic_load(&database_stats(d)->errors), 0);
+    static const char both_twice[] = "SELECT COUNT(*) FROM thing WHERE text = 'xx'";
+    assert_int_equal(test_number(direct.d, both_twice), 2);
+}
+
+/* Somebody else holds the row for longer than we wait: unavailable, and nothing stays locked by us. */
+static void test_lock_timeout(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(2, 300);
+    static const char add[] = "UPDATE thing SET text = 'ours' WHERE n = 1";
+    PGconn *c = PQconnectdb(direct.url);
+    PQclear(PQexec(c, "BEGIN"));
+    PQclear(PQexec(c, "SELECT 1 FROM thing WHERE n = 1 FOR UPDATE"));
+    int64_t begun = time_monotonic_ns();
+    assert_int_equal(test_write(d, add), ERR_UNAVAILABLE);
+    int64_t ms = (time_monotonic_ns() - begun) / 1000000;
+    assert_in_range(ms, 250, 3000);
+    PQclear(PQexec(c, "COMMIT"));
+    PQfinish(c);
+    assert_int_equal(test_write(d, add), OK);
+}
+
+/* The server is away: a bounded wait, then quick answers, and everything comes back by itself. */
+static void test_away(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(3, 0);
+    struct job j = {.n = 10};
+    assert_int_equal(write_job(&j), OK);
+    atomic_store(&proxy.down, true);
+    int64_t begun = time_monotonic_ns();
+    j = (struct job){.n = 11};
+    assert_int_equal(write_job(&j), ERR_UNAVAILABLE);
+    assert_in_range((time_monotonic_ns() - begun) / 1000000, 1000, 6000);
+    begun = time_monotonic_ns();
+    struct test_number n = {.sql = count};
+    for (int i = 0; i < 20; i++) assert_int_equal(tx_call(d, TX_READ, read_number, &n, NULL), ERR_UNAVAILABLE);
+    assert_in_range((time_monotonic_ns() - begun) / 1000000, 0, 4000);
+    atomic_store(&proxy.down, false);
+    begun = time_monotonic_ns();
+    enum err e;
+    do {
+        usleep(20000);
+        j = (struct job){.n = 12};
+        e = write_job(&j);
+    } while (e == ERR_UNAVAILABLE && time_monotonic_ns() - begun < 5 * INT64_C(1000000000));
+    assert_int_equal(e, OK);
+    assert_int_equal(rows(), 4); /* 11 never happened */
+    assert_true(database_is_healthy(d));
+}
+
+/* Fewer connections than workers: those that have one do the work, nothing fails. */
+static void *count_thread(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 30; i++) {
+        struct test_number n = {.sql = count};
+        check(tx_call(d, TX_READ, read_number, &n, NULL) == OK);
+        usleep(1000);
+    }
+    return NULL;
+}
+
+static void test_too_few_connections(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    atomic_store(&proxy.limit, 2);
+    open_workers(8, 0);
+    pthread_t threads[6];
+    for (int i = 0; i < 6; i++) check(pthread_create(&threads[i], NULL, count_thread, NULL) == 0);
+    for (int i = 0; i < 6; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&database_stats(d)->errors), 0);
+}
+
+/* A table changes under a prepared statement; and a server that has forgotten them all. */
+static enum err forget(void *arg, struct db *db)
+{
+    (void)arg;
+    return db_script(db, "DEALLOCATE ALL");
+}
+
+static void test_stale_statements(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(1, 0);
+    static const char all[] = "SELECT * FROM thing ORDER BY n";
+    struct test_number n = {.sql = all};
+    for (int i = 0; i < 3; i++) assert_int_equal(tx_call(d, TX_READ, read_number, &n, NULL), OK);
+    test_psql(direct.url, "ALTER TABLE thing ADD COLUMN more BIGINT");
+    assert_int_equal(tx_call(d, TX_READ, read_number, &n, NULL), OK);
+    assert_int_equal(n.v, 1);
+    assert_int_equal(tx_call(d, TX_WRITE, forget, NULL, NULL), OK); /* COMMIT, too, is forgotten: run again */
+    assert_int_equal(tx_call(d, TX_READ, read_number, &n, NULL), OK);
+    assert_int_equal(atomic_load(&database_stats(d)->errors), 0);
+}
+
+/* Far more unread statements than fit the buffers of both sides. */
+static enum err flood(void *arg, struct db *db)
+{
+    static const char insert[] = "INSERT INTO thing (n, text) VALUES ($1, $2)";
+    static char text[2000];
+    (void)arg;
+    memset(text, 'y', sizeof text);
+    for (int i = 0; i < 5000; i++) {
+        struct stmt *st = db_prepare(db, insert);
+        bind_int(st, 1000 + i);
+        bind_text(st, (Str){text, sizeof text});
+        db_run(st);
+    }
+    return db_err(db);
+}
+
+static void test_flood(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(1, 0);
+    assert_int_equal(tx_call(d, TX_WRITE, flood, NULL, NULL), OK);
+    assert_int_equal(rows(), 5002);
+    assert_int_equal(tx_call(d, TX_WRITE, flood, NULL, NULL), ERR_INTERNAL); /* each is there already */
+    assert_int_equal(rows(), 5002);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    char url[512];
+    snprintf(url, sizeof url, "postgres://souk@/no_such_database?host=%s", proxy.folder);
+    assert_int_equal(database_open(&(struct database_options){.url = url}, &d, why, sizeof why), ERR_UNAVAILABLE);
+    assert_non_null(strstr(why, "no_such_database"));
+    assert_null(strchr(why, '\n'));
+    test_psql(test_postgres(), "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'");
+    snprintf(url, sizeof url, "postgres://souk@/latin?host=%s", proxy.folder);
+    assert_int_equal(database_open(&(struct database_options){.url = url}, &d, why, sizeof why), ERR_UNAVAILABLE);
+    assert_non_null(strstr(why, "UTF8"));
+    test_psql(test_postgres(), "DROP DATABASE latin WITH (FORCE)");
+
+    /* To look only. */
+    snprintf(url, sizeof url, "postgres://souk@/%s?host=%s", direct.name, proxy.folder);
+    struct database_options look = {.url = url, .read_only = true};
+    assert_int_equal(database_open(&look, &d, why, sizeof why), OK);
+    assert_int_equal(test_number(d, count), 2);
+    struct job j = {.n = 10};
+    assert_int_equal(write_job(&j), ERR_UNAVAILABLE);
+    assert_int_equal(j.runs, 0);
+}
+
+#define ON(f) cmocka_unit_test_setup_teardown(f, open_it, close_it)
+
+int main(void)
+{
+    log_setup(LOG_ERROR + 1, LOG_LOGFMT); /* the failures here are wanted */
+    const struct CMUnitTest tests[] = {
+        ON(test_cut_after_commit),
+        ON(test_cut_before_commit),
+        ON(test_cut_in_the_middle),
+        ON(test_terminated),
+        ON(test_terminated_idle),
+        ON(test_deadlock),
+        ON(test_lock_timeout),
+        ON(test_away),
+        ON(test_too_few_connections),
+        ON(test_stale_statements),
+        ON(test_flood),
+        ON(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
