@@ -1,0 +1,350 @@
+/* tests/unit/test_gateway_outbound.c - calls over real sockets, to a server of a few lines on this machine. */
+#include "gateway.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gateway/address.h"
+#include "gateway/outbound.h"
+
+/* Answers every connection with `answer` after having read a head, and keeps what it was sent. */
+struct server {
+    int fd, port;
+    pthread_t thread;
+    const char *answer;
+    size_t repeat; /* the answer's last 1000 bytes are sent so often more */
+    int delay_ms;
+    atomic_int connections;
+    atomic_bool stop;
+    char seen[8192];
+};
+
+static void serve_one(struct server *s, int c)
+{
+    size_t n = 0;
+    struct pollfd p = {.fd = c, .events = POLLIN};
+    while (n + 1 < sizeof s->seen && poll(&p, 1, 200) == 1) {
+        ssize_t got = read(c, s->seen + n, sizeof s->seen - 1 - n);
+        if (got <= 0) break;
+        n += (size_t)got;
+        s->seen[n] = '\0';
+        const char *body = strstr(s->seen, "\r\n\r\n"), *length = strcasestr(s->seen, "content-length: ");
+        if (body && (!length || strlen(body + 4) >= strtoul(length + 16, NULL, 10))) break;
+    }
+    if (s->delay_ms) poll(NULL, 0, s->delay_ms);
+    size_t len = strlen(s->answer);
+    if (send(c, s->answer, len, MSG_NOSIGNAL) < 0) return;
+    char filler[1000];
+    memset(filler, 'x', sizeof filler);
+    for (size_t i = 0; i < s->repeat; i++)
+        if (send(c, filler, sizeof filler, MSG_NOSIGNAL) < 0) return;
+}
+
+static void *serve(void *arg)
+{
+    struct server *s = arg;
+    while (!atomic_load(&s->stop)) {
+        struct pollfd p = {.fd = s->fd, .events = POLLIN};
+        if (poll(&p, 1, 20) != 1) continue;
+        int c = accept(s->fd, NULL, NULL);
+        if (c < 0) continue;
+        atomic_fetch_add(&s->connections, 1);
+        serve_one(s, c);
+        close(c);
+    }
+    return NULL;
+}
+
+static void server_start(struct server *s, const char *answer)
+{
+    *s = (struct server){.answer = answer, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof at;
+    assert_int_equal(bind(s->fd, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(s->fd, 16), 0);
+    assert_int_equal(getsockname(s->fd, (struct sockaddr *)&at, &n), 0);
+    s->port = ntohs(at.sin_port);
+    assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
+}
+
+static void server_stop(struct server *s)
+{
+    atomic_store(&s->stop, true);
+    pthread_join(s->thread, NULL);
+    close(s->fd);
+}
+
+static struct outbound_job get(struct outbound *o, struct arena *a, Str base, Str path, int64_t timeout_ms)
+{
+    struct http_call call = {.method = "GET", .url = str_printf(a, "%.*s%.*s", STR_FMT(base), STR_FMT(path))};
+    struct outbound_job job = {.call = &call, .base_url = base, .timeout_ms = timeout_ms, .arena = a};
+    outbound_call(o, &job);
+    return job;
+}
+
+static struct outbound *start(void)
+{
+    return outbound_start(&(struct outbound_options){0});
+}
+
+static void test_exchange(void **state)
+{
+    (void)state;
+    struct server s;
+    server_start(
+        &s, "HTTP/1.1 201 Created\r\nContent-Length: 11\r\nRetry-After: 7\r\nConnection: close\r\n\r\n{\"id\":\"x\"} ");
+    struct arena a = {0};
+    struct outbound *o = start();
+    Str base = str_printf(&a, "http://127.0.0.1:%d/sub", s.port);
+    struct http_call call = {
+        .method = "POST", .url = str_printf(&a, "%.*s/v1/things", STR_FMT(base)), .body = STR("a=b&c=d")};
+    call_header(&call, STR("Authorization"), STR("Bearer sk_1"));
+    call_header(&call, STR("Idempotency-Key"), STR("k-1"));
+    struct outbound_job job = {.call = &call, .base_url = base, .arena = &a};
+    outbound_call(o, &job);
+    assert_null(job.failure);
+    assert_int_equal(job.reply.status, 201);
+    assert_str(job.reply.body, STR("{\"id\":\"x\"} "));
+    assert_int_equal(job.retry_after_s, 7);
+    assert_true(str_starts(str_from(s.seen), STR("POST /sub/v1/things HTTP/1.1\r\n")));
+    assert_non_null(strstr(s.seen, "\r\nAuthorization: Bearer sk_1\r\n"));
+    assert_non_null(strstr(s.seen, "\r\nIdempotency-Key: k-1\r\n"));
+    assert_non_null(strstr(s.seen, "\r\n\r\na=b&c=d"));
+    assert_null(strcasestr(s.seen, "\r\nexpect"));
+    outbound_stop(o);
+    server_stop(&s);
+    arena_done(&a);
+}
+
+static void test_redirects_are_answers(void **state)
+{
+    (void)state;
+    struct server s;
+    server_start(
+        &s,
+        "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/else\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    struct arena a = {0};
+    struct outbound *o = start();
+    struct outbound_job job = get(o, &a, str_printf(&a, "http://127.0.0.1:%d", s.port), STR("/x"), 0);
+    assert_null(job.failure);
+    assert_int_equal(job.reply.status, 302);
+    assert_int_equal(atomic_load(&s.connections), 1);
+    outbound_stop(o);
+    server_stop(&s);
+    arena_done(&a);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    struct server s;
+    server_start(&s, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+    s.repeat = 262;
+    struct arena a = {0};
+    struct outbound *o = start();
+    Str base = str_printf(&a, "http://127.0.0.1:%d", s.port);
+    struct outbound_job job = get(o, &a, base, STR("/x"), 0);
+    assert_null(job.failure);
+    assert_int_equal(job.reply.body.len, 262000);
+    s.repeat = 263;
+    job = get(o, &a, base, STR("/x"), 0);
+    assert_non_null(job.failure);
+    assert_int_equal(job.reply.status, 0);
+    assert_null(job.reply.body.ptr);
+
+    s.repeat = 0;
+    s.delay_ms = 2000;
+    job = get(o, &a, base, STR("/x"), 100);
+    assert_non_null(job.failure);
+    assert_int_equal(job.reply.status, 0);
+    outbound_stop(o);
+    server_stop(&s);
+    arena_done(&a);
+}
+
+static void test_only_where_it_may_go(void **state)
+{
+    (void)state;
+    struct server s;
+    server_start(&s, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    struct arena a = {0};
+    char resolve[128];
+    snprintf(resolve, sizeof resolve, "gateway.example:%d:127.0.0.1", s.port);
+    struct outbound *o = outbound_start(&(struct outbound_options){.resolve = resolve});
+    Str port = str_printf(&a, "%d", s.port);
+
+    /* A public name that leads to a private address: nothing is sent. */
+    struct outbound_job job = get(o, &a, str_printf(&a, "http://gateway.example:%.*s", STR_FMT(port)), STR("/x"), 0);
+    assert_string_equal(job.failure, "the address is private");
+    assert_int_equal(atomic_load(&s.connections), 0);
+
+    const struct {
+        Str url, base;
+    } refused[] = {
+        {str_printf(&a, "http://127.0.0.1:%d/x", s.port), STR("https://api.stripe.com")},
+        {str_printf(&a, "http://127.0.0.1:%d.evil.example/x", s.port), str_printf(&a, "http://127.0.0.1:%d", s.port)},
+        {str_printf(&a, "http://127.0.0.1:%d@evil.example/x", s.port), str_printf(&a, "http://127.0.0.1:%d", s.port)},
+        {str_printf(&a, "http://127.0.0.1:%d", s.port), str_printf(&a, "http://127.0.0.1:%d", s.port)},
+        {STR("file:///etc/passwd"), STR("file://")},
+        {str_printf(&a, "http://127.0.0.1:%d/x", s.port), str_printf(&a, "http://user@127.0.0.1:%d", s.port)},
+        {str_printf(&a, "http://127.0.0.1:%d/x", s.port), STR("")},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct http_call call = {.method = "GET", .url = refused[i].url};
+        struct outbound_job j = {.call = &call, .base_url = refused[i].base, .arena = &a};
+        outbound_call(o, &j);
+        if (!j.failure) fail_msg("went to %.*s", STR_FMT(refused[i].url));
+    }
+    struct http_call call = {.method = "GET", .url = str_printf(&a, "http://127.0.0.1:%d/x", s.port)};
+    call_header(&call, STR("X"), STR("a\r\nInjected: b"));
+    struct outbound_job j = {.call = &call, .base_url = str_printf(&a, "http://127.0.0.1:%d", s.port), .arena = &a};
+    outbound_call(o, &j);
+    assert_non_null(j.failure);
+    assert_int_equal(atomic_load(&s.connections), 0);
+    job = get(o, &a, str_printf(&a, "http://localhost:%.*s", STR_FMT(port)), STR("/x"), 0);
+    assert_null(job.failure);
+    outbound_stop(o);
+    server_stop(&s);
+    arena_done(&a);
+}
+
+static void test_nobody_there(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct server s;
+    server_start(&s, "");
+    Str base = str_printf(&a, "http://127.0.0.1:%d", s.port);
+    struct outbound *o = start();
+    struct outbound_job job = get(o, &a, base, STR("/x"), 0); /* closes without a word */
+    assert_non_null(job.failure);
+    server_stop(&s);
+    job = get(o, &a, base, STR("/x"), 0);
+    assert_non_null(job.failure);
+    assert_int_equal(job.reply.status, 0);
+    outbound_stop(o);
+    arena_done(&a);
+}
+
+static void count_done(struct outbound_job *job)
+{
+    atomic_fetch_add((atomic_int *)job->ctx, 1);
+}
+
+/* Every job ends exactly once, also when the whole thing is stopped under them. */
+static void test_stop_ends_everything(void **state)
+{
+    (void)state;
+    struct server s;
+    server_start(&s, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    s.delay_ms = 50;
+    struct arena a = {0}, arenas[40] = {{0}};
+    atomic_int done = 0;
+    Str base = str_printf(&a, "http://127.0.0.1:%d", s.port);
+    struct http_call call = {.method = "GET", .url = str_printf(&a, "%.*s/x", STR_FMT(base))};
+    struct outbound_job jobs[40];
+    struct outbound *o = outbound_start(&(struct outbound_options){.connections_max = 4});
+    for (size_t i = 0; i < 40; i++) {
+        jobs[i] = (struct outbound_job){
+            .call = &call, .base_url = base, .arena = &arenas[i], .done = count_done, .ctx = &done};
+        outbound_submit(o, &jobs[i]);
+    }
+    poll(NULL, 0, 120);
+    outbound_stop(o);
+    assert_int_equal(atomic_load(&done), 40);
+    size_t failed = 0;
+    for (size_t i = 0; i < 40; i++) {
+        failed += jobs[i].failure != NULL;
+        arena_done(&arenas[i]);
+    }
+    assert_true(failed > 0 && failed < 40);
+    server_stop(&s);
+    arena_done(&a);
+}
+
+static void test_addresses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url;
+        bool fine, names_private;
+    } bases[] = {
+        {"https://api.stripe.com", true, false},  {"http://127.0.0.1:8080", true, true},
+        {"http://[::1]:80/x", true, true},        {"http://[2606:4700::1]", true, false},
+        {"http://localhost", true, true},         {"http://btcpay", true, true},
+        {"http://pay.internal/btc", true, true},  {"http://10.1.2.3", true, true},
+        {"http://8.8.8.8", true, false},          {"http://127.0.0.1.nip.io", true, false},
+        {"http://evil.localx", true, false},      {"https://x.example/", false, false},
+        {"https://x.example/a/", false, false},   {"https://x.example/a?b", false, false},
+        {"https://x.example#b", false, false},    {"https://u:p@x.example", false, false},
+        {"https://x.example:0", false, false},    {"https://x.example:65536", false, false},
+        {"https://x.example:", false, false},     {"https://", false, false},
+        {"ftp://x.example", false, false},        {"x.example", false, false},
+        {"https://x.example/../a", false, false}, {"https://x example", false, false},
+        {"https://x.example/a b", false, false},  {"https://x.example\\@evil", false, false},
+        {"HTTPS://x.example", false, false},      {"", false, false},
+    };
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
+        struct base_address at;
+        if (base_address_parse(str_from(bases[i].url), &at) != bases[i].fine) fail_msg("%s", bases[i].url);
+        if (bases[i].fine && at.names_private != bases[i].names_private) fail_msg("private? %s", bases[i].url);
+        assert_int_equal(base_url_is_fine(str_from(bases[i].url)), bases[i].fine);
+    }
+    static const struct {
+        const char *ip;
+        bool is_private;
+    } ips[] = {
+        {"8.8.8.8", false},
+        {"127.0.0.1", true},
+        {"10.0.0.1", true},
+        {"172.16.0.1", true},
+        {"172.32.0.1", false},
+        {"192.168.1.1", true},
+        {"169.254.169.254", true},
+        {"100.64.0.1", true},
+        {"100.128.0.1", false},
+        {"0.0.0.0", true},
+        {"224.0.0.1", true},
+        {"255.255.255.255", true},
+        {"::1", true},
+        {"::", true},
+        {"fe80::1", true},
+        {"fc00::1", true},
+        {"fd12::1", true},
+        {"ff02::1", true},
+        {"2606:4700::1", false},
+        {"::ffff:127.0.0.1", true},
+        {"::ffff:8.8.8.8", false},
+        {"64:ff9b::7f00:1", true},
+        {"2002:7f00:1::", true},
+        {"::127.0.0.1", true},
+    };
+    for (size_t i = 0; i < sizeof ips / sizeof *ips; i++) {
+        struct sockaddr_in in = {.sin_family = AF_INET};
+        struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+        bool got = false;
+        if (inet_pton(AF_INET, ips[i].ip, &in.sin_addr) == 1)
+            got = address_is_private((struct sockaddr *)&in, sizeof in);
+        else if (inet_pton(AF_INET6, ips[i].ip, &in6.sin6_addr) == 1)
+            got = address_is_private((struct sockaddr *)&in6, sizeof in6);
+        else
+            fail_msg("%s is no address", ips[i].ip);
+        if (got != ips[i].is_private) fail_msg("%s", ips[i].ip);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exchange),     cmocka_unit_test(test_redirects_are_answers),
+        cmocka_unit_test(test_limits),       cmocka_unit_test(test_only_where_it_may_go),
+        cmocka_unit_test(test_nobody_there), cmocka_unit_test(test_stop_ends_everything),
+        cmocka_unit_test(test_addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
