@@ -1,0 +1,109 @@
+// Slow clients are cut off by the deadlines while good ones are served as before.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, parseAnswer } from '../api/lib/raw.mjs';
+import { IS_TSAN, SLOW, startSouk, together } from '../api/lib/souk.mjs';
+
+/**
+ * Opens `count` connections that send `head` and then one byte every `every_ms`. Resolves when all were closed by the
+ * server: [{ms, status}], status null when nothing was answered.
+ */
+async function drip(souk, count, head, every_ms, limit_ms) {
+  const connections = await together(count, 50, () => connect(souk.url));
+  const started = Date.now();
+  for (const c of connections) c.write(head);
+  const timer = setInterval(() => { for (const c of connections) c.write('a'); }, every_ms);
+  const closed = await Promise.all(connections.map((c) => c.waitClosed(limit_ms)));
+  clearInterval(timer);
+  for (const c of connections) c.destroy();
+  const open = closed.filter((x) => !x).length;
+  assert.equal(open, 0, `${open} of ${count} were still open after ${limit_ms} ms`);
+  return connections.map((c) => ({ ms: c.closedAt - started, status: parseAnswer(c.received)?.status ?? null }));
+}
+
+/** A good client beside them: how many answers it got, and how slow they were. */
+async function goodClient(souk, isOver) {
+  const times = [];
+  const client = souk.newClient({ sockets: 2 });
+  const { token } = await souk.customer();
+  while (!isOver()) {
+    const answer = await client.get('/api/auth/me', { token });
+    assert.equal(answer.status, 200, answer.text);
+    times.push(answer.ms);
+    await sleep(5);
+  }
+  client.close();
+  times.sort((a, b) => a - b);
+  return { count: times.length, p99: times[Math.floor(times.length * 0.99)] };
+}
+
+async function attack(souk, count, head, every_ms, limit_ms) {
+  let over = false;
+  const good = goodClient(souk, () => over);
+  const cut = await drip(souk, count, head, every_ms, limit_ms).finally(() => { over = true; });
+  return { cut, good: await good };
+}
+
+test('1,000 connections that send their header byte by byte are all cut off', async () => {
+  const souk = await startSouk({ args: ['--header-timeout-ms', '2000'] });
+  const { cut, good } = await attack(souk, IS_TSAN ? 300 : 1000, 'GET /livez HTTP/1.1\r\nHost: a\r\nX-Slow: ', 500, 8000 * SLOW);
+  for (const { ms, status } of cut) {
+    assert.ok(ms >= 1500 && ms < 2000 + 2500 * SLOW, `cut off after ${ms} ms`);
+    assert.ok(status === 408 || status === null, `answered ${status}`);
+  }
+  assert.ok(cut.some((c) => c.status === 408), 'nobody was told why');
+  assert.ok(good.count > 20 && good.p99 < 250 * SLOW, `the good client: ${good.count} answers, p99 ${good.p99.toFixed(1)} ms`);
+  const metrics = await souk.metrics();
+  assert.ok(metrics.get('souk_connections_open') < 20, `${metrics.get('souk_connections_open')} connections are still held`);
+  await souk.stop();
+});
+
+test('with the default deadline of 10 s, one byte every 2 s does not help', async () => {
+  const souk = await startSouk();
+  const { cut, good } = await attack(souk, 20, 'GET /livez HTTP/1.1\r\nHost: a\r\nX-Slow: ', 2000, 20000);
+  for (const { ms } of cut) assert.ok(ms >= 9000 && ms < 14000, `cut off after ${ms} ms`);
+  assert.ok(good.p99 < 250 * SLOW, `the good client's p99: ${good.p99.toFixed(1)} ms`);
+  await souk.stop();
+});
+
+test('bodies that come too slowly are cut off', async () => {
+  // Below the minimum rate, after the grace of 10 s.
+  const souk = await startSouk();
+  const head = 'POST /api/auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n{"email":"';
+  const { cut } = await attack(souk, 50, head, 1000, 30000);
+  for (const { ms } of cut) assert.ok(ms >= 5000 && ms < 20000, `cut off after ${ms} ms`);
+  await souk.stop();
+});
+
+test('idle connections are closed', async () => {
+  const souk = await startSouk({ args: ['--idle-timeout-ms', '1000'] });
+  const connections = await together(100, 50, () => connect(souk.url));
+  for (const c of connections.slice(0, 50)) c.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n');
+  const closed = await Promise.all(connections.map((c) => c.waitClosed(6000 * SLOW)));
+  assert.equal(closed.filter((x) => !x).length, 0, 'connections that did nothing stayed open');
+  for (const c of connections.slice(0, 50)) assert.equal(parseAnswer(c.received).status, 200);
+  for (const c of connections) c.destroy();
+  await souk.stop();
+});
+
+test('past the cap connections are closed at once, and taken again when others went', async () => {
+  const souk = await startSouk({ args: ['--connections-max', '50'] });
+  souk.client.close();
+  await sleep(100);
+  const held = await together(50, 10, () => connect(souk.url));
+  await sleep(100);
+  const refused = await together(20, 10, () => connect(souk.url));
+  const closed = await Promise.all(refused.map((c) => c.waitClosed(3000)));
+  assert.ok(closed.filter(Boolean).length >= 15, `${closed.filter(Boolean).length} of 20 were closed`);
+  for (const c of [...held, ...refused]) c.destroy();
+  let status = 0;
+  for (let i = 0; i < 50 && status !== 200; i++) {
+    await sleep(50);
+    const client = souk.newClient();
+    status = await client.get('/livez').then((a) => a.status, () => 0);
+    client.close();
+  }
+  assert.equal(status, 200);
+  await souk.stop();
+});
