@@ -1,0 +1,207 @@
+// souk check, and the tests' own checker: sound data passes, and each planted damage is found and named by both.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { findProblems } from '../lib/checker.mjs';
+import { dropDatabase, sql as psql, withDatabase } from '../lib/pg.mjs';
+import { execute } from '../lib/sql.mjs';
+import { command, startStore } from '../lib/store.mjs';
+import { ENGINE, runSouk } from './lib/souk.mjs';
+
+const IS_PG = ENGINE === 'pg';
+const blob = (hex) => (IS_PG ? `'\\x${hex}'` : `x'${hex}'`);
+
+/** Two customers (accounts 1 and 2, wallets 6 and 7) and one of everything that is checked. */
+const SOUND = `
+  INSERT INTO withdrawal (account_id, amount, status, requested_at, decided_at) VALUES
+    (1, 500, 'pending', 10, NULL), (1, 300, 'approved', 10, 20), (1, 200, 'rejected', 10, 20);
+  INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES
+    (6, 3, 500, 'withdrawal', 1, 'w', 10), (6, 3, 300, 'withdrawal', 2, 'w', 10), (6, 3, 200, 'withdrawal', 3, 'w', 10),
+    (3, 4, 300, 'withdrawal_approved', 2, 'w', 20), (3, 6, 200, 'withdrawal_rejected', 3, 'w', 20);
+  UPDATE ledger_account SET balance = balance - 800 WHERE id = 6;
+
+  INSERT INTO product (slug, name, price, delivery_type, is_active, created_at, updated_at) VALUES
+    ('codes', 'Codes', 100, 'serial_code', 1, 1, 1), ('keys', 'Keys', 250, 'license_key', 1, 1, 1);
+  INSERT INTO coupon (code, kind, value, max_uses, max_uses_per_customer, uses, created_at) VALUES ('TEN', 'fixed', 50, 2, 1, 2, 1);
+  INSERT INTO orders (account_id, status, channel, paid_with, subtotal, discount, total, coupon_id, coupon_code, created_at, confirmed_at) VALUES
+    (1, 'confirmed', 'api', 'wallet', 200, 50, 150, 1, 'TEN', 30, 30),
+    (2, 'confirmed', 'cart', 'card_gateway_a', 250, 50, 200, 1, 'TEN', 31, 31),
+    (2, 'pending', 'cart', '', 250, 0, 250, NULL, '', 32, NULL);
+  INSERT INTO order_item (order_id, product_id, name, delivery_type, quantity, unit_price, subtotal) VALUES
+    (1, 1, 'Codes', 'serial_code', 2, 100, 200), (2, 2, 'Keys', 'license_key', 1, 250, 250), (3, 2, 'Keys', 'license_key', 1, 250, 250);
+  INSERT INTO coupon_use (order_id, coupon_id, account_id, created_at) VALUES (1, 1, 1, 30), (2, 1, 2, 31);
+  INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES
+    (6, 1, 150, 'order', 1, 'o', 30), (2, 1, 200, 'payment', 2, 'o', 31);
+  UPDATE ledger_account SET balance = balance - 150 WHERE id = 6;
+  INSERT INTO serial (product_id, code, taken_by, taken_at) VALUES (1, 'AAA', 1, 30), (1, 'BBB', 1, 30), (1, 'CCC', NULL, NULL);
+  INSERT INTO license (license_key, key_hash, product_id, account_id, order_item_id, created_at) VALUES
+    ('K1', ${blob('01')}, 2, 2, 2, 31);
+  INSERT INTO delivery (order_item_id, unit, type, value, serial_id, license_id, created_at) VALUES
+    (1, 1, 'serial_code', 'AAA', 1, NULL, 30), (1, 2, 'serial_code', 'BBB', 2, NULL, 30), (2, 1, 'license_key', 'K1', NULL, 1, 31);
+  INSERT INTO ticket (account_id, department_id, subject, created_at, last_reply_at) VALUES (1, 1, 's', 5, 6);
+  INSERT INTO ticket_message (ticket_id, author, author_id, body, created_at) VALUES (1, 'customer', 1, 'm', 5), (1, 'customer', 1, 'm', 6)`;
+
+/** Lets damage be planted that the schema refuses. SQLite's checks are switched off by execute(). */
+const DROP_CONSTRAINTS = `DO $$ DECLARE r record; BEGIN
+  FOR r IN SELECT conrelid::regclass AS t, conname FROM pg_constraint WHERE contype IN ('c', 'f', 'u') AND connamespace = 'public'::regnamespace
+  LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT IF EXISTS %I CASCADE', r.t, r.conname); END LOOP; END $$`;
+
+/** [what was done, SQL, lines of souk check that must be among the output, what the checker must say | null, 'pg' if only there] */
+const DAMAGE = [
+  ['a balance is one cent too high', 'UPDATE ledger_account SET balance = balance + 1 WHERE id = 7',
+    ['wallet_balance: .*\\(account 2\\)', 'ledger_sum: .*'], /^I2: the wallet of account 2 .*|I1: the ledger sums to 1/],
+  ['two balances are wrong, and their sum is right', `UPDATE ledger_account SET balance = balance + 1 WHERE id = 7;
+    UPDATE ledger_account SET balance = balance - 1 WHERE id = 6`, ['wallet_balance: .*\\(account 1, 2\\)'], /^I2: the wallet of account 1/],
+  ['a transfer is gone', "DELETE FROM transfer WHERE kind = 'adjustment' AND credit_id = 7", ['wallet_balance: .*\\(account 2\\)', 'ledger_sum: .*'], /^I2/],
+  ['a transfer is doubled', `INSERT INTO transfer (debit_id, credit_id, amount, kind, description, created_at)
+    SELECT debit_id, credit_id, amount, kind, description, created_at FROM transfer WHERE kind = 'adjustment' AND credit_id = 6`,
+  ['wallet_balance: .*\\(account 1\\)'], /^I2/],
+  ['an amount is negative', "UPDATE transfer SET amount = -amount WHERE kind = 'order'", ['transfer: .*\\(transfer \\d+\\)'], /^I1: transfer \d+ has the amount -150/],
+  ['a transfer goes to an account that does not exist', "UPDATE transfer SET credit_id = 999 WHERE kind = 'payment'", ['transfer: .*'], /^I1: transfer/],
+  ['a wallet is below its credit limit', `UPDATE ledger_account SET balance = -1 WHERE id = 7;
+    INSERT INTO transfer (debit_id, credit_id, amount, kind, description, created_at) VALUES (7, 5, 10001, 'adjustment', 'x', 1)`,
+  ['wallet_limit: .*\\(account 2\\)'], /^I2: the wallet of account 2 is at -1, its limit is 0/],
+  ['a system account keeps a balance', 'UPDATE ledger_account SET balance = 5 WHERE id = 1', ['system_accounts: .*\\(ledger account 1\\)'], /^I1: the system account sales/],
+  ['a system account is gone', 'DELETE FROM ledger_account WHERE id = 5', ['system_accounts: .*'], /^I1: transfer/],
+  ['a wallet belongs to nobody', 'UPDATE ledger_account SET owner_id = 77 WHERE id = 7', ['wallet_owner: .*\\(ledger account 7\\)'], null],
+  ['somebody has two wallets', "INSERT INTO ledger_account (kind, owner_id) VALUES ('wallet', 2)", ['wallet_owner: .*\\(ledger account 7, \\d+\\)'], null, 'pg'],
+  ['a pending withdrawal is gone', 'DELETE FROM withdrawal WHERE id = 1', ['held_sum: .*', 'withdrawal_transfer: .*'], /^I2: 500 is held, 0 is pending/],
+  ['a withdrawal was never held', `DELETE FROM transfer WHERE kind = 'withdrawal' AND reference_id = 1;
+    UPDATE ledger_account SET balance = balance + 500 WHERE id = 6`, ['withdrawal_held: .*\\(withdrawal 1\\)', 'held_sum: .*'], /^I2: withdrawal 1 is pending/],
+  ['a withdrawal took another amount', 'UPDATE withdrawal SET amount = 501 WHERE id = 1', ['withdrawal_held: .*\\(withdrawal 1\\)'], /^I2: withdrawal 1/],
+  ['a withdrawal was approved and nothing was paid', "UPDATE withdrawal SET status = 'approved', decided_at = 1 WHERE id = 1",
+    ['withdrawal_decided: .*\\(withdrawal 1\\)', 'held_sum: .*'], /^I2: withdrawal 1 is approved/],
+  ['an approval was paid twice', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
+    VALUES (3, 4, 300, 'withdrawal_approved', 2, 'w', 21)`, ['withdrawal_decided: .*\\(withdrawal 2\\)', 'held_sum: .*'], /^I2: withdrawal 2/],
+  ['a rejection was given to somebody else', `UPDATE transfer SET credit_id = 7 WHERE kind = 'withdrawal_rejected';
+    UPDATE ledger_account SET balance = balance + 200 WHERE id = 7; UPDATE ledger_account SET balance = balance - 200 WHERE id = 6`,
+  ['withdrawal_decided: .*\\(withdrawal 3\\)'], /^I2: withdrawal 3/],
+  ['a sold serial is back in the pool', 'UPDATE serial SET taken_by = NULL WHERE id = 1', ['serial_taken: .*\\(delivery 1\\)'], /^I3: serial 1 is in the pool/],
+  ['a serial was taken and not delivered', 'UPDATE serial SET taken_by = 1 WHERE id = 3', ['serial_delivered: .*\\(serial 3\\)'], /^I3: serial 3/],
+  ['a serial was delivered twice', 'UPDATE delivery SET serial_id = 1 WHERE id = 2', ['serial_twice: .*\\(serial 1\\)', 'serial_delivered: .*\\(serial 2\\)'], /^I3: serial 2/, 'pg'],
+  ['another code was delivered than was taken', "UPDATE delivery SET value = 'ZZZ' WHERE id = 1", ['serial_delivered: .*\\(serial 1\\)'], /^I3: serial 1/],
+  ['a delivered licence is gone', 'DELETE FROM license', ['license_delivered: .*\\(delivery 3\\)'], /^I5: delivery 3/],
+  ['a unit was not delivered', 'DELETE FROM delivery WHERE id = 2; UPDATE serial SET taken_by = NULL WHERE id = 2', ['order_delivered: .*\\(order 1\\)'], /^I5: order 1/],
+  ['a unit too many was delivered', `INSERT INTO delivery (order_item_id, unit, type, value, created_at) VALUES (2, 2, 'download_url', 'x', 1)`,
+    ['order_delivered: .*\\(order 2\\)'], /^I5: order 2/],
+  ['a confirmed order is empty', `DELETE FROM delivery WHERE id = 3; DELETE FROM license; DELETE FROM order_item WHERE id = 2`,
+    ['order_delivered: .*\\(order 2\\)', 'order_sum: .*\\(order 2\\)'], /^I5: order 2 is empty/],
+  ['an unpaid order was delivered', `INSERT INTO delivery (order_item_id, unit, type, value, created_at) VALUES (3, 1, 'download_url', 'x', 1)`,
+    ['order_not_delivered: .*\\(order 3\\)'], /^I8: order 3 is pending and was delivered/],
+  ['an order was confirmed without payment', `UPDATE orders SET status = 'confirmed', confirmed_at = 40, paid_with = 'wallet' WHERE id = 3;
+    INSERT INTO delivery (order_item_id, unit, type, value, created_at) VALUES (3, 1, 'download_url', 'x', 1)`,
+  ['order_paid: .*\\(order 3\\)'], /^I8: order 3 over 250 was paid 0 times/],
+  ['an order was paid with too little', `UPDATE transfer SET amount = 149 WHERE kind = 'order';
+    UPDATE ledger_account SET balance = balance + 1 WHERE id = 6`, ['order_paid: .*\\(order 1\\)'], /^I8: order 1/],
+  ["an order was paid from somebody else's wallet", `UPDATE transfer SET debit_id = 7 WHERE kind = 'order';
+    UPDATE ledger_account SET balance = balance + 150 WHERE id = 6; UPDATE ledger_account SET balance = balance - 150 WHERE id = 7`,
+  ['order_paid: .*\\(order 1\\)'], /^I8: order 1/],
+  ['a wallet paid for an order that does not exist', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
+    VALUES (7, 1, 10, 'order', 99, 'o', 1); UPDATE ledger_account SET balance = balance - 10 WHERE id = 7`,
+  ['payment_order: .*\\(transfer \\d+\\)'], /^I8: transfer \d+ pays for order 99/],
+  ["an order's total is wrong", 'UPDATE orders SET total = 251, subtotal = 251 WHERE id = 3', ['order_sum: .*\\(order 3\\)'], /^I8: order 3 does not add up/],
+  ['a coupon was used too often', 'UPDATE coupon SET max_uses = 1', ['coupon_limit: .*\\(coupon 1\\)'], /^I6: coupon 1 was used 2 times/],
+  ['a coupon counts wrongly', 'UPDATE coupon SET uses = 1', ['coupon_uses: .*\\(coupon 1\\)'], /^I6: coupon 1 counts 1 uses, there are 2/],
+  ['a customer used a coupon twice', 'UPDATE coupon_use SET account_id = 1', ['coupon_customer: .*\\(coupon 1\\)'], /^I6: account 1 used coupon 1 2 times/],
+  ["a ticket's last message is gone", 'DELETE FROM ticket_message WHERE id = 2', ['ticket_activity: .*\\(ticket 1\\)'], null],
+];
+
+/** The tables that SOUND fills, and how PostgreSQL gets them back into that state. */
+const TABLES = ['account', 'coupon', 'coupon_use', 'delivery', 'department', 'ledger_account', 'license', 'order_item', 'orders', 'product',
+  'serial', 'ticket', 'ticket_message', 'transfer', 'withdrawal'];
+const KEEP = ['CREATE SCHEMA sound', ...TABLES.map((t) => `CREATE TABLE sound.${t} AS TABLE public.${t}`)].join(';\n');
+const RESTORE = [`TRUNCATE ${TABLES.join(', ')}`, ...TABLES.map((t) => `INSERT INTO ${t} OVERRIDING SYSTEM VALUE SELECT * FROM sound.${t}`)].join(';\n');
+
+let store, victim;
+before(async () => {
+  store = await startStore({ customers: { ada: '100.00', bob: '100.00' }, departments: ['Sales'] });
+  await store.souk.stop();
+  execute(store.database.dbArg, SOUND);
+  if (!IS_PG) return;
+  const name = `t_${randomBytes(8).toString('hex')}`;
+  psql(withDatabase(store.database.dbArg, 'postgres'), `CREATE DATABASE ${name} TEMPLATE ${/^[^?]*\/([^?]*)/.exec(store.database.dbArg)[1]}`);
+  victim = { ...store.database, dbArg: withDatabase(store.database.dbArg, name) };
+  execute(victim.dbArg, `${DROP_CONSTRAINTS};\n${KEEP}`);
+});
+after(() => {
+  if (victim) dropDatabase(victim.dbArg);
+  store?.database.remove();
+});
+
+/** A copy of the sound database with this done to it. */
+function damaged(sql) {
+  if (IS_PG) {
+    execute(victim.dbArg, `${RESTORE};\n${sql}`);
+    return victim;
+  }
+  const { database } = store;
+  const file = path.join(database.dir, `${randomBytes(6).toString('hex')}.db`);
+  fs.copyFileSync(database.dbArg, file);
+  fs.cpSync(`${database.dbArg}.d`, `${file}.d`, { recursive: true });
+  execute(file, sql);
+  return { ...database, dbArg: file };
+}
+
+const check = (database) => runSouk(['check', '--db', database.dbArg], { cwd: database.dir, env: database.env });
+
+test('sound data passes', async () => {
+  const run = await check(store.database);
+  assert.equal(run.code, 0, run.stdout + run.stderr);
+  assert.equal(run.stdout, '');
+  assert.match(run.stderr, /all \d+ checks passed/);
+  assert.deepEqual(findProblems(store.database.dbArg), []);
+});
+
+for (const [what, sql, lines, problem, only] of DAMAGE) {
+  test(`found: ${what}`, { skip: only === 'pg' && !IS_PG }, async () => {
+    const database = damaged(sql);
+    const run = await check(database);
+    assert.equal(run.code, 1, run.stdout + run.stderr);
+    for (const line of lines) assert.match(run.stdout, new RegExp(`^${line}$`, 'm'));
+    assert.match(run.stderr, /\d+ of \d+ checks are broken/);
+    if (!problem) return;
+    const problems = findProblems(database.dbArg);
+    assert.ok(problems.some((p) => problem.test(p)), problems.join('\n'));
+  });
+}
+
+test('every check is broken by some damage of this file', () => {
+  const source = fs.readFileSync(new URL('../../src/domain/check.c', import.meta.url), 'utf8');
+  const names = [...source.matchAll(/^ {4}\{\n {8}"([a-z_]+)",$/gm)].map((m) => m[1]);
+  assert.ok(names.length > 20, `${names.length} names found`);
+  const planted = new Set(DAMAGE.flatMap(([, , lines]) => lines.map((l) => l.split(':')[0])));
+  assert.deepEqual(names.filter((n) => !planted.has(n)), []);
+});
+
+test('a long list of offenders is cut', async () => {
+  const database = damaged(Array.from({ length: 30 }, (_, i) => `INSERT INTO ticket (account_id, department_id, subject, created_at, last_reply_at) VALUES (1, 1, 's', ${i}, ${i})`).join(';\n'));
+  const run = await check(database);
+  assert.match(run.stdout, /^ticket_activity: .* \(ticket \d+(, \d+){9} and more\)$/m);
+});
+
+test('a coupon whose limit was lowered later is in order', async () => {
+  const database = damaged('UPDATE coupon_use SET account_id = 1; UPDATE orders SET account_id = 1 WHERE id = 2; UPDATE coupon SET version = 2');
+  const run = await check(database);
+  assert.equal(run.code, 0, run.stdout);
+  assert.deepEqual(findProblems(database.dbArg), []);
+});
+
+test('a database that is not there, or not ours, is said in words', async () => {
+  const run = await runSouk(['check', '--db', path.join(store.database.dir, 'nothing.db')], { cwd: store.database.dir });
+  assert.equal(run.code, 1);
+  assert.notEqual(run.stderr, '');
+  assert.ok(!fs.existsSync(path.join(store.database.dir, 'nothing.db')));
+});
+
+test('check runs beside a server', async () => {
+  const busy = await startStore({ customers: { ada: '10.00' } });
+  try {
+    const run = await busy.souk.cli(['check']);
+    assert.equal(run.code, 0, run.stderr);
+    await command(busy.database, ['check']);
+  } finally {
+    await busy.stop();
+  }
+});

@@ -1,0 +1,194 @@
+// tests/lib/checker.mjs - are the books in order? Reads the database itself and shares nothing with the server: not its
+// queries, not its way of adding up. Amounts are BigInts of minor units.
+import assert from 'node:assert/strict';
+import { isPostgres, selectAll } from './sql.mjs';
+
+const SALES = 'sales';
+const HELD = 'held';
+const PAID_OUT = 'paid_out';
+
+/** What is read: the columns that are numbers (BigInt; NULL is null), then those that are texts. */
+const TABLES = {
+  ledger_account: [['id', 'owner_id', 'balance', 'credit_limit'], ['kind']],
+  transfer: [['id', 'debit_id', 'credit_id', 'amount', 'reference_id'], ['kind']],
+  withdrawal: [['id', 'account_id', 'amount'], ['status']],
+  orders: [['id', 'account_id', 'subtotal', 'discount', 'total', 'confirmed_at'], ['status']],
+  order_item: [['id', 'order_id', 'quantity', 'unit_price', 'subtotal'], []],
+  delivery: [['id', 'order_item_id', 'unit', 'license_id', 'serial_id'], ['type', 'value']],
+  serial: [['id', 'product_id', 'taken_by'], ['code']],
+  license: [['id', 'order_item_id'], []],
+  coupon: [['id', 'uses', 'max_uses', 'max_uses_per_customer', 'version'], []],
+  coupon_use: [['order_id', 'coupon_id', 'account_id', 'released_at'], []],
+};
+
+/** All tables as lists of objects, in the order of their first column, seen in one snapshot. */
+function readTables(dbArg) {
+  const names = Object.keys(TABLES);
+  const results = selectAll(dbArg, names.map((name) => `SELECT ${TABLES[name].flat().join(', ')} FROM ${name} ORDER BY 1`));
+  return Object.fromEntries(names.map((name, n) => {
+    const [numbers, texts] = TABLES[name];
+    return [name, results[n].map((row) => Object.fromEntries([...numbers, ...texts].map((column, i) =>
+      [column, row[i] === null || i >= numbers.length ? row[i] : BigInt(row[i])])))];
+  }));
+}
+
+function byId(rows) {
+  return new Map(rows.map((r) => [r.id, r]));
+}
+
+function groups(rows, key) {
+  const map = new Map();
+  for (const r of rows) {
+    const k = r[key];
+    if (k === null) continue;
+    if (!map.has(k)) map.set(k, []);
+    map.get(k).push(r);
+  }
+  return map;
+}
+
+/** All that is wrong, as sentences that start with the invariant's number. */
+export function findProblems(dbArg) {
+  const problems = [];
+  const problem = (text) => problems.push(text);
+  const tables = readTables(dbArg);
+  const { ledger_account: ledger, transfer: transfers, withdrawal: withdrawals } = tables;
+  const accountOf = byId(ledger);
+  const walletOf = new Map(ledger.filter((a) => a.owner_id !== null).map((a) => [a.owner_id, a]));
+  checkLedger({ ledger, transfers, accountOf, problem });
+  checkWithdrawals({ withdrawals, transfers, accountOf, walletOf, problem });
+  checkOrders({ tables, transfers, accountOf, walletOf, problem });
+  checkCoupons({ tables, problem });
+  return problems;
+}
+
+export function assertInvariants(dbArg) {
+  const problems = findProblems(dbArg);
+  assert.deepEqual(problems, [], `the data of ${isPostgres(dbArg) ? 'PostgreSQL' : 'SQLite'} is broken`);
+}
+
+/** I1, I2: walks through every transfer in order. */
+function checkLedger({ ledger, transfers, accountOf, problem }) {
+  const running = new Map(ledger.map((a) => [a.id, 0n]));
+  for (const t of transfers) {
+    if (t.amount <= 0n) problem(`I1: transfer ${t.id} has the amount ${t.amount}`);
+    if (!accountOf.has(t.debit_id) || !accountOf.has(t.credit_id)) {
+      problem(`I1: transfer ${t.id} is between ${t.debit_id} and ${t.credit_id}, which are not both there`);
+      continue;
+    }
+    running.set(t.debit_id, running.get(t.debit_id) - t.amount);
+    running.set(t.credit_id, running.get(t.credit_id) + t.amount);
+  }
+  let sum = 0n;
+  for (const a of ledger) {
+    const isWallet = a.kind === 'wallet';
+    sum += isWallet ? a.balance : running.get(a.id);
+    if (isWallet && a.balance !== running.get(a.id)) {
+      problem(`I2: the wallet of account ${a.owner_id} says ${a.balance}, its entries say ${running.get(a.id)}`);
+    }
+    if (isWallet && a.balance < -a.credit_limit) problem(`I2: the wallet of account ${a.owner_id} is at ${a.balance}, its limit is ${a.credit_limit}`);
+    if (!isWallet && a.balance !== 0n) problem(`I1: the system account ${a.kind} keeps a balance of ${a.balance}`);
+  }
+  if (sum !== 0n) problem(`I1: the ledger sums to ${sum}`);
+}
+
+function checkWithdrawals({ withdrawals, transfers, accountOf, walletOf, problem }) {
+  const kindOf = (id) => accountOf.get(id)?.kind;
+  const known = byId(withdrawals);
+  const moves = groups(transfers.filter((t) => t.kind.startsWith('withdrawal')), 'reference_id');
+  let pending = 0n;
+  for (const w of withdrawals) {
+    const wallet = walletOf.get(w.account_id);
+    const got = (moves.get(w.id) ?? []).map((t) => {
+      const name = (id) => (wallet && id === wallet.id ? 'wallet' : kindOf(id) === 'wallet' ? `wallet ${id}` : kindOf(id));
+      return `${name(t.debit_id)}>${name(t.credit_id)} ${t.amount}`;
+    });
+    const want = [`wallet>${HELD} ${w.amount}`];
+    if (w.status === 'approved') want.push(`${HELD}>${PAID_OUT} ${w.amount}`);
+    if (w.status === 'rejected') want.push(`${HELD}>wallet ${w.amount}`);
+    if (w.status === 'pending') pending += w.amount;
+    if (got.join() !== want.join()) problem(`I2: withdrawal ${w.id} is ${w.status}, its money went ${got.join() || 'nowhere'}`);
+  }
+  for (const id of moves.keys()) if (!known.has(id)) problem(`I2: money moved for withdrawal ${id}, which is not there`);
+  let held = 0n;
+  for (const t of transfers) {
+    if (kindOf(t.credit_id) === HELD) held += t.amount;
+    if (kindOf(t.debit_id) === HELD) held -= t.amount;
+  }
+  if (held !== pending) problem(`I2: ${held} is held, ${pending} is pending`);
+}
+
+/** I3, I5, I8. */
+function checkOrders({ tables, transfers, accountOf, walletOf, problem }) {
+  const { orders, order_item: items, delivery: deliveries, serial: serials } = tables;
+  const licenses = byId(tables.license);
+  const itemsOf = groups(items, 'order_id');
+  const deliveriesOf = groups(deliveries, 'order_item_id');
+  const payments = groups(transfers.filter((t) => ['order', 'payment'].includes(t.kind)
+    && accountOf.get(t.credit_id)?.kind === SALES), 'reference_id');
+
+  for (const o of orders) {
+    const own = itemsOf.get(o.id) ?? [];
+    let subtotal = 0n;
+    for (const i of own) {
+      if (i.subtotal !== i.unit_price * i.quantity) problem(`I8: item ${i.id} of order ${o.id} has a wrong subtotal`);
+      subtotal += i.subtotal;
+    }
+    if (subtotal !== o.subtotal || o.total !== subtotal - o.discount || o.total < 0n) problem(`I8: order ${o.id} does not add up`);
+    for (const i of own) {
+      const units = (deliveriesOf.get(i.id) ?? []).map((d) => d.unit).sort((a, b) => (a < b ? -1 : 1));
+      const all = Array.from({ length: Number(i.quantity) }, (_, n) => BigInt(n + 1));
+      if (o.status === 'confirmed' && units.join() !== all.join()) {
+        problem(`I5: order ${o.id} is confirmed, of item ${i.id} (${i.quantity}) the units ${units.join() || 'none'} were delivered`);
+      }
+      if (units.length > 0 && (['pending', 'cancelled'].includes(o.status) || o.confirmed_at === null)) {
+        problem(`I8: order ${o.id} is ${o.status} and was delivered`);
+      }
+    }
+    if (own.length === 0) problem(`I5: order ${o.id} is empty`);
+    const paid = payments.get(o.id) ?? [];
+    if (o.status === 'confirmed' && o.total > 0n) {
+      const good = paid.filter((t) => t.amount === o.total
+        && (t.kind === 'payment' || t.debit_id === walletOf.get(o.account_id)?.id));
+      if (good.length !== 1 || paid.length !== 1) problem(`I8: order ${o.id} over ${o.total} was paid ${good.length} times`);
+    }
+  }
+  const orderIds = new Set(orders.filter((o) => o.confirmed_at !== null).map((o) => o.id));
+  for (const t of transfers) {
+    if (t.kind === 'order' && !orderIds.has(t.reference_id)) problem(`I8: transfer ${t.id} pays for order ${t.reference_id}, which was never confirmed`);
+  }
+
+  const soldAs = groups(deliveries, 'serial_id');
+  for (const s of serials) {
+    const sold = soldAs.get(s.id) ?? [];
+    if (s.taken_by === null && sold.length > 0) problem(`I3: serial ${s.id} is in the pool and was delivered`);
+    if (s.taken_by !== null && (sold.length !== 1 || sold[0].order_item_id !== s.taken_by || sold[0].value !== s.code)) {
+      problem(`I3: serial ${s.id} was taken by item ${s.taken_by} and delivered ${sold.length} times`);
+    }
+  }
+  const serialIds = new Set(serials.map((s) => s.id));
+  const values = new Set();
+  for (const d of deliveries) {
+    if (d.type === 'serial_code' && !serialIds.has(d.serial_id)) problem(`I3: delivery ${d.id} is of a serial that is not there`);
+    if (d.type === 'license_key') {
+      if (licenses.get(d.license_id)?.order_item_id !== d.order_item_id) problem(`I5: delivery ${d.id} is of a licence that is not its item's`);
+      if (values.has(d.value)) problem(`I5: the key of delivery ${d.id} was delivered twice`);
+      values.add(d.value);
+    }
+  }
+}
+
+/** I6. */
+function checkCoupons({ tables, problem }) {
+  const uses = groups(tables.coupon_use.filter((u) => u.released_at === null), 'coupon_id');
+  for (const c of tables.coupon) {
+    const own = uses.get(c.id) ?? [];
+    if (BigInt(own.length) !== c.uses) problem(`I6: coupon ${c.id} counts ${c.uses} uses, there are ${own.length}`);
+    if (c.max_uses !== null && BigInt(own.length) > c.max_uses) problem(`I6: coupon ${c.id} was used ${own.length} times, at most ${c.max_uses} are allowed`);
+    // A limit that was lowered later does not make earlier uses wrong.
+    if (c.max_uses_per_customer === null || c.version !== 1n) continue;
+    for (const [account, n] of groups(own, 'account_id')) {
+      if (BigInt(n.length) > c.max_uses_per_customer) problem(`I6: account ${account} used coupon ${c.id} ${n.length} times`);
+    }
+  }
+}

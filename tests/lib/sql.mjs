@@ -1,0 +1,56 @@
+// tests/lib/sql.mjs - reads and writes a store's database behind the server's back, with the engines' own programs.
+import { execFileSync } from 'node:child_process';
+
+const FIELD = '\x1f';
+const ROW = '\x1e';
+
+export function isPostgres(dbArg) {
+  return /^postgres(ql)?:\/\//.test(dbArg);
+}
+
+function run(program, args, input) {
+  return execFileSync(program, args, { encoding: 'utf8', input, maxBuffer: 1 << 30, stdio: ['pipe', 'pipe', 'pipe'] });
+}
+
+/** The rows of each SELECT, all seen in one snapshot: a list of lists of arrays of texts; NULL is null. */
+export function selectAll(dbArg, texts) {
+  const NULL = '\x1d';
+  const END = '\x1c';
+  const script = texts.map((text) => `${text};\nSELECT '${END}';\n`).join('');
+  const out = isPostgres(dbArg)
+    ? run('psql', ['-XqAt', '-v', 'ON_ERROR_STOP=1', '-F', FIELD, '-R', ROW, '-P', `null=${NULL}`, '-d', dbArg, '-f', '-'],
+      `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\n${script}COMMIT;\n`)
+    : run('sqlite3', ['-batch', '-bail', '-readonly', '-list', '-separator', FIELD, '-newline', ROW, '-nullvalue', NULL, dbArg],
+      `.timeout 10000\nBEGIN;\n${script}COMMIT;\n`);
+  // psql ends each result with a line end, sqlite3 each row with ROW.
+  return out.split(END).slice(0, -1).map((part) => {
+    const rows = part.replace(/^[\n\x1e]/, '').replace(/[\n\x1e]$/, '');
+    return rows === '' ? [] : rows.split(ROW).map((row) => row.split(FIELD).map((v) => (v === NULL ? null : v)));
+  });
+}
+
+/** The rows of one SELECT. */
+export function select(dbArg, text) {
+  return selectAll(dbArg, [text])[0];
+}
+
+/** The first column of the first row, as a BigInt. */
+export function number(dbArg, text) {
+  return BigInt(select(dbArg, text)[0][0]);
+}
+
+/** Any statements, in one transaction. On SQLite checks and foreign keys are not asked, and nothing is checkpointed. */
+export function execute(dbArg, text) {
+  if (isPostgres(dbArg)) {
+    run('psql', ['-Xq', '-v', 'ON_ERROR_STOP=1', '-d', dbArg, '-f', '-'], `BEGIN;\n${text};\nCOMMIT;\n`);
+  } else {
+    const calm = '.timeout 10000\nPRAGMA wal_autocheckpoint = 0;\nPRAGMA foreign_keys = OFF;\nPRAGMA ignore_check_constraints = ON;\n';
+    run('sqlite3', ['-batch', '-bail', dbArg], `${calm}BEGIN IMMEDIATE;\n${text};\nCOMMIT;\n`);
+  }
+}
+
+/** The engine's plan for a SELECT with its parameters written out. */
+export function plan(dbArg, text) {
+  if (isPostgres(dbArg)) return select(dbArg, `EXPLAIN ${text}`).map((r) => r[0]).join('\n');
+  return select(dbArg, `EXPLAIN QUERY PLAN ${text}`).map((r) => r.at(-1)).join('\n');
+}
