@@ -160,6 +160,7 @@ static void finish(struct connection *c)
     if (c->out.file_fd >= 0) close(c->out.file_fd);
     c->out.file_fd = -1;
     c->x = NULL;
+    if (c->state != CONN_CLOSED) c->state = CONN_IDLE; /* nothing is running, whatever comes next */
     c->loop->server->hooks.finished(c->loop->user, x, c->out.status, c->out.sent);
     loop_give_exchange(c->loop, x);
 }

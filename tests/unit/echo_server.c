@@ -90,8 +90,11 @@ static int64_t query_number(struct exchange *x, const char *name, int64_t otherw
 
 static void answer_json(struct exchange *x, int status, Str body)
 {
-    struct http_header headers[] = {{STR("Content-Type"), STR("application/json")}};
-    exchange_answer(x, &(struct http_answer){.status = status, .headers = headers, .header_count = 1, .body = body});
+    struct http_header headers[] = {
+        {STR("Content-Type"), STR("application/json")},
+        {STR("X-Request-Id"), http_header_get(&x->head, "x-request-id")},
+    };
+    exchange_answer(x, &(struct http_answer){.status = status, .headers = headers, .header_count = 2, .body = body});
 }
 
 static void answer_echo(struct exchange *x)
