@@ -19,5 +19,13 @@ const struct route *const route_tables[] = {
     v1_order_routes,
     v1_license_routes,
     download_routes,
+    admin_coupons_routes,
+    admin_products_routes,
+    admin_serials_routes,
+    admin_tickets_routes,
+    admin_withdrawals_routes,
+    admin_orders_routes,
+    admin_licenses_routes,
+    admin_stats_routes,
     NULL,
 };

@@ -56,9 +56,8 @@ static void view_item(struct json_writer *w, struct arena *a, const char *base_u
     json_end_object(w);
 }
 
-void view_order(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o)
+void view_order_members(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o)
 {
-    json_begin_object(w);
     json_kv_id(w, "id", o->id);
     json_kv_cstr(w, "status", order_status_text(o->status));
     json_kv_cstr(w, "channel", order_channel_text(o->channel));
@@ -76,6 +75,12 @@ void view_order(struct json_writer *w, struct arena *a, const char *base_url, co
     json_begin_array(w);
     for (size_t i = 0; i < o->item_count; i++) view_item(w, a, base_url, &o->items[i]);
     json_end_array(w);
+}
+
+void view_order(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o)
+{
+    json_begin_object(w);
+    view_order_members(w, a, base_url, o);
     json_end_object(w);
 }
 

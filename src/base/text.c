@@ -1,6 +1,8 @@
 /* base/text.c - see text.h. */
 #include "base/text.h"
 
+#include "base/buf.h"
+
 #include "base/arena.h"
 
 static bool is_digit(char c)
@@ -203,4 +205,19 @@ bool percent_decode(struct arena *a, Str s, bool plus_is_space, Str *ret)
     if (str_find(text, '\0') >= 0 || !utf8_valid(text)) return false;
     *ret = text;
     return true;
+}
+
+Str text_like_pattern(struct arena *a, Str s)
+{
+    struct buf b;
+    buf_init(&b, a, 2 * s.len + 2);
+    buf_char(&b, '%');
+    Str low = str_lower(a, s);
+    for (size_t i = 0; i < low.len; i++) {
+        char c = low.ptr[i];
+        if (c == '%' || c == '_' || c == '\\') buf_char(&b, '\\');
+        buf_char(&b, c);
+    }
+    buf_char(&b, '%');
+    return buf_str(&b);
 }

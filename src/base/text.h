@@ -27,3 +27,7 @@ bool url_is_web(Str s);
 /* Undoes %XX; with plus_is_space (queries) also '+'. Takes any bytes. False, and *ret alone, on a bad escape, or when
  * the result holds NUL or is not UTF-8. Copies into the arena only when something was encoded. */
 bool percent_decode(struct arena *a, Str s, bool plus_is_space, Str *ret);
+
+/* The text as a LIKE pattern (ESCAPE '\\') that finds it anywhere in lower-case text; its own wildcards mean
+ * themselves. */
+Str text_like_pattern(struct arena *a, Str s);

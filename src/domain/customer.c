@@ -1,6 +1,7 @@
 /* domain/customer.c - see customer.h. */
 #include "domain/customer.h"
 
+#include "base/text.h"
 #include "domain/token.h"
 
 #define CUSTOMER_COLUMNS                                                                                               \
@@ -20,22 +21,6 @@ static void customer_read(struct stmt *st, struct customer *c)
     c->credit_limit = col_money(st);
 }
 
-/* The text as a LIKE pattern that finds it anywhere; its own wildcards are meant literally. */
-static Str pattern_of(struct arena *a, Str q)
-{
-    struct buf b;
-    buf_init(&b, a, 4096);
-    buf_char(&b, '%');
-    Str low = str_lower(a, q);
-    for (size_t i = 0; i < low.len; i++) {
-        char c = low.ptr[i];
-        if (c == '%' || c == '_' || c == '\\') buf_char(&b, '\\');
-        buf_char(&b, c);
-    }
-    buf_char(&b, '%');
-    return buf_str(&b);
-}
-
 enum err customer_list(struct db *db, Str q, Id before, int64_t limit, struct customer **ret, size_t *ret_count)
 {
     static const char list[] =
@@ -43,7 +28,7 @@ enum err customer_list(struct db *db, Str q, Id before, int64_t limit, struct cu
                          " ORDER BY a.id DESC LIMIT $3";
     struct customer *customers = arena_array(db_arena(db), struct customer, (size_t)limit);
     size_t n = 0;
-    Str pattern = pattern_of(db_arena(db), q);
+    Str pattern = text_like_pattern(db_arena(db), q);
     struct stmt *st = db_prepare(db, list);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
     bind_text(st, pattern);

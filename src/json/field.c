@@ -210,6 +210,10 @@ enum err field_read(const struct field *f, const struct json *v, int exponent, s
     case FIELD_ID: return read_id(v, slot);
     case FIELD_MONEY: return read_decimal(f, v, exponent, &((Money *)slot)->minor);
     case FIELD_DECIMAL: return read_decimal(f, v, f->decimals, slot);
+    case FIELD_NUMBER:
+        if (v->type != JSON_NUMBER) return ERR_FIELD_TYPE;
+        *(Str *)slot = v->text;
+        return OK;
     case FIELD_LINE:
     case FIELD_TEXT:
     case FIELD_SECRET: return read_text(f, v, a, slot);
@@ -233,7 +237,7 @@ static bool is_list(enum field_type t)
 
 static bool is_number(enum field_type t)
 {
-    return t == FIELD_INT || t == FIELD_ID || t == FIELD_MONEY || t == FIELD_DECIMAL;
+    return t == FIELD_INT || t == FIELD_ID || t == FIELD_MONEY || t == FIELD_DECIMAL || t == FIELD_NUMBER;
 }
 
 const struct json *field_from_text(const struct field *f, Str text, struct arena *a)

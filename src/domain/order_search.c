@@ -1,0 +1,36 @@
+/* domain/order_search.c - see order_search.h. */
+#include "domain/order_search.h"
+
+#include "base/text.h"
+#include "domain/order_row.h"
+
+enum err order_search(struct db *db, const struct order_filter *filter, Id before, int64_t limit, struct order **ret,
+                      size_t *ret_count)
+{
+    static const char search[] =
+        "SELECT " ORDER_COLUMNS ", (SELECT email FROM account WHERE account.id = orders.account_id) FROM orders"
+        " WHERE id < $1 AND ($2 = '' OR status = $2) AND ($3 = 0 OR account_id = $3)"
+        " AND ($4 = '' OR id = $5 OR account_id IN (SELECT id FROM account WHERE email LIKE $4 ESCAPE '\\'))"
+        " ORDER BY id DESC LIMIT $6";
+    struct arena *a = db_arena(db);
+    int64_t number = 0;
+    str_to_int64(filter->q, &number);
+    struct order *orders = arena_array(a, struct order, (size_t)limit);
+    size_t n = 0;
+    struct stmt *st = db_prepare(db, search);
+    bind_int(st, id_is(before) ? before.v : INT64_MAX);
+    bind_text(st, filter->has_status ? str_from(order_status_text(filter->status)) : STR(""));
+    bind_id(st, filter->account);
+    bind_text(st, filter->q.len ? text_like_pattern(a, filter->q) : STR(""));
+    bind_int(st, number);
+    bind_int(st, limit);
+    while (n < (size_t)limit && db_step(st)) {
+        order_read_row(st, &orders[n]);
+        orders[n++].email = col_text(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = orders;
+    *ret_count = n;
+    return OK;
+}
