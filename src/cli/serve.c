@@ -150,6 +150,7 @@ static int serve(const struct config *config, struct database *d, const sigset_t
     log_event(LOG_INFO, "draining", LOGC("why", asked ? "signal" : "database"));
     http_server_stop(app.server);
     app_stop(&app);
+    http_server_free(app.server);
     log_event(LOG_INFO, "stopped", LOGI("port", port));
     return asked ? EXIT_OK : EXIT_FAILED;
 }

@@ -81,9 +81,14 @@ test('control: a banned function does not compile', (t) => {
 });
 
 test('control: SQL built at run time is found', (t) => {
-  const dir = planted(t, 'domain/planted.c', [
-    'static const char fixed[] = "SELECT 1";', 'db_prepare(db, fixed);', 'db_prepare(db, "SELECT 2");',
-    'db_run(db_prepare(db, up ? fixed : "SELECT 3"));', 'db_prepare(db, buf.data);', 'db_prepare(db, made);',
-    'db_prepare(db, up ? fixed : made);', 'db_prepare(db, str_printf(a, "SELECT %s", x));', ''].join('\n'));
-  assert.deepEqual(builtSql(dir).map((v) => /planted\.c:(\d+)/.exec(v)[1]), ['5', '6', '7', '8']);
+  const lines = [
+    'static const char fixed[] = "SELECT 1";', 'static const char *const table[] = {"SELECT 2"};', 'char made[100];',
+    'db_prepare(db, fixed);', 'db_run(db_prepare(db, up ? fixed : "SELECT 3"));', 'db_prepare(db, table[i]);',
+    'db_prepare(db, db_sql(db, fixed, table[0]));',
+    'db_prepare(db, buf.data); /* wrong */', 'db_prepare(db, made); /* wrong */', 'db_prepare(db, up ? fixed : made); /* wrong */',
+    'db_prepare(db, str_printf(a, "%s", x)); /* wrong */', 'x = str_printf(a, "SELECT %s", column); /* wrong */',
+    'snprintf(made, sizeof made, "%s WHERE name = \'%s\'", fixed, name); /* wrong */', 'str_printf(a, "where it is: %s", x);'];
+  const expected = lines.map((line, i) => (line.includes('wrong') ? i + 1 : 0)).filter(Boolean);
+  const found = builtSql(planted(t, 'domain/planted.c', `${lines.join('\n')}\n`));
+  assert.deepEqual(found.map((v) => Number(/planted\.c:(\d+)/.exec(v)?.[1])), expected);
 });
