@@ -115,10 +115,11 @@ export function builtSql(src) {
   const wrong = [];
   for (const file of sourceFiles(src).filter((f) => f.endsWith('.c') && !f.startsWith('db/'))) {
     const text = bare(fs.readFileSync(path.join(src, file), 'utf8'), true);
+    const buffers = buffersOf(text);
     const at = (index) => `src/${file}:${text.slice(0, index).split('\n').length}`;
     for (const match of text.matchAll(/\bdb_prepare\(\s*[^,()]+,\s*/g)) {
       const argument = upToClosing(text, match.index + match[0].length).trim();
-      if (!isFixedText(text, argument)) wrong.push(`${at(match.index)}: db_prepare(…, ${argument}) is not a fixed text`);
+      if (!isFixedText(buffers, argument)) wrong.push(`${at(match.index)}: db_prepare(…, ${argument}) is not a fixed text`);
     }
     for (const match of text.matchAll(new RegExp(`\\b(${BUILDERS})\\(`, 'g'))) {
       const literals = upToClosing(text, match.index + match[0].length).match(/"(?:\\.|[^"\\])*"/g) ?? [];
@@ -140,13 +141,13 @@ function upToClosing(text, start) {
   return text.slice(start, end - 1);
 }
 
-function isFixedText(text, argument) {
+function isFixedText(buffers, argument) {
   const calls = [...argument.matchAll(/(\w+)\s*\(/g)].map((m) => m[1]).filter((name) => !['db_sql', 'id_is'].includes(name));
   if (calls.length > 0 || /\.(ptr|data|text)\b/.test(argument)) return false;
-  return (argument.match(/\b[a-z_]\w*\b/gi) ?? []).every((name) => !isBuffer(text, name));
+  return (argument.match(/\b[a-z_]\w*\b/gi) ?? []).every((name) => !buffers.has(name));
 }
 
-/** A char array of the file that can be written to. */
-function isBuffer(text, name) {
-  return [...text.matchAll(new RegExp(`([^;{}]*)\\bchar\\s+${name}\\s*\\[`, 'g'))].some((m) => !/\bconst\s*$/.test(m[1]));
+/** The char arrays of a file that can be written to. */
+function buffersOf(text) {
+  return new Set([...text.matchAll(/(const\s+)?\bchar\s+(\w+)\s*\[/g)].filter((m) => !m[1]).map((m) => m[2]));
 }
