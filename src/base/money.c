@@ -47,7 +47,8 @@ static bool number_split(Str s, struct number *ret)
 {
     struct number n = {0};
     size_t i = 0;
-    if (i < s.len && s.ptr[i] == '-') n.negative = true, i++;
+    if (!s.len) return false;
+    if (s.ptr[i] == '-') n.negative = true, i++;
     size_t start = i;
     while (i < s.len && is_digit(s.ptr[i])) i++;
     n.whole = (Str){s.ptr + start, i - start};

@@ -41,8 +41,8 @@ static size_t space_at_start(Str s)
 
 static size_t space_at_end(Str s)
 {
-    const unsigned char *end = (const unsigned char *)s.ptr + s.len;
     if (!s.len) return 0;
+    const unsigned char *end = (const unsigned char *)s.ptr + s.len;
     if (end[-1] < 0x80) return is_ascii_space(end[-1]);
     if (s.len >= 2 && end[-2] >= 0xc0) return is_wide_space(end - 2, 2) ? 2 : 0;
     return s.len >= 3 && (end[-3] & 0xf0) == 0xe0 && is_wide_space(end - 3, 3) ? 3 : 0;

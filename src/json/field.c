@@ -226,7 +226,7 @@ enum err field_read(const struct field *f, const struct json *v, int exponent, s
     case FIELD_LINES: return read_lines(f, v, a, slot);
     case FIELD_CHOICES: return read_choices(f, v, slot);
     }
-    assert(!"a field type that nobody reads");
+    assert(false); /* a type that nobody reads */
     return ERR_INTERNAL;
 }
 
