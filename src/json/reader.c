@@ -162,7 +162,7 @@ static inline bool read_string(struct reader *r, Str *ret)
         if (*p == '\\') {
             if (end - p < 2) return refuse(r, "a string without end");
             escaped = true;
-            p += (unsigned char)p[1] < 0x80 ? 2 : 1; /* not into the middle of a character */
+            p += 2; /* what is escaped is looked at later; it may not be the closing quote */
             continue;
         }
         if ((unsigned char)*p < 0x20) return refuse(r, "a control character in a string");
