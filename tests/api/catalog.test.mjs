@@ -57,16 +57,16 @@ test('money has the decimals of the currency', async () => {
 test('drafts and disabled products are neither listed nor found', async () => {
   const draft = seed.product({ is_active: false });
   assert.ok(!(await list()).some((p) => p.id === draft.id));
-  expectError(await souk.get(`/api/store/products/${draft.slug}`), 404, 'product_not_found', 'Product not found');
+  expectError(await souk.get(`/api/store/products/${draft.slug}`), 404, 'not_found', 'Product not found');
   seed.update('product', draft.id, { is_active: true });
   assert.equal((await one(draft)).id, draft.id);
   seed.update('product', draft.id, { is_active: false });
-  expectError(await souk.get(`/api/store/products/${draft.slug}`), 404, 'product_not_found', 'Product not found');
+  expectError(await souk.get(`/api/store/products/${draft.slug}`), 404, 'not_found', 'Product not found');
 });
 
 for (const slug of ['nothing-here', 'Photo-Editor', '1', '%20', 'a%2Fb', '%C3%A4', `${'x'.repeat(3000)}`, "'%20OR%201=1--"]) {
   test(`the slug ${slug.slice(0, 30)} is not found`, async () => {
-    expectError(await souk.get(`/api/store/products/${slug}`), 404, 'product_not_found', 'Product not found');
+    expectError(await souk.get(`/api/store/products/${slug}`), 404, 'not_found', 'Product not found');
   });
 }
 
@@ -108,7 +108,7 @@ test('without a default the oldest active variant stands in', async () => {
 test('a product whose variants are all off has nothing to sell and is not shown', async () => {
   const product = seed.product({ price: 1 });
   seed.variant(product, { is_active: false });
-  expectError(await souk.get(`/api/store/products/${product.slug}`), 404, 'product_not_found');
+  expectError(await souk.get(`/api/store/products/${product.slug}`), 404, 'not_found');
   assert.ok(!(await list()).some((p) => p.id === product.id));
 });
 

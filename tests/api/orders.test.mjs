@@ -162,7 +162,7 @@ test('unknown, inactive and draft products are one and the same 404', async () =
   const draft = shop.seed.product({ is_active: false });
   const bodies = [];
   for (const id of [NOT_A_PRODUCT, draft.id]) {
-    const answer = await refused(ada, { product_id: id }, (a) => expectError(a, 404, 'product_not_found', 'Product not found'));
+    const answer = await refused(ada, { product_id: id }, (a) => expectError(a, 404, 'not_found', 'Product not found'));
     bodies.push({ ...answer.json, request_id: '' });
   }
   assert.deepEqual(bodies[0], bodies[1]);

@@ -60,7 +60,7 @@ test('the combination of key and product does not exist: 404 License not found, 
   const seen = new Set();
   for (const body of misses) {
     const answer = await shop.verify(ada, body);
-    expectError(answer, 404, 'license_not_found', 'License not found');
+    expectError(answer, 404, 'not_found', 'License not found');
     const headers = { ...answer.headers, 'x-request-id': '', date: '' };
     seen.add(JSON.stringify([{ ...answer.json, request_id: '' }, headers]));
   }
@@ -144,7 +144,7 @@ test('keys are read as people write them', async () => {
   const forms = [k, k.toLowerCase(), k.replaceAll('-', ''), k.replaceAll('-', ' '), ` ${k} `, k.split('').join(' '),
     k.replaceAll('1', 'I').replaceAll('0', 'O'), k.replaceAll('1', 'l').replaceAll('0', 'o')];
   for (const form of forms) dataOf(await shop.verify(ada, { license_key: form, product_id: product.id }));
-  expectError(await shop.verify(ada, { license_key: k.slice('TOOL-PRO-'.length), product_id: product.id }), 404, 'license_not_found');
+  expectError(await shop.verify(ada, { license_key: k.slice('TOOL-PRO-'.length), product_id: product.id }), 404, 'not_found');
 });
 
 test('what the body may hold', async () => {
@@ -262,7 +262,7 @@ test('a verdict, good or bad, is signed for callers that ask', async () => {
 
   const bad = [
     [await call(license, { hardware_id: 'other' }, { headers }), 403, 'hardware_mismatch'],
-    [await call({ key: 'nonsense' }, {}, { headers }), 404, 'license_not_found'],
+    [await call({ key: 'nonsense' }, {}, { headers }), 404, 'not_found'],
   ];
   shop.seed.update('license', license.id, { expires_at: 1 });
   bad.push([await call(license, {}, { headers }), 403, 'license_expired']);
