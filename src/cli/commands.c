@@ -5,6 +5,7 @@
 #include "api/version.h"
 #include "cli/account.h"
 #include "cli/check.h"
+#include "cli/demo.h"
 #include "cli/serials.h"
 #include "cli/serve.h"
 #include "cli/wallet.h"
@@ -92,6 +93,7 @@ static int routes_command(const struct config *config)
 
 const struct command commands[] = {
     {"serve", "run the store", serve_command},
+    {"demo", "fill an empty database with a store to look around in", demo_command},
     {"init", "make the database and the master key, choose currency and name", init_command},
     {"account create", "make an account, print its id", account_create_command},
     {"token create", "make a token, print it", token_create_command},

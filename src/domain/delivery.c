@@ -208,6 +208,11 @@ enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *r
     if (e) return e;
 
     struct delivery *units = arena_array(db_arena(db), struct delivery, (size_t)most);
+    if (!most) { /* nothing was delivered yet: an empty list, but a list */
+        *ret = units;
+        *ret_count = 0;
+        return OK;
+    }
     size_t n = 0;
     st = db_prepare(db, list);
     bind_id(st, order);

@@ -1,0 +1,5 @@
+#pragma once
+
+#include "cli/command.h"
+
+int demo_command(const struct config *config);
