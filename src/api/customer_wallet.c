@@ -30,7 +30,7 @@ static enum err get_wallet(struct request *req)
     if (e) return e;
     struct wallet_transaction *items;
     size_t count;
-    e = wallet_transactions(req->db, req->account, q->before, q->limit ? q->limit : TRANSACTIONS_DEFAULT, &items,
+    e = wallet_transactions(req->db, wallet.ledger_id, q->before, q->limit ? q->limit : TRANSACTIONS_DEFAULT, &items,
                             &count);
     if (e) return e;
     view_wallet(&req->out, &wallet, req->settings->currency, items, count);

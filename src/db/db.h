@@ -79,3 +79,21 @@ static inline const char *db_sql(const struct db *db, const char *sqlite, const 
 {
     return db_is_postgres(db) ? postgres : sqlite;
 }
+
+/* The end of a SELECT for a page of somebody's rows, newest first: the $3 rows of owner $1 whose key lies below $2, out
+ * of an index over (owner, key); DB_PAGE_2 has a key of two columns, $2 and $3, and the limit in $4. DB_PAGE and
+ * DB_PAGE_2 take what stands before it and give this engine's text.
+ * PostgreSQL is asked for a range of the index, because a range leaves it no other index to take the order from. Asked
+ * for an equality it may walk down the primary key and skip the rows of others: quick for whoever was busy lately,
+ * endless for the rest. SQLite can not use the second column of such a range, and takes the index for an equality. */
+#define DB_PAGE_SQLITE(owner, key) " WHERE " owner " = $1 AND " key " < $2 ORDER BY " key " DESC LIMIT $3"
+#define DB_PAGE_POSTGRES(owner, key)                                                                                   \
+    " WHERE " owner " >= $1 AND (" owner ", " key ") < ($1, $2) ORDER BY " owner " DESC, " key " DESC LIMIT $3"
+#define DB_PAGE(db, select, owner, key)                                                                                \
+    db_sql((db), select DB_PAGE_SQLITE(owner, key), select DB_PAGE_POSTGRES(owner, key))
+#define DB_PAGE_2(db, select, owner, key, key2)                                                                        \
+    db_sql((db),                                                                                                       \
+           select " WHERE " owner " = $1 AND (" key ", " key2 ") < ($2, $3) ORDER BY " key " DESC, " key2              \
+                  " DESC LIMIT $4",                                                                                    \
+           select " WHERE " owner " >= $1 AND (" owner ", " key ", " key2 ") < ($1, $2, $3) ORDER BY " owner           \
+                  " DESC, " key " DESC, " key2 " DESC LIMIT $4")

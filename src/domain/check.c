@@ -17,6 +17,9 @@ struct check {
 /* The wallet of whoever `row` belongs to. */
 #define WALLET_OF(row) "(SELECT id FROM ledger_account WHERE owner_id = " row ".account_id)"
 
+/* Where the money of order `o` comes from and goes back to. */
+#define COUNTERPART "CASE o.paid_with WHEN 'wallet' THEN " WALLET_OF("o") " WHEN 'manual' THEN 5 ELSE 2 END"
+
 /* How many transfers say exactly this. */
 #define TRANSFERS(kind, reference, amount, debit, credit)                                                              \
     "(SELECT COUNT(*) FROM transfer t WHERE t.kind = '" kind "' AND t.reference_id = " reference                       \
@@ -144,8 +147,9 @@ static const struct check checks[] = {
     {
         "order_delivered",
         "order",
-        "a confirmed order was not delivered exactly once for each unit",
-        "SELECT DISTINCT o.id FROM orders o LEFT JOIN order_item i ON i.order_id = o.id WHERE o.status = 'confirmed'"
+        "an order was not delivered exactly once for each unit",
+        "SELECT DISTINCT o.id FROM orders o LEFT JOIN order_item i ON i.order_id = o.id"
+        " WHERE o.status IN ('confirmed', 'refunded')"
         " AND (i.id IS NULL OR i.quantity <> (SELECT COUNT(*) FROM delivery d WHERE d.order_item_id = i.id)"
         " OR i.quantity <> (SELECT COUNT(DISTINCT d.unit) FROM delivery d WHERE d.order_item_id = i.id"
         " AND d.unit BETWEEN 1 AND i.quantity)) ORDER BY o.id",
@@ -170,17 +174,31 @@ static const struct check checks[] = {
     {
         "order_paid",
         "order",
-        "a confirmed order was not paid exactly once, in full",
-        "SELECT o.id FROM orders o WHERE o.status = 'confirmed' AND o.total > 0 AND (SELECT COUNT(*) FROM transfer t"
-        " WHERE t.reference_id = o.id AND t.kind IN ('order', 'payment') AND t.amount = o.total AND t.credit_id = 1"
-        " AND t.debit_id = CASE t.kind WHEN 'order' THEN " WALLET_OF("o") " ELSE t.debit_id END) <> 1 ORDER BY o.id",
+        "an order was not paid exactly once, in full, by its owner's wallet or through its gateway",
+        "SELECT o.id FROM orders o WHERE o.status IN ('confirmed', 'refunded')"
+        " AND (SELECT COUNT(*) FROM transfer t WHERE t.kind IN ('order', 'payment') AND t.reference_id = o.id)"
+        " + (SELECT COUNT(*) FROM transfer t WHERE t.kind = CASE o.paid_with WHEN 'wallet' THEN 'order' ELSE 'payment' "
+        "END"
+        " AND t.reference_id = o.id AND t.amount = o.total AND t.credit_id = 1 AND t.debit_id = " COUNTERPART
+        ") <> CASE o.total WHEN 0 THEN 0 ELSE 2 END ORDER BY o.id",
     },
     {
-        "payment_order",
+        "order_refunded",
+        "order",
+        "what an order says was refunded is not what was given back to where the money came from",
+        "SELECT o.id FROM orders o WHERE o.refunded_amount <> (SELECT COALESCE(SUM(t.amount), 0) FROM transfer t"
+        " WHERE t.kind = 'refund' AND t.reference_id = o.id AND t.debit_id = 1 AND t.credit_id = " COUNTERPART ")"
+        " OR (o.status = 'refunded' AND o.refunded_amount <> o.total)"
+        " OR (o.status = 'confirmed' AND o.total > 0 AND o.refunded_amount = o.total)"
+        " OR (o.status IN ('pending', 'cancelled') AND o.refunded_amount <> 0) ORDER BY o.id",
+    },
+    {
+        "order_transfer",
         "transfer",
-        "a customer's wallet paid for an order that does not exist or was never confirmed",
-        "SELECT t.id FROM transfer t LEFT JOIN orders o ON o.id = t.reference_id AND o.confirmed_at IS NOT NULL"
-        " WHERE t.kind = 'order' AND o.id IS NULL ORDER BY t.id",
+        "money moved for an order that does not exist or was never confirmed",
+        "SELECT t.id FROM transfer t LEFT JOIN orders o ON o.id = t.reference_id"
+        " AND o.status IN ('confirmed', 'refunded') WHERE t.kind IN ('order', 'payment', 'refund') AND o.id IS NULL"
+        " ORDER BY t.id",
     },
     {
         "coupon_limit",

@@ -133,27 +133,25 @@ enum err wallet_set_credit_limit(struct db *db, Id account, Money limit)
     return changed ? OK : ERR_INVALID_STATE;
 }
 
-enum err wallet_transactions(struct db *db, Id account, Id before, int64_t limit, struct wallet_transaction **ret,
+/* Each side walks down an index of its own and stops after one page. */
+#define SIDE(is_credit, page)                                                                                          \
+    "SELECT * FROM (SELECT id, CAST(" is_credit " AS BIGINT) AS is_credit, amount, description, created_at"            \
+    " FROM transfer" page ") AS side" is_credit
+#define HISTORY(debits, credits)                                                                                       \
+    "SELECT id, is_credit, amount, description, created_at FROM (" SIDE("0", debits) " UNION ALL " SIDE(               \
+        "1", credits) " ORDER BY id DESC LIMIT $3) AS page ORDER BY id"
+
+enum err wallet_transactions(struct db *db, Id ledger, Id before, int64_t limit, struct wallet_transaction **ret,
                              size_t *ret_count)
 {
-    /* Each side is a walk down its own index that ends after one page; an OR over both columns would sort everything.
-     */
-    static const char list[] =
-        "SELECT id, is_credit, amount, description, created_at FROM ("
-        "SELECT * FROM (SELECT id, CAST(0 AS BIGINT) AS is_credit, amount, description, created_at FROM transfer"
-        " WHERE debit_id = (SELECT id FROM ledger_account WHERE owner_id = $1) AND id < $2"
-        " ORDER BY id DESC LIMIT $3) AS debits"
-        " UNION ALL "
-        "SELECT * FROM (SELECT id, CAST(1 AS BIGINT) AS is_credit, amount, description, created_at FROM transfer"
-        " WHERE credit_id = (SELECT id FROM ledger_account WHERE owner_id = $1) AND id < $2"
-        " ORDER BY id DESC LIMIT $3) AS credits"
-        " ORDER BY id DESC LIMIT $3) AS page ORDER BY id";
+    static const char sqlite[] = HISTORY(DB_PAGE_SQLITE("debit_id", "id"), DB_PAGE_SQLITE("credit_id", "id"));
+    static const char postgres[] = HISTORY(DB_PAGE_POSTGRES("debit_id", "id"), DB_PAGE_POSTGRES("credit_id", "id"));
 
     assert(limit > 0);
     struct wallet_transaction *items = arena_array(db_arena(db), struct wallet_transaction, (size_t)limit);
     size_t count = 0;
-    struct stmt *st = db_prepare(db, list);
-    bind_id(st, account);
+    struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
+    bind_id(st, ledger);
     bind_id(st, id_is(before) ? before : (Id){ID_MAX});
     bind_int(st, limit);
     while (db_step(st)) {

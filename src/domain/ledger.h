@@ -69,7 +69,7 @@ struct wallet_transaction {
     Str description;
     Time created_at;
 };
-/* The newest `limit` transactions with an id below `before` (0: the newest of all), oldest first. Takes the time of one
- * page, whatever the length of the history. TX_READ is enough. */
-enum err wallet_transactions(struct db *db, Id account, Id before, int64_t limit, struct wallet_transaction **ret,
+/* The newest `limit` transactions of the wallet with this ledger_id (0: none) that have an id below `before` (0: the
+ * newest of all), oldest first. Takes the time of one page, whatever the length of the history. TX_READ is enough. */
+enum err wallet_transactions(struct db *db, Id ledger, Id before, int64_t limit, struct wallet_transaction **ret,
                              size_t *ret_count);

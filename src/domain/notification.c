@@ -20,13 +20,11 @@ enum err notification_add(struct db *db, Id account, const struct notification *
 enum err notification_list(struct db *db, Id account, Id before, int64_t limit, struct notification **ret,
                            size_t *ret_count)
 {
-    static const char list[] = "SELECT id, kind, message, reference_id, created_at FROM notification"
-                               " WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
-
     assert(limit > 0);
     struct notification *items = arena_array(db_arena(db), struct notification, (size_t)limit);
     size_t count = 0;
-    struct stmt *st = db_prepare(db, list);
+    struct stmt *st = db_prepare(
+        db, DB_PAGE(db, "SELECT id, kind, message, reference_id, created_at FROM notification", "account_id", "id"));
     bind_id(st, account);
     bind_id(st, id_is(before) ? before : (Id){ID_MAX});
     bind_int(st, limit);

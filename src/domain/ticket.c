@@ -71,10 +71,7 @@ static enum err read_list(struct db *db, struct stmt *st, const struct ticket_pa
 enum err ticket_list_account(struct db *db, Id account, const struct ticket_page *page, struct ticket **ret,
                              size_t *ret_count)
 {
-    static const char list[] = SELECT_TICKET " WHERE t.account_id = $1 AND (t.last_reply_at, t.id) < ($2, $3)"
-                                             " ORDER BY t.last_reply_at DESC, t.id DESC LIMIT $4";
-
-    struct stmt *st = db_prepare(db, list);
+    struct stmt *st = db_prepare(db, DB_PAGE_2(db, SELECT_TICKET, "t.account_id", "t.last_reply_at", "t.id"));
     bind_id(st, account);
     return read_list(db, st, page, ret, ret_count);
 }
@@ -82,18 +79,15 @@ enum err ticket_list_account(struct db *db, Id account, const struct ticket_page
 enum err ticket_list_all(struct db *db, int status, Id department, const struct ticket_page *page, struct ticket **ret,
                          size_t *ret_count)
 {
-    /* One text for each pair of filters, so that each walks down an index of its own. */
+    /* One text for each pair of filters, so that each walks down one index. */
     static const char any[] = SELECT_TICKET " WHERE (t.last_reply_at, t.id) < ($1, $2)"
                                             " ORDER BY t.last_reply_at DESC, t.id DESC LIMIT $3";
-    static const char by_status[] = SELECT_TICKET " WHERE t.status = $1 AND (t.last_reply_at, t.id) < ($2, $3)"
-                                                  " ORDER BY t.last_reply_at DESC, t.id DESC LIMIT $4";
-    static const char by_department[] =
-        SELECT_TICKET " WHERE t.department_id = $1 AND (t.last_reply_at, t.id) < ($2, $3)"
-                      " ORDER BY t.last_reply_at DESC, t.id DESC LIMIT $4";
-    static const char by_both[] =
+    static const char both[] =
         SELECT_TICKET " WHERE t.status = $1 AND t.department_id = $2 AND (t.last_reply_at, t.id) < ($3, $4)"
                       " ORDER BY t.last_reply_at DESC, t.id DESC LIMIT $5";
-    static const char *const texts[2][2] = {{any, by_department}, {by_status, by_both}};
+    const char *by_status = DB_PAGE_2(db, SELECT_TICKET, "t.status", "t.last_reply_at", "t.id");
+    const char *by_department = DB_PAGE_2(db, SELECT_TICKET, "t.department_id", "t.last_reply_at", "t.id");
+    const char *texts[2][2] = {{any, by_department}, {by_status, both}};
 
     struct stmt *st = db_prepare(db, texts[status >= 0][id_is(department)]);
     if (status >= 0) bind_text(st, str_from(ticket_status_names[status]));
@@ -119,12 +113,10 @@ static struct ticket_message read_message(struct stmt *st)
 
 enum err ticket_messages(struct db *db, Id id, Id before, int64_t limit, struct ticket_message **ret, size_t *ret_count)
 {
-    static const char list[] = SELECT_MESSAGE " WHERE m.ticket_id = $1 AND m.id < $2 ORDER BY m.id DESC LIMIT $3";
-
     assert(limit > 0);
     struct ticket_message *items = arena_array(db_arena(db), struct ticket_message, (size_t)limit);
     size_t count = 0;
-    struct stmt *st = db_prepare(db, list);
+    struct stmt *st = db_prepare(db, DB_PAGE(db, SELECT_MESSAGE, "m.ticket_id", "m.id"));
     bind_id(st, id);
     bind_id(st, id_is(before) ? before : (Id){ID_MAX});
     bind_int(st, limit);

@@ -175,10 +175,7 @@ static Id below(Id before)
 enum err withdrawal_list_account(struct db *db, Id account, Id before, int64_t limit, struct withdrawal **ret,
                                  size_t *ret_count)
 {
-    static const char list[] =
-        "SELECT " COLUMNS " FROM withdrawal WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
-
-    struct stmt *st = db_prepare(db, list);
+    struct stmt *st = db_prepare(db, DB_PAGE(db, "SELECT " COLUMNS " FROM withdrawal", "account_id", "id"));
     bind_id(st, account);
     bind_id(st, below(before));
     bind_int(st, limit);
@@ -188,10 +185,7 @@ enum err withdrawal_list_account(struct db *db, Id account, Id before, int64_t l
 enum err withdrawal_list_status(struct db *db, enum withdrawal_status status, Id before, int64_t limit,
                                 struct withdrawal **ret, size_t *ret_count)
 {
-    static const char list[] =
-        "SELECT " COLUMNS " FROM withdrawal WHERE status = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
-
-    struct stmt *st = db_prepare(db, list);
+    struct stmt *st = db_prepare(db, DB_PAGE(db, "SELECT " COLUMNS " FROM withdrawal", "status", "id"));
     bind_text(st, str_from(withdrawal_status_names[status]));
     bind_id(st, below(before));
     bind_int(st, limit);

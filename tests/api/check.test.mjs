@@ -92,7 +92,7 @@ const DAMAGE = [
     ['order_not_delivered: .*\\(order 3\\)'], /^I8: order 3 is pending and was delivered/],
   ['an order was confirmed without payment', `UPDATE orders SET status = 'confirmed', confirmed_at = 40, paid_with = 'wallet' WHERE id = 3;
     INSERT INTO delivery (order_item_id, unit, type, value, created_at) VALUES (3, 1, 'download_url', 'x', 1)`,
-  ['order_paid: .*\\(order 3\\)'], /^I8: order 3 over 250 was paid 0 times/],
+  ['order_paid: .*\\(order 3\\)'], /^I8: order 3 over 250 is confirmed and was paid 0 times/],
   ['an order was paid with too little', `UPDATE transfer SET amount = 149 WHERE kind = 'order';
     UPDATE ledger_account SET balance = balance + 1 WHERE id = 6`, ['order_paid: .*\\(order 1\\)'], /^I8: order 1/],
   ["an order was paid from somebody else's wallet", `UPDATE transfer SET debit_id = 7 WHERE kind = 'order';
@@ -100,7 +100,20 @@ const DAMAGE = [
   ['order_paid: .*\\(order 1\\)'], /^I8: order 1/],
   ['a wallet paid for an order that does not exist', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
     VALUES (7, 1, 10, 'order', 99, 'o', 1); UPDATE ledger_account SET balance = balance - 10 WHERE id = 7`,
-  ['payment_order: .*\\(transfer \\d+\\)'], /^I8: transfer \d+ pays for order 99/],
+  ['order_transfer: .*\\(transfer \\d+\\)'], /^I8: transfer \d+ is for order 99/],
+  ['an order was paid twice', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
+    VALUES (2, 1, 200, 'payment', 2, 'o', 40)`, ['order_paid: .*\\(order 2\\)'], /^I8: order 2 over 200 is confirmed and was paid 2 times/],
+  ['an order that still waits has taken money', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
+    VALUES (2, 1, 250, 'payment', 3, 'o', 40)`, ['order_transfer: .*'], /^I8: order 3 over 250 is pending and was paid/],
+  ['a refund was given and not noted', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
+    VALUES (1, 6, 50, 'refund', 1, 'r', 40); UPDATE ledger_account SET balance = balance + 50 WHERE id = 6`,
+  ['order_refunded: .*\\(order 1\\)'], /^I8: order 1 says that 0 was refunded, it was 50/],
+  ['a refund was noted and not given', 'UPDATE orders SET refunded_amount = 50 WHERE id = 2', ['order_refunded: .*\\(order 2\\)'],
+    /^I8: order 2 says that 50 was refunded, it was 0/],
+  ['a refund went to somebody else', `UPDATE orders SET refunded_amount = 50 WHERE id = 1;
+    INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES (1, 7, 50, 'refund', 1, 'r', 40);
+    UPDATE ledger_account SET balance = balance + 50 WHERE id = 7`, ['order_refunded: .*\\(order 1\\)'], /^I8: the refund of order 1 went elsewhere/],
+  ['an order is refunded in name only', "UPDATE orders SET status = 'refunded' WHERE id = 1", ['order_refunded: .*\\(order 1\\)'], /^I8: order 1 over 150 is refunded/],
   ["an order's total is wrong", 'UPDATE orders SET total = 251, subtotal = 251 WHERE id = 3', ['order_sum: .*\\(order 3\\)'], /^I8: order 3 does not add up/],
   ['a coupon was used too often', 'UPDATE coupon SET max_uses = 1', ['coupon_limit: .*\\(coupon 1\\)'], /^I6: coupon 1 was used 2 times/],
   ['a coupon counts wrongly', 'UPDATE coupon SET uses = 1', ['coupon_uses: .*\\(coupon 1\\)'], /^I6: coupon 1 counts 1 uses, there are 2/],

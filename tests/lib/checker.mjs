@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { isPostgres, selectAll } from './sql.mjs';
 
-const SALES = 'sales';
 const HELD = 'held';
 const PAID_OUT = 'paid_out';
 
@@ -12,7 +11,7 @@ const TABLES = {
   ledger_account: [['id', 'owner_id', 'balance', 'credit_limit'], ['kind']],
   transfer: [['id', 'debit_id', 'credit_id', 'amount', 'reference_id'], ['kind']],
   withdrawal: [['id', 'account_id', 'amount'], ['status']],
-  orders: [['id', 'account_id', 'subtotal', 'discount', 'total', 'confirmed_at'], ['status']],
+  orders: [['id', 'account_id', 'subtotal', 'discount', 'total', 'refunded_amount', 'confirmed_at'], ['status', 'paid_with']],
   order_item: [['id', 'order_id', 'quantity', 'unit_price', 'subtotal'], []],
   delivery: [['id', 'order_item_id', 'unit', 'license_id', 'serial_id'], ['type', 'value']],
   serial: [['id', 'product_id', 'taken_by'], ['code']],
@@ -57,7 +56,9 @@ export function findProblems(dbArg) {
   const walletOf = new Map(ledger.filter((a) => a.owner_id !== null).map((a) => [a.owner_id, a]));
   checkLedger({ ledger, transfers, accountOf, problem });
   checkWithdrawals({ withdrawals, transfers, accountOf, walletOf, problem });
-  checkOrders({ tables, transfers, accountOf, walletOf, problem });
+  checkOrders({ tables, problem });
+  checkPayments({ tables, transfers, accountOf, walletOf, problem });
+  checkDeliveries({ tables, problem });
   checkCoupons({ tables, problem });
   return problems;
 }
@@ -118,46 +119,63 @@ function checkWithdrawals({ withdrawals, transfers, accountOf, walletOf, problem
   if (held !== pending) problem(`I2: ${held} is held, ${pending} is pending`);
 }
 
-/** I3, I5, I8. */
-function checkOrders({ tables, transfers, accountOf, walletOf, problem }) {
-  const { orders, order_item: items, delivery: deliveries, serial: serials } = tables;
-  const licenses = byId(tables.license);
-  const itemsOf = groups(items, 'order_id');
-  const deliveriesOf = groups(deliveries, 'order_item_id');
-  const payments = groups(transfers.filter((t) => ['order', 'payment'].includes(t.kind)
-    && accountOf.get(t.credit_id)?.kind === SALES), 'reference_id');
-
-  for (const o of orders) {
-    const own = itemsOf.get(o.id) ?? [];
+/** I5, and that orders add up. */
+function checkOrders({ tables, problem }) {
+  const itemsOf = groups(tables.order_item, 'order_id');
+  const deliveriesOf = groups(tables.delivery, 'order_item_id');
+  for (const o of tables.orders) {
+    const items = itemsOf.get(o.id) ?? [];
+    if (items.length === 0) problem(`I5: order ${o.id} is empty`);
     let subtotal = 0n;
-    for (const i of own) {
+    for (const i of items) {
       if (i.subtotal !== i.unit_price * i.quantity) problem(`I8: item ${i.id} of order ${o.id} has a wrong subtotal`);
       subtotal += i.subtotal;
+      const units = (deliveriesOf.get(i.id) ?? []).map((d) => d.unit).sort((x, y) => (x < y ? -1 : 1));
+      const all = Array.from({ length: Number(i.quantity) }, (_, n) => BigInt(n + 1));
+      if (isPaid(o) && units.join() !== all.join()) {
+        problem(`I5: order ${o.id} is ${o.status}, of item ${i.id} (${i.quantity}) the units ${units.join() || 'none'} were delivered`);
+      }
+      if (units.length > 0 && (!isPaid(o) || o.confirmed_at === null)) problem(`I8: order ${o.id} is ${o.status} and was delivered`);
     }
     if (subtotal !== o.subtotal || o.total !== subtotal - o.discount || o.total < 0n) problem(`I8: order ${o.id} does not add up`);
-    for (const i of own) {
-      const units = (deliveriesOf.get(i.id) ?? []).map((d) => d.unit).sort((a, b) => (a < b ? -1 : 1));
-      const all = Array.from({ length: Number(i.quantity) }, (_, n) => BigInt(n + 1));
-      if (o.status === 'confirmed' && units.join() !== all.join()) {
-        problem(`I5: order ${o.id} is confirmed, of item ${i.id} (${i.quantity}) the units ${units.join() || 'none'} were delivered`);
-      }
-      if (units.length > 0 && (['pending', 'cancelled'].includes(o.status) || o.confirmed_at === null)) {
-        problem(`I8: order ${o.id} is ${o.status} and was delivered`);
-      }
-    }
-    if (own.length === 0) problem(`I5: order ${o.id} is empty`);
-    const paid = payments.get(o.id) ?? [];
-    if (o.status === 'confirmed' && o.total > 0n) {
-      const good = paid.filter((t) => t.amount === o.total
-        && (t.kind === 'payment' || t.debit_id === walletOf.get(o.account_id)?.id));
-      if (good.length !== 1 || paid.length !== 1) problem(`I8: order ${o.id} over ${o.total} was paid ${good.length} times`);
-    }
   }
-  const orderIds = new Set(orders.filter((o) => o.confirmed_at !== null).map((o) => o.id));
-  for (const t of transfers) {
-    if (t.kind === 'order' && !orderIds.has(t.reference_id)) problem(`I8: transfer ${t.id} pays for order ${t.reference_id}, which was never confirmed`);
-  }
+}
 
+const isPaid = (order) => ['confirmed', 'refunded'].includes(order.status);
+
+/** I8: each paid order was paid once, from where it says, and what was given back went there again. */
+function checkPayments({ tables, transfers, accountOf, walletOf, problem }) {
+  const idOf = new Map([...accountOf.values()].filter((a) => a.kind !== 'wallet').map((a) => [a.kind, a.id]));
+  const ofOrders = transfers.filter((t) => ['order', 'payment', 'refund'].includes(t.kind));
+  const movesOf = groups(ofOrders, 'reference_id');
+  for (const o of tables.orders) {
+    const byWallet = o.paid_with === 'wallet';
+    const source = byWallet ? walletOf.get(o.account_id)?.id : idOf.get(o.paid_with === 'manual' ? 'adjustments' : 'clearing');
+    const moves = movesOf.get(o.id) ?? [];
+    const paid = moves.filter((t) => t.kind !== 'refund');
+    const good = paid.filter((t) => t.amount === o.total && t.kind === (byWallet ? 'order' : 'payment') && t.debit_id === source
+      && t.credit_id === idOf.get('sales'));
+    const wanted = isPaid(o) && o.total > 0n ? 1 : 0;
+    if (paid.length !== wanted || good.length !== wanted) problem(`I8: order ${o.id} over ${o.total} is ${o.status} and was paid ${good.length} times`);
+    let back = 0n;
+    for (const t of moves.filter((m) => m.kind === 'refund')) {
+      if (t.credit_id !== source || t.debit_id !== idOf.get('sales')) problem(`I8: the refund of order ${o.id} went elsewhere`);
+      back += t.amount;
+    }
+    if (back !== o.refunded_amount || back > o.total) problem(`I8: order ${o.id} says that ${o.refunded_amount} was refunded, it was ${back}`);
+    const isWhole = back === o.total && o.total > 0n;
+    if (o.total > 0n && isWhole !== (o.status === 'refunded')) problem(`I8: order ${o.id} over ${o.total} is ${o.status} and ${back} was refunded`);
+  }
+  const known = new Set(tables.orders.map((o) => o.id));
+  for (const t of ofOrders) {
+    if (!known.has(t.reference_id)) problem(`I8: transfer ${t.id} is for order ${t.reference_id}, which is not there`);
+  }
+}
+
+/** I3: what was delivered is what was taken, once. */
+function checkDeliveries({ tables, problem }) {
+  const { delivery: deliveries, serial: serials } = tables;
+  const licenses = byId(tables.license);
   const soldAs = groups(deliveries, 'serial_id');
   for (const s of serials) {
     const sold = soldAs.get(s.id) ?? [];
@@ -167,14 +185,13 @@ function checkOrders({ tables, transfers, accountOf, walletOf, problem }) {
     }
   }
   const serialIds = new Set(serials.map((s) => s.id));
-  const values = new Set();
+  const keys = new Set();
   for (const d of deliveries) {
     if (d.type === 'serial_code' && !serialIds.has(d.serial_id)) problem(`I3: delivery ${d.id} is of a serial that is not there`);
-    if (d.type === 'license_key') {
-      if (licenses.get(d.license_id)?.order_item_id !== d.order_item_id) problem(`I5: delivery ${d.id} is of a licence that is not its item's`);
-      if (values.has(d.value)) problem(`I5: the key of delivery ${d.id} was delivered twice`);
-      values.add(d.value);
-    }
+    if (d.type !== 'license_key') continue;
+    if (licenses.get(d.license_id)?.order_item_id !== d.order_item_id) problem(`I5: delivery ${d.id} is of a licence that is not its item's`);
+    if (keys.has(d.value)) problem(`I5: the key of delivery ${d.id} was delivered twice`);
+    keys.add(d.value);
   }
 }
 

@@ -1,0 +1,63 @@
+// Lists answer in the time of one page, whatever lies behind it: the engines walk down an index and stop.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { execute } from '../lib/sql.mjs';
+import { planOf, statementOf } from '../lib/statement.mjs';
+import { startStore } from '../lib/store.mjs';
+import { ENGINE } from './lib/souk.mjs';
+
+const ROWS = 20_000;
+const IS_PG = ENGINE === 'pg';
+
+let store, db;
+before(async () => {
+  store = await startStore({ customers: { ada: '1.00', bob: '1.00' }, departments: ['Sales', 'Billing'] });
+  await store.souk.stop();
+  db = store.database.dbArg;
+  const series = IS_PG ? `generate_series(1, ${ROWS}) AS s(n)`
+    : `(WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < ${ROWS}) SELECT n FROM s) AS s`;
+  execute(db, `
+    INSERT INTO transfer (debit_id, credit_id, amount, kind, description, created_at)
+      SELECT CASE n % 2 WHEN 0 THEN 5 ELSE 6 + n % 4 / 2 END, CASE n % 2 WHEN 0 THEN 6 + n % 4 / 2 ELSE 1 END, 1, 'adjustment', 'x', n FROM ${series};
+    INSERT INTO withdrawal (account_id, amount, status, requested_at, decided_at)
+      SELECT 1 + n % 2, 1, CASE WHEN n % 1000 < 2 THEN 'pending' ELSE 'approved' END, n, n FROM ${series};
+    INSERT INTO notification (account_id, kind, message, created_at) SELECT 1 + n % 2, 'k', 'm', n FROM ${series};
+    INSERT INTO ticket (account_id, department_id, subject, status, created_at, last_reply_at)
+      SELECT 1 + n % 2, 1 + n % 2, 's', CASE n % 3 WHEN 0 THEN 'open' WHEN 1 THEN 'answered' ELSE 'closed' END, n, n FROM ${series};
+    INSERT INTO ticket_message (ticket_id, author, author_id, body, created_at) SELECT 1 + n % 10, 'customer', 1, 'b', n FROM ${series}`);
+  execute(db, 'SELECT 1; COMMIT; ANALYZE; BEGIN');
+});
+after(() => store?.database.remove());
+
+/** [what, file, function, statement, values, table, indexes of which each must be used] */
+const LISTS = [
+  ["a wallet's transactions", 'domain/ledger.c', 'wallet_transactions', IS_PG ? 'postgres' : 'sqlite', [1, ROWS, 100], 'transfer', ['transfer_by_debit', 'transfer_by_credit']],
+  ['withdrawals of a customer', 'domain/withdrawal.c', 'withdrawal_list_account', null, [1, ROWS, 21], 'withdrawal', ['withdrawal_by_account']],
+  ['withdrawals in one state', 'domain/withdrawal.c', 'withdrawal_list_status', null, ["'pending'", ROWS, 21], 'withdrawal', ['withdrawal_by_status']],
+  ['notifications', 'domain/notification.c', 'notification_list', null, [1, ROWS, 21], 'notification', ['notification_by_account']],
+  ['tickets of a customer', 'domain/ticket.c', 'ticket_list_account', null, [1, ROWS, ROWS, 101], 'ticket', ['ticket_by_account']],
+  ['tickets of everybody', 'domain/ticket.c', 'ticket_list_all', 'any', [ROWS, ROWS, 21], 'ticket', ['ticket_by_activity']],
+  ['tickets in one state', 'domain/ticket.c', 'ticket_list_all', 'by_status', ["'open'", ROWS, ROWS, 21], 'ticket', ['ticket_by_status']],
+  ['tickets of a department', 'domain/ticket.c', 'ticket_list_all', 'by_department', [1, ROWS, ROWS, 21], 'ticket', ['ticket_by_department']],
+  ['messages of a ticket', 'domain/ticket.c', 'ticket_messages', null, [1, ROWS, 100], 'ticket_message', ['ticket_message_by_ticket']],
+];
+
+test('what a wallet has held comes from an index of pending withdrawals alone', () => {
+  const plan = planOf(db, statementOf('domain/ledger.c', 'wallet_find', 'find', db), [1]);
+  assert.match(plan, /withdrawal_pending/);
+  assert.doesNotMatch(plan, /Seq Scan on withdrawal|SCAN withdrawal/);
+});
+
+for (const [what, file, fn, name, values, table, indexes] of LISTS) {
+  test(`${what} come from an index`, () => {
+    const plan = planOf(db, statementOf(file, fn, name, db), values);
+    for (const index of indexes) assert.ok(plan.includes(index), `${index} is not used:\n${plan}`);
+    const others = IS_PG ? new RegExp(`Seq Scan on ${table}\\b|Bitmap|${table}_pkey`) : new RegExp(`SCAN (${table}|[tm])\\b|${table === 'transfer' ? '^SCAN' : 'TEMP B-TREE'}`, 'm');
+    assert.doesNotMatch(plan, others, plan);
+  });
+}
+
+test('control: the list that an equality would make is not always one walk down its index', { skip: !IS_PG }, () => {
+  const plan = planOf(db, 'SELECT id FROM transfer WHERE debit_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3', [6, ROWS, 100]);
+  assert.ok(!plan.includes('transfer_by_debit'), plan);
+});
