@@ -27,7 +27,7 @@
 #endif
 
 #define FIRST_BLOCK_BYTES 4096
-#define BLOCK_BYTES_MAX (256 * 1024)
+#define BLOCK_BYTES_MAX ((size_t)256 * 1024)
 #define ALIGN 16
 
 struct arena_block {

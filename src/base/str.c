@@ -177,6 +177,6 @@ bool hex_decode(Str s, void *ret, size_t n)
     for (size_t i = 0; i < s.len; i++)
         if (hex_digit(s.ptr[i]) < 0) return false;
     for (size_t i = 0; i < n; i++)
-        ((unsigned char *)ret)[i] = (unsigned char)(hex_digit(s.ptr[2 * i]) << 4 | hex_digit(s.ptr[2 * i + 1]));
+        ((unsigned char *)ret)[i] = (unsigned char)(hex_digit(s.ptr[2 * i]) * 16 + hex_digit(s.ptr[2 * i + 1]));
     return true;
 }

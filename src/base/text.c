@@ -1,9 +1,8 @@
 /* base/text.c - see text.h. */
 #include "base/text.h"
 
-#include "base/buf.h"
-
 #include "base/arena.h"
+#include "base/buf.h"
 
 static bool is_digit(char c)
 {

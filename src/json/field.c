@@ -61,6 +61,14 @@ static enum err read_decimal(const struct field *f, const struct json *v, int de
     return e;
 }
 
+static enum err read_literal(const struct json *v, Str *ret)
+{
+    Money m; /* a text of a query may be no number at all: only its form is asked for */
+    if (v->type != JSON_NUMBER || money_parse(v->text, 0, &m) == MONEY_MALFORMED) return ERR_FIELD_TYPE;
+    *ret = v->text;
+    return OK;
+}
+
 static enum err check_length(const struct field *f, Str s)
 {
     size_t n = utf8_count(s);
@@ -210,10 +218,7 @@ enum err field_read(const struct field *f, const struct json *v, int exponent, s
     case FIELD_ID: return read_id(v, slot);
     case FIELD_MONEY: return read_decimal(f, v, exponent, &((Money *)slot)->minor);
     case FIELD_DECIMAL: return read_decimal(f, v, f->decimals, slot);
-    case FIELD_NUMBER:
-        if (v->type != JSON_NUMBER) return ERR_FIELD_TYPE;
-        *(Str *)slot = v->text;
-        return OK;
+    case FIELD_NUMBER: return read_literal(v, slot);
     case FIELD_LINE:
     case FIELD_TEXT:
     case FIELD_SECRET: return read_text(f, v, a, slot);

@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 
-#define COMPARED_MAX 16
+#define COMPARED_MAX ((size_t)16)
 
 _Static_assert(sizeof(((struct keys_secret *)0)->bytes) == crypto_shorthash_KEYBYTES, "SipHash takes this key");
 

@@ -24,7 +24,7 @@ enum field_type {
     FIELD_ID,      /* Id, 1..ID_MAX */
     FIELD_MONEY,   /* Money; bounds in minor units, as for FIELD_INT */
     FIELD_DECIMAL, /* int64_t, a number with `decimals` decimals as an integer (12.5 with 2 → 1250); bounds too */
-    FIELD_NUMBER,    /* Str: a number's literal, for what only the handler can read */
+    FIELD_NUMBER,  /* Str: a number's literal, for what only the handler can read */
     FIELD_LINE,    /* Str: one line, trimmed, no control characters; min..max code points, max 0: no limit */
     FIELD_TEXT,    /* Str: several lines allowed (tab, LF; CRLF becomes LF), trimmed; min..max code points */
     FIELD_SECRET,  /* Str: taken as it is, not trimmed, no control characters; min..max code points */

@@ -10,7 +10,7 @@
 
 #define MUST(condition)                                                                                                \
     do {                                                                                                               \
-        if (!(condition)) abort();                                                                            \
+        if (!(condition)) abort();                                                                                     \
     } while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -14,7 +14,7 @@ struct all {
     int64_t number, decimal;
     Id id;
     Money money;
-    Str line, text, secret, email, slug, url;
+    Str literal, line, text, secret, email, slug, url;
     Time time;
     int choice;
     unsigned set;
@@ -29,6 +29,7 @@ static const struct field fields[] = {
     {"d", FIELD_DECIMAL, OPTIONAL, AT(decimal), .decimals = 2, .min = 1, .max = 10000},
     {"id", FIELD_ID, OPTIONAL, AT(id)},
     {"m", FIELD_MONEY, OPTIONAL, AT(money), .min = 1},
+    {"n", FIELD_NUMBER, OPTIONAL, AT(literal)},
     {"l", FIELD_LINE, NULLABLE, AT(line), .min = 1, .max = 5, .is_null = AT(line_is_null)},
     {"t", FIELD_TEXT, OPTIONAL, AT(text), .max = 20},
     {"s", FIELD_SECRET, OPTIONAL, AT(secret), .min = 2, .max = 5},
@@ -50,6 +51,8 @@ static void check(const struct all *v)
     MUST(v->decimal >= 0 && v->decimal <= 10000);
     MUST(v->id.v >= 0 && v->id.v <= ID_MAX);
     MUST(v->money.minor >= 0);
+    Money m;
+    MUST(!v->literal.len || money_parse(v->literal, 2, &m) != MONEY_MALFORMED);
     MUST(utf8_valid(v->line) && text_is_line(v->line) && utf8_count(v->line) <= 5 &&
          text_trim(v->line).len == v->line.len);
     MUST(!v->line_is_null || !v->line.len);

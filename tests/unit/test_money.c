@@ -176,6 +176,17 @@ static void writes_amounts(void **state)
     writes(999999999999999999, 0, "999999999999999999");
 }
 
+static void appends_to_a_buffer(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct buf b;
+    buf_init(&b, &arena, 100);
+    buf_money(&b, (Money){-1999}, 2);
+    assert_str(buf_str(&b), "-19.99");
+    arena_done(&arena);
+}
+
 static int64_t any(uint64_t *seed)
 {
     uint64_t v = unit_random(seed), shift = unit_random(seed) % 64;
@@ -309,6 +320,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_no_number),
         cmocka_unit_test(is_exact_in_long_texts),
         cmocka_unit_test(writes_amounts),
+        cmocka_unit_test(appends_to_a_buffer),
         cmocka_unit_test(round_trips),
         cmocka_unit_test(computes_like_wider_integers),
         cmocka_unit_test(takes_percents),

@@ -78,8 +78,9 @@ static void check(struct field f, const struct value_case *cases)
 }
 
 static const enum field_type all_types[] = {
-    FIELD_BOOL,  FIELD_INT,  FIELD_ID,  FIELD_MONEY, FIELD_DECIMAL, FIELD_LINE, FIELD_TEXT,  FIELD_SECRET,
-    FIELD_EMAIL, FIELD_SLUG, FIELD_URL, FIELD_TIME,  FIELD_CHOICE,  FIELD_IDS,  FIELD_LINES, FIELD_CHOICES,
+    FIELD_NUMBER, FIELD_BOOL,   FIELD_INT,    FIELD_ID,    FIELD_MONEY,   FIELD_DECIMAL,
+    FIELD_LINE,   FIELD_TEXT,   FIELD_SECRET, FIELD_EMAIL, FIELD_SLUG,    FIELD_URL,
+    FIELD_TIME,   FIELD_CHOICE, FIELD_IDS,    FIELD_LINES, FIELD_CHOICES,
 };
 
 static void treats_missing_and_null_alike_for_all_types(void **state)
@@ -121,7 +122,7 @@ static void refuses_wrong_types_for_all_types(void **state)
     } kinds[] = {
         {"true", 1u << FIELD_BOOL},
         {"false", 1u << FIELD_BOOL},
-        {"1", 1u << FIELD_INT | 1u << FIELD_ID | 1u << FIELD_MONEY | 1u << FIELD_DECIMAL},
+        {"1", 1u << FIELD_NUMBER | 1u << FIELD_INT | 1u << FIELD_ID | 1u << FIELD_MONEY | 1u << FIELD_DECIMAL},
         {"\"1\"", 1u << FIELD_LINE | 1u << FIELD_TEXT | 1u << FIELD_SECRET | 1u << FIELD_EMAIL | 1u << FIELD_SLUG |
                       1u << FIELD_URL | 1u << FIELD_TIME | 1u << FIELD_CHOICE},
         {"[]", 1u << FIELD_IDS | 1u << FIELD_LINES | 1u << FIELD_CHOICES},
@@ -269,6 +270,15 @@ static void reads_decimals(void **state)
                    });
     assert_err(read_one((struct field){.type = FIELD_DECIMAL}, "7.0", &one), OK); /* no decimals of its own */
     assert_int_equal(one->number, 7);
+}
+
+static void keeps_literals(void **state)
+{
+    (void)state;
+    const struct one *one;
+    assert_err(read_one((struct field){.type = FIELD_NUMBER}, "-1.50e+400", &one), OK);
+    assert_str(one->text, "-1.50e+400");
+    check((struct field){.type = FIELD_NUMBER}, (struct value_case[]){{"0", OK}, {"\"1\"", ERR_FIELD_TYPE}, {0}});
 }
 
 static const char *repeat(const char *part, size_t n)
@@ -661,6 +671,7 @@ struct search {
     struct str_list tags;
     unsigned colours;
     Time since;
+    Str value;
 };
 static const struct field search_fields[] = {
     {"limit", FIELD_INT, OPTIONAL, offsetof(struct search, limit), .min = 1, .max = 100},
@@ -673,6 +684,7 @@ static const struct field search_fields[] = {
     {"tags", FIELD_LINES, OPTIONAL, offsetof(struct search, tags), .item_max = 5},
     {"colours", FIELD_CHOICES, OPTIONAL, offsetof(struct search, colours), .choices = colours},
     {"since", FIELD_TIME, OPTIONAL, offsetof(struct search, since)},
+    {"value", FIELD_NUMBER, OPTIONAL, offsetof(struct search, value)},
     {0},
 };
 static const struct shape search_query = {search_fields, sizeof(struct search)};
@@ -710,6 +722,7 @@ static void reads_queries(void **state)
     assert_true(search("active=true")->active);
     assert_int_equal(search("&&limit=5&")->limit, 5); /* empty pairs say nothing */
     assert_int_equal(search("li%6dit=5")->limit, 5);
+    assert_str(search("value=1.5e2")->value, "1.5e2");
     assert_str(search("q=a=b")->q, "a=b");
     assert_int_equal(search("q")->q.len, 0);
     assert_int_equal(search("q=")->q.len, 0);
@@ -764,6 +777,9 @@ static void refuses_bad_queries(void **state)
         {"tags=abcdef", "tags:too_long"},
         {"colours=red,black", "colours:not_allowed"},
         {"since=yesterday", "since:bad_format"},
+        {"value=", "value:wrong_type"},
+        {"value=1x", "value:wrong_type"},
+        {"value=01", "value:wrong_type"},
         {"nothing=1", "nothing:unknown_field"},
         {"=1", ":unknown_field"},
         {"%zz=1", "%zz:unknown_field"},
@@ -786,6 +802,7 @@ int main(void)
         cmocka_unit_test_teardown(reads_ids, empty_arena),
         cmocka_unit_test_teardown(reads_money, empty_arena),
         cmocka_unit_test_teardown(reads_decimals, empty_arena),
+        cmocka_unit_test_teardown(keeps_literals, empty_arena),
         cmocka_unit_test_teardown(counts_code_points, empty_arena),
         cmocka_unit_test_teardown(reads_lines_and_texts, empty_arena),
         cmocka_unit_test_teardown(reads_emails, empty_arena),

@@ -251,6 +251,15 @@ static void decodes_percents(void **state)
     }
 }
 
+static void makes_patterns(void **state)
+{
+    (void)state;
+    assert_str(text_like_pattern(&arena, STR("")), "%%");
+    assert_str(text_like_pattern(&arena, STR("Ab")), "%ab%");
+    assert_str(text_like_pattern(&arena, STR("100%_\\x")), "%100\\%\\_\\\\x%");
+    assert_str(text_like_pattern(&arena, STR("%%%%%%%%")), "%\\%\\%\\%\\%\\%\\%\\%\\%%");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +269,7 @@ int main(void)
         cmocka_unit_test_teardown(knows_slugs, empty_arena),
         cmocka_unit_test_teardown(knows_links, empty_arena),
         cmocka_unit_test_teardown(decodes_percents, empty_arena),
+        cmocka_unit_test_teardown(makes_patterns, empty_arena),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
