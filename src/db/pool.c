@@ -136,6 +136,14 @@ static void count_commit(struct pg_pool *p)
     atomic_fetch_add_explicit(&p->stats->batch_buckets[0], 1, memory_order_relaxed);
 }
 
+static bool next_job(struct worker *w, struct tx_job **ret)
+{
+    struct job_queue *q = &w->pool->queue;
+    if (queue_take_until(q, ret, 0) == 1) return true;
+    postgres_rest(w->db);
+    return queue_take(q, ret, 1) == 1;
+}
+
 static void *worker_main(void *arg)
 {
     struct worker *w = arg;
@@ -144,7 +152,7 @@ static void *worker_main(void *arg)
     for (;;) {
         if (w->db && !postgres_is_alive(w->db)) disconnect(w);
         if (w->db || try_connect(w)) {
-            if (!queue_take(&p->queue, &job, 1)) return NULL;
+            if (!next_job(w, &job)) return NULL;
             enum err e;
             if (!serve(w, job, &e)) {
                 queue_put_back(&p->queue, job); /* others may still have a connection */

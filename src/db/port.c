@@ -83,7 +83,7 @@ int queue_take_until(struct job_queue *q, struct tx_job **ret, int64_t until_ns)
     struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
     int rc = 0;
     pthread_mutex_lock(&q->lock);
-    while (!q->head && !q->closed && rc == 0) {
+    while (until_ns && !q->head && !q->closed && rc == 0) {
         q->sleepers++;
         rc = pthread_cond_clockwait(&q->filled, &q->lock, CLOCK_MONOTONIC, &until);
         q->sleepers--;

@@ -40,7 +40,7 @@ void queue_put(struct job_queue *q, struct tx_job *job);
 void queue_put_back(struct job_queue *q, struct tx_job *job);
 /* Waits for jobs, then takes up to `max` of them in order; the number taken, 0 once the queue is closed and empty. */
 int queue_take(struct job_queue *q, struct tx_job **ret, int max);
-/* One job, waiting until a point of the monotonic clock: 1, 0 when there was none, QUEUE_CLOSED. */
+/* One job, waiting until a point of the monotonic clock (0: not at all): 1, 0 when there was none, QUEUE_CLOSED. */
 #define QUEUE_CLOSED (-1)
 int queue_take_until(struct job_queue *q, struct tx_job **ret, int64_t until_ns);
 /* What is in it is still taken; nothing may be put any more. */

@@ -115,6 +115,7 @@ static void send(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind)
         send_own(c, c->mode == TX_WRITE ? OWN_BEGIN_WRITE : OWN_BEGIN_READ, SENT_BEGIN);
         c->begun = true;
     }
+    if (kind == SENT_RUN) c->unread = true;
     pipe_execute(c, st, kind);
 }
 
@@ -127,6 +128,7 @@ static bool step(struct stmt *st)
         if (st->db->err) return false;
         pipe_sync(c);
         pipe_receive(c);
+        c->unread = false;
         s->row = -1;
         if (st->db->err || !s->result) return false;
     }
@@ -223,7 +225,7 @@ void postgres_begin(struct db *db, enum tx_mode mode)
     assert(!c->begun);
     c->mode = mode;
     c->may_retry = false;
-    c->warned = false;
+    c->unread = false;
     c->commit = PG_COMMIT_NONE;
 }
 
@@ -232,31 +234,29 @@ enum postgres_end postgres_commit(struct db *db)
     struct pg_db *c = of(db);
     if (!c->begun && !db->err) return POSTGRES_COMMITTED; /* it asked nothing */
     c->begun = false;
-    if (c->mode == TX_READ && !c->unsynced) { /* what was read is known: nothing depends on the end */
+    c->fresh = false;
+    if (c->mode == TX_READ && !c->unread) { /* what was read is known: nothing depends on the end */
         send_own(c, OWN_COMMIT, SENT_END);
-        pipe_sync(c);
-        c->fresh = false;
         return POSTGRES_COMMITTED;
     }
     pipe_look(c); /* a connection that is gone already is better noticed before COMMIT than after */
     send_own(c, OWN_COMMIT, SENT_COMMIT);
     pipe_sync(c);
     pipe_receive(c);
-    c->fresh = false;
     switch (c->commit) {
     case PG_COMMIT_DONE:
         /* A commit that gave up waiting for its replica says so in a warning. */
         return c->warned ? POSTGRES_UNKNOWN : POSTGRES_COMMITTED;
     case PG_COMMIT_SENT:
     case PG_COMMIT_UNSURE: return POSTGRES_UNKNOWN;
-    case PG_COMMIT_NONE:
+    case PG_COMMIT_NONE: /* not even sent: lost, or an error came to light while sending */
+    case PG_COMMIT_SKIPPED:
+        send_own(c, OWN_ROLLBACK, SENT_END);
+        pipe_sync(c);
+        break;
     case PG_COMMIT_REFUSED: break;
     }
     if (!db->err) db_fail(db, ERR_INTERNAL);
-    if (!c->lost) { /* an error before COMMIT has left the transaction open */
-        send_own(c, OWN_ROLLBACK, SENT_END);
-        pipe_sync(c);
-    }
     return POSTGRES_FAILED;
 }
 
@@ -268,8 +268,14 @@ void postgres_rollback(struct db *db)
     c->begun = false;
     if (c->unsynced) pipe_sync(c);
     send_own(c, OWN_ROLLBACK, SENT_END);
-    pipe_sync(c);
+    pipe_sync(c); /* at once: it holds locks */
     c->fresh = false;
+}
+
+void postgres_rest(struct db *db)
+{
+    struct pg_db *c = of(db);
+    if (c->unsynced) pipe_sync(c);
 }
 
 bool postgres_is_alive(const struct db *db)

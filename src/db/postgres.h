@@ -3,7 +3,8 @@
  *     postgres_begin(db, mode); db_enter(db, …); run; db_leave(db, …); postgres_commit or postgres_rollback
  *
  * Nothing is sent before it has to be: BEGIN goes out with the first statement that is read (or with COMMIT), and so do
- * all statements whose result nobody reads. The end of a read, and a rollback, are sent and not waited for. */
+ * all statements whose result nobody reads. A rollback is sent and not waited for; the end of a read is sent with what
+ * comes next, or by postgres_rest. */
 #pragma once
 
 #include "db/engine.h"
@@ -27,6 +28,8 @@ void postgres_close(struct db *db);
 void postgres_begin(struct db *db, enum tx_mode mode);
 enum postgres_end postgres_commit(struct db *db);
 void postgres_rollback(struct db *db);
+/* Before the connection has nothing to do. */
+void postgres_rest(struct db *db);
 
 /* False: close it and open another. */
 bool postgres_is_alive(const struct db *db);

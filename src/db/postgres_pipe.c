@@ -149,8 +149,8 @@ static void note_error(struct pg_db *c, const struct sent *s, const PGresult *r)
     bool fatal = severity && strcmp(severity, "ERROR") != 0;
     if (c->commit == PG_COMMIT_SENT) {
         /* An error of the COMMIT itself is certain, except when the session died of it: it may have died after. */
-        bool unsure = s->kind == SENT_COMMIT && (fatal || is_in(state, commit_unsure));
-        c->commit = unsure ? PG_COMMIT_UNSURE : PG_COMMIT_REFUSED;
+        bool unsure = fatal || is_in(state, commit_unsure);
+        c->commit = s->kind != SENT_COMMIT ? PG_COMMIT_SKIPPED : unsure ? PG_COMMIT_UNSURE : PG_COMMIT_REFUSED;
     }
     if (c->db.err) return; /* the first one stands */
 
@@ -188,7 +188,7 @@ static void note_result(struct pg_db *c, const struct sent *s, PGresult *r)
         break;
     case PGRES_PIPELINE_ABORTED:
         if (s->kind == SENT_PREPARE) s->stmt->state = PG_NOT_PREPARED;
-        if (s->kind == SENT_COMMIT) c->commit = PG_COMMIT_REFUSED;
+        if (s->kind == SENT_COMMIT) c->commit = PG_COMMIT_SKIPPED;
         break;
     case PGRES_FATAL_ERROR:
         if (s->kind == SENT_PREPARE) s->stmt->state = PG_NOT_PREPARED;
@@ -205,6 +205,7 @@ void pipe_receive(struct pg_db *c)
         struct sent s = c->sent[c->sent_head];
         c->sent_head = (c->sent_head + 1) % c->sent_cap;
         c->sent_count--;
+        if (s.kind == SENT_COMMIT) c->warned = false;
         PGresult *r = next_result(c);
         if (!r) {
             pipe_lose(c, "an answer is missing");

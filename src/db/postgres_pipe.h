@@ -46,7 +46,14 @@ struct sent {
     struct pg_stmt *stmt;
 };
 
-enum pg_commit { PG_COMMIT_NONE, PG_COMMIT_SENT, PG_COMMIT_DONE, PG_COMMIT_REFUSED, PG_COMMIT_UNSURE };
+enum pg_commit {
+    PG_COMMIT_NONE,
+    PG_COMMIT_SENT,
+    PG_COMMIT_DONE,
+    PG_COMMIT_REFUSED, /* it failed, which ended the transaction */
+    PG_COMMIT_SKIPPED, /* something before it failed: the transaction is still open */
+    PG_COMMIT_UNSURE,
+};
 
 struct pg_db {
     struct db db;
@@ -59,12 +66,13 @@ struct pg_db {
     bool lost;       /* the connection is of no use any more */
     bool may_retry;
     bool fresh;  /* has not run a whole transaction yet */
-    bool warned; /* the server said WARNING since this was last cleared */
+    bool warned; /* the server said WARNING while it committed */
     enum pg_commit commit;
     /* postgres.c's */
     struct pg_stmt own[OWN_COUNT];
     enum tx_mode mode;
-    bool begun; /* BEGIN was sent and its end was not */
+    bool begun;  /* BEGIN was sent and its end was not */
+    bool unread; /* statements of this transaction wait to be found good */
 };
 
 /* All do nothing once the connection is lost. */

@@ -454,6 +454,43 @@ static void test_stale_statements(void **state)
     assert_int_equal(atomic_load(&database_stats(d)->errors), 0);
 }
 
+/* COMMIT itself is refused. The next transaction on the same connection knows nothing of it. */
+static void test_commit_refused(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    test_psql(direct.url, "CREATE TABLE child (n BIGINT REFERENCES thing (n) DEFERRABLE INITIALLY DEFERRED)");
+    open_workers(1, 0);
+    static const char orphan[] = "INSERT INTO child (n) VALUES (77)";
+    for (int i = 0; i < 3; i++) {
+        struct job j = {.n = 10 + i, .no_read = i != 1};
+        assert_int_equal(test_write(d, orphan), ERR_INTERNAL);
+        assert_int_equal(write_job(&j), OK);
+        assert_int_equal(j.runs, 1);
+    }
+    assert_int_equal(rows(), 5);
+    assert_int_equal(test_number(d, count), 5);
+    assert_int_equal(atomic_load(&database_stats(d)->retries), 0);
+    assert_int_equal(atomic_load(&database_stats(d)->reconnects), 0);
+}
+
+/* A transaction that has read does not stay open on an idle connection. */
+static void test_read_ends(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(1, 0);
+    static const char open_ones[] = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
+                                    " AND state LIKE 'idle in%'";
+    assert_int_equal(test_number(d, count), 2);
+    int64_t open = 1;
+    for (int i = 0; i < 100 && open; i++) {
+        usleep(10000);
+        open = test_number(direct.d, open_ones);
+    }
+    assert_int_equal(open, 0);
+}
+
 /* Far more unread statements than fit the buffers of both sides. */
 static enum err flood(void *arg, struct db *db)
 {
@@ -522,6 +559,8 @@ int main(void)
         ON(test_away),
         ON(test_too_few_connections),
         ON(test_stale_statements),
+        ON(test_commit_refused),
+        ON(test_read_ends),
         ON(test_flood),
         ON(test_refused),
     };
