@@ -293,7 +293,7 @@ void loop_run(void *arg)
     setup(loop);
     loop->user = server->hooks.loop_start(server->hooks.ctx, loop, loop->index);
     accept_start(loop);
-    uv_barrier_wait(&server->started);
+    uv_sem_post(&server->started);
 
     uv_run(&loop->uv, UV_RUN_DEFAULT);
 

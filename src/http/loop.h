@@ -115,7 +115,8 @@ struct http_server {
     int port;
     struct http_stats stats;
     _Atomic bool draining;
-    uv_barrier_t started;
+    bool is_started;
+    uv_sem_t started; /* posted by each loop */
     size_t loop_count;
     struct http_loop *loops;
 };

@@ -98,6 +98,10 @@ void http_server_free(struct http_server *s)
         if (s->loops[i].exchange_count) return;
     for (size_t i = 0; i < s->loop_count; i++)
         if (s->loops[i].listen_fd >= 0) close(s->loops[i].listen_fd);
+    if (s->is_started) {
+        for (size_t i = 0; i < s->loop_count; i++) uv_mutex_destroy(&s->loops[i].wake_lock);
+        uv_sem_destroy(&s->started);
+    }
     free(s->loops);
     free(s);
 }
@@ -144,7 +148,9 @@ enum err http_server_start(const struct http_options *options, const struct http
     }
 
     signal(SIGPIPE, SIG_IGN);
-    if (uv_barrier_init(&s->started, (unsigned)s->loop_count + 1) != 0) abort();
+    if (uv_sem_init(&s->started, 0) != 0) abort();
+    s->is_started = true;
+    *ret = s; /* the hooks may look for it there */
     /* Signals are the main thread's. */
     sigset_t all, before;
     sigfillset(&all);
@@ -152,9 +158,7 @@ enum err http_server_start(const struct http_options *options, const struct http
     for (size_t i = 0; i < s->loop_count; i++)
         if (uv_thread_create(&s->loops[i].thread, loop_run, &s->loops[i]) != 0) abort();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    uv_barrier_wait(&s->started);
-    uv_barrier_destroy(&s->started);
-    *ret = s;
+    for (size_t i = 0; i < s->loop_count; i++) uv_sem_wait(&s->started);
     return OK;
 }
 

@@ -94,8 +94,8 @@ struct http_stats {
     _Atomic int64_t open, accepted, refused_cap, timeouts, bad_requests;
 };
 
-/* Everything in options is copied. Returns when every loop_start has run and clients can connect. Ignores SIGPIPE for
- * the process. On failure ret_why has a sentence for people. */
+/* Everything in options is copied. Returns when every loop_start has run and clients can connect; *ret is set before
+ * the first hook runs. Ignores SIGPIPE for the process. On failure ret_why has a sentence for people. */
 enum err http_server_start(const struct http_options *options, const struct http_hooks *hooks, struct http_server **ret,
                            char *ret_why, size_t why_bytes);
 /* The port that was bound (for ":0"). */

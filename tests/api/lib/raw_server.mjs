@@ -9,7 +9,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from '../../lib/sanitizer.mjs';
 import { BUILD } from './openapi.mjs';
-import { Souk } from './souk.mjs';
+import { SLOW, Souk } from './souk.mjs';
 
 const STORE_FLAGS = {
   connectionsMax: '--connections-max', headerMs: '--header-timeout-ms', idleMs: '--idle-timeout-ms',
@@ -76,7 +76,7 @@ export async function startEcho(options = {}, limits = null) {
     /** Gives what it counted: {accepted, open, refused, timeouts, bad}. */
     async stop() {
       child.kill('SIGTERM');
-      const late = setTimeout(() => child.kill('SIGKILL'), 40000);
+      const late = setTimeout(() => child.kill('SIGKILL'), 40000 * SLOW);
       const end = await ended;
       clearTimeout(late);
       process.removeListener('exit', exit);

@@ -1,0 +1,224 @@
+/* Starting, waking and stopping the HTTP server from its owner's side. What clients see is tested over sockets, in
+ * tests/api/codec.test.mjs and echo.test.mjs. */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "http/server.h"
+
+/* What the hooks have seen. */
+static struct {
+    _Atomic int starts, stops, woken, ticks, begun, requests, finished, passes;
+    struct http_loop *loops[8];
+    struct http_server *server;
+} seen;
+
+static void on_tick(void *loop_user)
+{
+    assert_non_null(loop_user);
+    seen.ticks++;
+}
+
+static void *loop_start(void *ctx, struct http_loop *loop, int index)
+{
+    assert_ptr_equal(ctx, &seen);
+    assert_non_null(seen.server); /* set before any hook */
+    seen.loops[index] = loop;
+    seen.starts++;
+    http_loop_every(loop, 1, on_tick);
+    return &seen.loops[index];
+}
+
+static void loop_stop(void *loop_user)
+{
+    assert_non_null(loop_user);
+    seen.stops++;
+}
+
+static void begin(void *loop_user, struct exchange *x)
+{
+    assert_ptr_equal(http_loop_user(x->loop), loop_user);
+    assert_null(x->user);
+    x->user = &seen;
+    seen.begun++;
+}
+
+static void request(void *loop_user, struct exchange *x)
+{
+    (void)loop_user;
+    seen.requests++;
+    assert_false(exchange_is_gone(x));
+    exchange_answer(x, &(struct http_answer){.status = 200, .body = STR("hello")});
+}
+
+static void refuse(void *loop_user, struct exchange *x, enum err e, struct http_answer *ret)
+{
+    (void)loop_user, (void)x;
+    assert_int_equal(ret->status, err_info(e)->status);
+}
+
+static void pass(void *loop_user)
+{
+    (void)loop_user;
+    seen.passes++;
+}
+
+static void woken(void *loop_user)
+{
+    (void)loop_user;
+    seen.woken++;
+}
+
+static void finished(void *loop_user, struct exchange *x, int status, int64_t bytes)
+{
+    (void)loop_user, (void)status, (void)bytes;
+    assert_ptr_equal(x->user, &seen);
+    seen.finished++;
+}
+
+static const struct http_hooks hooks = {&seen, loop_start, loop_stop, begin, request, refuse, pass, woken, finished};
+
+static enum err start(const char *listen, int loops, const char *proxy, char *why)
+{
+    struct http_options options = {.listen = listen, .loops = loops, .trusted_proxy = proxy, .drain_ms = 2000};
+    memset(&seen, 0, sizeof seen);
+    return http_server_start(&options, &hooks, &seen.server, why, 256);
+}
+
+static void wait_for(_Atomic int *counter, int least)
+{
+    for (int i = 0; i < 10000 && *counter < least; i++) usleep(1000);
+    assert_true(*counter >= least);
+}
+
+static void starts_and_stops(void **state)
+{
+    (void)state;
+    char why[256] = "";
+    for (int loops = 1; loops <= 4; loops++) {
+        assert_int_equal(start("127.0.0.1:0", loops, NULL, why), OK);
+        assert_int_equal(seen.starts, loops);
+        assert_true(http_server_port(seen.server) > 0);
+        assert_false(http_server_is_draining(seen.server));
+        wait_for(&seen.ticks, loops);
+        for (int i = 0; i < loops; i++) {
+            int before = seen.woken;
+            http_loop_wake(seen.loops[i]);
+            wait_for(&seen.woken, before + 1);
+        }
+        http_server_stop(seen.server);
+        assert_true(http_server_is_draining(seen.server));
+        assert_int_equal(seen.stops, loops);
+        for (int i = 0; i < loops; i++) http_loop_wake(seen.loops[i]); /* too late, and harmless */
+        assert_int_equal(http_server_stats(seen.server)->open, 0);
+        http_server_free(seen.server);
+    }
+}
+
+static void says_why_it_can_not(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",
+                                        "nonsense",
+                                        "127.0.0.1",
+                                        "127.0.0.1:",
+                                        "127.0.0.1:x",
+                                        "127.0.0.1:65536",
+                                        "127.0.0.1:-1",
+                                        "256.0.0.1:80",
+                                        "[::1:80",
+                                        "no.such.host.invalid:80"};
+    char why[256];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        *why = '\0';
+        assert_int_equal(start(wrong[i], 1, NULL, why), ERR_UNAVAILABLE);
+        assert_non_null(strstr(why, "can not listen on"));
+    }
+    assert_int_equal(start("127.0.0.1:0", 1, "proxy.example", why), ERR_UNAVAILABLE);
+    assert_non_null(strstr(why, "is not an address"));
+    assert_int_equal(start("192.0.2.1:0", 1, NULL, why), ERR_UNAVAILABLE); /* an address of nobody */
+    assert_int_equal(seen.starts, 0);
+}
+
+/* Sharing a port is for the loops of one server, not for a second server. */
+static void port_is_its_own(void **state)
+{
+    (void)state;
+    char why[256] = "", same[64];
+    assert_int_equal(start("127.0.0.1:0", 2, NULL, why), OK);
+    struct http_server *first = seen.server;
+    snprintf(same, sizeof same, "127.0.0.1:%d", http_server_port(first));
+    struct http_options options = {.listen = same, .loops = 2};
+    struct http_server *second = NULL;
+    assert_int_equal(http_server_start(&options, &hooks, &second, why, sizeof why), ERR_UNAVAILABLE);
+    assert_non_null(strstr(why, "Address already in use"));
+    assert_null(second);
+    http_server_stop(first);
+    http_server_free(first);
+}
+
+static int dial(int port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+/* Every exchange that began is finished exactly once: answered, refused later, or left by its client. */
+static void every_exchange_is_finished_once(void **state)
+{
+    (void)state;
+    char why[256] = "";
+    assert_int_equal(start("127.0.0.1:0", 2, NULL, why), OK);
+    int port = http_server_port(seen.server);
+    static const char *const texts[] = {
+        "GET / HTTP/1.1\r\nHost: h\r\n\r\n",                                         /* answered */
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\nx",                 /* left in its body */
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nx",         /* refused in its body */
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999\r\n\r\n",            /* refused before its body */
+        "GET / HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\nGET / H", /* two answered, one left in its
+                                                                                        head */
+    };
+    int began_each[] = {1, 1, 1, 1, 2}, began = 0;
+    for (int round = 0; round < 50; round++) {
+        size_t i = (size_t)round % 5;
+        int fd = dial(port);
+        assert_int_equal(send(fd, texts[i], strlen(texts[i]), MSG_NOSIGNAL), (ssize_t)strlen(texts[i]));
+        began += began_each[i];
+        wait_for(&seen.begun, began);
+        close(fd);
+    }
+    wait_for(&seen.finished, began);
+    http_server_stop(seen.server);
+    assert_int_equal(seen.begun, began);
+    assert_int_equal(seen.finished, began);
+    assert_int_equal(seen.requests, 10 + 20);
+    assert_true(seen.passes > 0);
+    const struct http_stats *stats = http_server_stats(seen.server);
+    assert_int_equal(stats->accepted, 50);
+    assert_int_equal(stats->bad_requests, 20);
+    assert_int_equal(stats->open, 0);
+    http_server_free(seen.server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(starts_and_stops),
+        cmocka_unit_test(says_why_it_can_not),
+        cmocka_unit_test(port_is_its_own),
+        cmocka_unit_test(every_exchange_is_finished_once),
+    };
+    return cmocka_run_group_tests_name("server", tests, NULL, NULL);
+}
