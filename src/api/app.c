@@ -9,6 +9,7 @@
 #include "api/metrics.h"
 #include "api/seen.h"
 #include "domain/signing_key.h"
+#include "domain/upload.h"
 
 #define POOL_THREADS 4
 #define POOL_QUEUE_MAX 512
@@ -48,6 +49,7 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     arena_done(&arena);
     if (e) return e;
 
+    upload_sweep(options->data_dir);
     app->options = *options;
     app->database = database;
     app->matcher = matcher_new(route_tables);

@@ -11,6 +11,7 @@
 
 struct app;
 struct settings;
+struct upload;
 
 #define REQUEST_PARAMS_MAX 4
 
@@ -29,6 +30,7 @@ struct request {
     const void *body;               /* the shape's struct; NULL without a shape */
     const void *query;
     Str raw_body;
+    struct upload *upload; /* BODY_TO_FILE */
 
     /* Who is calling; all zero without a token. */
     Id account;

@@ -14,13 +14,14 @@
 struct request;
 
 enum route_flags {
-    IDEMPOTENT = 1,   /* takes an Idempotency-Key; the answer is kept in the handler's own transaction */
-    CHECKS_FIRST = 2, /* everything is checked before the first write: SQLite needs no savepoint */
-    OWNER_ONLY = 4,   /* admin routes for the role `owner` alone */
-    PUBLIC_CACHE = 8, /* Cache-Control is set by the handler, no token involved */
-    RAW_BODY = 16,    /* the body is not JSON: req->raw_body, any content type */
-    ANY_ACCEPT = 32,  /* answers something else than JSON too: Accept is not looked at */
-    HIDDEN = 64,      /* not part of the API: pages and their parts; absent from `souk routes` and the document */
+    IDEMPOTENT = 1,     /* takes an Idempotency-Key; the answer is kept in the handler's own transaction */
+    CHECKS_FIRST = 2,   /* everything is checked before the first write: SQLite needs no savepoint */
+    OWNER_ONLY = 4,     /* admin routes for the role `owner` alone */
+    PUBLIC_CACHE = 8,   /* Cache-Control is set by the handler, no token involved */
+    RAW_BODY = 16,      /* the body is not JSON: req->raw_body, any content type */
+    ANY_ACCEPT = 32,    /* answers something else than JSON too: Accept is not looked at */
+    BODY_TO_FILE = 128, /* the caller is checked first, then the body goes to req->upload as it comes */
+    HIDDEN = 64,        /* not part of the API: pages and their parts; absent from `souk routes` and the document */
 };
 
 /* Which limit counts a route's calls. LIMIT_BY_SCOPE: v1 for catalog, verify and order, customer for the others;

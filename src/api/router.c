@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "domain/idempotency.h"
+#include "domain/upload.h"
 #include "domain/vault.h"
 
 struct loop {
@@ -41,6 +42,7 @@ struct call {
     struct match match;
     uint8_t token[TOKEN_HASH_BYTES];
     bool has_token;
+    bool is_admitted; /* limits and token's form looked at, before the body came */
     bool is_checked;  /* authenticated and read; not done again when a transaction is retried */
     bool is_replayed; /* the answer is a kept one */
     bool has_key;
@@ -526,15 +528,6 @@ static bool accepts_json(Str accept)
     return false;
 }
 
-static void on_begin(void *loop_user, struct exchange *x)
-{
-    struct loop *loop = loop_user;
-    struct call *c = call_new(loop, x);
-    matcher_find(loop->app->matcher, x->head.method, x->head.path, &c->match);
-    c->req.route = c->match.route;
-    if (c->match.route && c->match.route->body_bytes_max) x->body_bytes_max = c->match.route->body_bytes_max;
-}
-
 /* Everything that is decided without the database. */
 static enum err admit(struct call *c)
 {
@@ -548,6 +541,46 @@ static enum err admit(struct call *c)
     return OK;
 }
 
+static enum err authenticate_alone(void *arg, struct db *db)
+{
+    return authenticate(arg, db);
+}
+
+static bool upload_sink(struct exchange *x, Str bytes)
+{
+    struct call *c = x->user;
+    return upload_write(c->req.upload, bytes);
+}
+
+/* A body that may be gigabytes is not read for strangers: the token is looked up before, and the loop waits for it.
+ * Staff upload seldom. */
+static enum err begin_upload(struct call *c)
+{
+    struct request *req = &c->req;
+    enum err e = admit(c);
+    if (!e) e = tx_call(req->app->database, TX_READ, authenticate_alone, c, req->arena);
+    if (e) return e;
+    c->is_admitted = true;
+    req->upload = arena_new(req->arena, struct upload);
+    e = upload_begin(req->app->options.data_dir, req->upload);
+    if (e) return e;
+    req->exchange->body_bytes_max = req->app->options.file_bytes_max;
+    req->exchange->sink = upload_sink;
+    return OK;
+}
+
+static void on_begin(void *loop_user, struct exchange *x)
+{
+    struct loop *loop = loop_user;
+    struct call *c = call_new(loop, x);
+    matcher_find(loop->app->matcher, x->head.method, x->head.path, &c->match);
+    const struct route *r = c->req.route = c->match.route;
+    if (r && r->body_bytes_max) x->body_bytes_max = r->body_bytes_max;
+    if (!r || !(r->flags & BODY_TO_FILE)) return;
+    enum err e = begin_upload(c);
+    if (e) finish(c, e);
+}
+
 static void on_request(void *loop_user, struct exchange *x)
 {
     struct loop *loop = loop_user;
@@ -559,7 +592,7 @@ static void on_request(void *loop_user, struct exchange *x)
         finish(c, OK);
         return;
     }
-    enum err e = admit(c);
+    enum err e = c->is_admitted ? OK : admit(c);
     const struct route *r = c->req.route;
     if (e || (r->tx == TX_NONE && r->scope == SCOPE_NONE)) {
         finish(c, e ? e : run_plain(c));
@@ -594,6 +627,7 @@ static void on_finished(void *loop_user, struct exchange *x, int status, int64_t
     struct loop *loop = loop_user;
     struct call *c = x->user;
     struct app *app = loop->app;
+    if (c && c->req.upload) upload_drop(c->req.upload);
     int64_t ns = time_monotonic_ns() - x->started_ns;
     size_t route = c && c->req.route ? c->match.index : matcher_count(app->matcher);
     metrics_count(app->metrics, route, status, ns);

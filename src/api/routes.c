@@ -27,5 +27,6 @@ const struct route *const route_tables[] = {
     admin_orders_routes,
     admin_licenses_routes,
     admin_stats_routes,
+    admin_files_routes,
     NULL,
 };

@@ -28,3 +28,4 @@ extern const struct route admin_withdrawals_routes[];
 extern const struct route admin_orders_routes[];
 extern const struct route admin_licenses_routes[];
 extern const struct route admin_stats_routes[];
+extern const struct route admin_files_routes[];
