@@ -28,5 +28,6 @@ const struct route *const route_tables[] = {
     admin_licenses_routes,
     admin_stats_routes,
     admin_files_routes,
+    admin_exports_routes,
     NULL,
 };

@@ -29,3 +29,4 @@ extern const struct route admin_orders_routes[];
 extern const struct route admin_licenses_routes[];
 extern const struct route admin_stats_routes[];
 extern const struct route admin_files_routes[];
+extern const struct route admin_exports_routes[];

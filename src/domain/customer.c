@@ -21,24 +21,40 @@ static void customer_read(struct stmt *st, struct customer *c)
     c->credit_limit = col_money(st);
 }
 
-enum err customer_list(struct db *db, Str q, Id before, int64_t limit, struct customer **ret, size_t *ret_count)
+static enum err customers_read(struct stmt *st, int64_t limit, struct customer *customers, struct customer **ret,
+                               size_t *ret_count)
 {
-    static const char list[] =
-        CUSTOMER_COLUMNS " WHERE a.id < $1 AND (a.email LIKE $2 ESCAPE '\\' OR LOWER(a.name) LIKE $2 ESCAPE '\\')"
-                         " ORDER BY a.id DESC LIMIT $3";
-    struct customer *customers = arena_array(db_arena(db), struct customer, (size_t)limit);
     size_t n = 0;
-    Str pattern = text_like_pattern(db_arena(db), q);
-    struct stmt *st = db_prepare(db, list);
-    bind_int(st, id_is(before) ? before.v : INT64_MAX);
-    bind_text(st, pattern);
-    bind_int(st, limit);
     while (n < (size_t)limit && db_step(st)) customer_read(st, &customers[n++]);
     enum err e = db_done(st);
     if (e) return e;
     *ret = customers;
     *ret_count = n;
     return OK;
+}
+
+enum err customer_list(struct db *db, Str q, Id before, int64_t limit, struct customer **ret, size_t *ret_count)
+{
+    static const char list[] =
+        CUSTOMER_COLUMNS " WHERE a.id < $1 AND (a.email LIKE $2 ESCAPE '\\' OR LOWER(a.name) LIKE $2 ESCAPE '\\')"
+                         " ORDER BY a.id DESC LIMIT $3";
+    struct customer *customers = arena_array(db_arena(db), struct customer, (size_t)limit);
+    Str pattern = text_like_pattern(db_arena(db), q);
+    struct stmt *st = db_prepare(db, list);
+    bind_int(st, id_is(before) ? before.v : INT64_MAX);
+    bind_text(st, pattern);
+    bind_int(st, limit);
+    return customers_read(st, limit, customers, ret, ret_count);
+}
+
+enum err customer_list_after(struct db *db, Id after, int64_t limit, struct customer **ret, size_t *ret_count)
+{
+    static const char list[] = CUSTOMER_COLUMNS " WHERE a.id > $1 ORDER BY a.id LIMIT $2";
+    struct customer *customers = arena_array(db_arena(db), struct customer, (size_t)limit);
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, after);
+    bind_int(st, limit);
+    return customers_read(st, limit, customers, ret, ret_count);
 }
 
 enum err customer_find(struct db *db, Id id, struct customer *ret)

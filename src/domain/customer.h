@@ -10,6 +10,8 @@ struct customer {
 
 /* Accounts, newest first, whose e-mail address or name contains q (any case; empty: all), with id below `before`. */
 enum err customer_list(struct db *db, Str q, Id before, int64_t limit, struct customer **ret, size_t *ret_count);
+/* All of them, oldest first, ids above `after`. */
+enum err customer_list_after(struct db *db, Id after, int64_t limit, struct customer **ret, size_t *ret_count);
 /* ERR_NOT_FOUND. */
 enum err customer_find(struct db *db, Id id, struct customer *ret);
 

@@ -168,3 +168,35 @@ enum err wallet_transactions(struct db *db, Id ledger, Id before, int64_t limit,
     *ret_count = count;
     return OK;
 }
+
+enum err ledger_list(struct db *db, Id after, int64_t limit, struct ledger_row **ret, size_t *ret_count)
+{
+    static const char list[] =
+        "SELECT t.id, d.kind, c.kind, da.email, ca.email, t.amount, t.kind, t.reference_id, t.description, t.created_at"
+        " FROM transfer t JOIN ledger_account d ON d.id = t.debit_id JOIN ledger_account c ON c.id = t.credit_id"
+        " LEFT JOIN account da ON da.id = d.owner_id LEFT JOIN account ca ON ca.id = c.owner_id"
+        " WHERE t.id > $1 ORDER BY t.id LIMIT $2";
+    struct ledger_row *rows = arena_array(db_arena(db), struct ledger_row, (size_t)limit);
+    size_t n = 0;
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, after);
+    bind_int(st, limit);
+    while (n < (size_t)limit && db_step(st)) {
+        struct ledger_row *r = &rows[n++];
+        r->id = col_id(st);
+        r->debit = col_text(st);
+        r->credit = col_text(st);
+        r->debit_email = col_text(st);
+        r->credit_email = col_text(st);
+        r->amount = col_money(st);
+        r->kind = col_text(st);
+        r->reference = col_id(st);
+        r->description = col_text(st);
+        r->created_at = col_time(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = rows;
+    *ret_count = n;
+    return OK;
+}

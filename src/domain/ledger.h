@@ -73,3 +73,16 @@ struct wallet_transaction {
  * newest of all), oldest first. Takes the time of one page, whatever the length of the history. TX_READ is enough. */
 enum err wallet_transactions(struct db *db, Id ledger, Id before, int64_t limit, struct wallet_transaction **ret,
                              size_t *ret_count);
+
+/* Every movement of the books, for staff: oldest first, with an id above `after`. TX_READ is enough. */
+struct ledger_row {
+    Id id;
+    Str debit, credit;             /* kinds of the accounts */
+    Str debit_email, credit_email; /* of wallets */
+    Money amount;
+    Str kind;
+    Id reference;
+    Str description;
+    Time created_at;
+};
+enum err ledger_list(struct db *db, Id after, int64_t limit, struct ledger_row **ret, size_t *ret_count);

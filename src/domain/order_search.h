@@ -13,3 +13,6 @@ struct order_filter {
 /* Newest first, without items, ids below `before` (0: all). TX_READ is enough. */
 enum err order_search(struct db *db, const struct order_filter *filter, Id before, int64_t limit, struct order **ret,
                       size_t *ret_count);
+
+/* All of them, oldest first, without items, ids above `after`. */
+enum err order_list_after(struct db *db, Id after, int64_t limit, struct order **ret, size_t *ret_count);
