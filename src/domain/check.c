@@ -201,6 +201,46 @@ static const struct check checks[] = {
         " ORDER BY t.id",
     },
     {
+        "gateway_paid",
+        "order",
+        "an order was confirmed with a gateway where no payment of its total succeeded",
+        "SELECT o.id FROM orders o JOIN gateway g ON g.label = o.paid_with LEFT JOIN payment p ON p.order_id = o.id"
+        " AND p.gateway_id = g.id AND p.status IN ('succeeded', 'refunded') AND p.amount = o.total"
+        " WHERE o.confirmed_at IS NOT NULL AND p.id IS NULL ORDER BY o.id",
+    },
+    {
+        "gateway_refunded",
+        "order",
+        "an order gave back another amount than its payment at the gateway",
+        "SELECT o.id FROM orders o JOIN gateway g ON g.label = o.paid_with JOIN payment p ON p.order_id = o.id"
+        " AND p.gateway_id = g.id WHERE o.confirmed_at IS NOT NULL AND p.refunded_booked <> o.refunded_amount ORDER BY "
+        "o.id",
+    },
+    {
+        "topup_credited",
+        "payment",
+        "a top-up did not credit its owner's wallet exactly once, or did so without having succeeded",
+        "SELECT p.id FROM payment p WHERE p.order_id IS NULL AND " TRANSFERS(
+            "topup", "p.id", "p.amount", "2",
+            WALLET_OF("p")) " <> CASE WHEN p.status IN ('succeeded', 'refunded') THEN 1 ELSE 0 END ORDER BY p.id",
+    },
+    {
+        "topup_refunded",
+        "payment",
+        "a top-up that was given back did not take the same amount out of its owner's wallet",
+        "SELECT p.id FROM payment p WHERE p.order_id IS NULL AND p.refunded_booked <> (SELECT COALESCE(SUM(t.amount), "
+        "0)"
+        " FROM transfer t WHERE t.kind = 'topup' AND t.reference_id = p.id AND t.credit_id = 2"
+        " AND t.debit_id = " WALLET_OF("p") ") ORDER BY p.id",
+    },
+    {
+        "topup_transfer",
+        "transfer",
+        "a transfer of a top-up fits no top-up",
+        "SELECT t.id FROM transfer t LEFT JOIN payment p ON p.id = t.reference_id AND p.order_id IS NULL"
+        " WHERE t.kind = 'topup' AND p.id IS NULL ORDER BY t.id",
+    },
+    {
         "coupon_limit",
         "coupon",
         "a coupon was used more often than it may be",

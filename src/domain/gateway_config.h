@@ -4,8 +4,7 @@
  * sealed (domain/vault.h); a struct gateway_config holds it in the clear, in the memory of one request or job. */
 #pragma once
 
-#include "base/id.h"
-#include "base/str.h"
+#include "db/db.h"
 
 enum provider {
     PROVIDER_STRIPE,
@@ -16,8 +15,12 @@ enum provider {
     PROVIDER_COUNT
 };
 
+/* In the order of the enum, NULL at the end. */
+extern const char *const provider_names[];
+
 /* A new secret is put in front; old ones stay good while deliveries signed with them are still being repeated. */
 #define GATEWAY_SECRETS_MAX 4
+#define GATEWAYS_MAX 32
 
 struct gateway_config {
     Id id;
@@ -25,7 +28,7 @@ struct gateway_config {
     enum provider provider;
     bool is_enabled;
     bool is_live;                     /* real money; else the provider's test mode */
-    Str secrets[GATEWAY_SECRETS_MAX]; /* webhook secrets, the newest first; none is empty */
+    Str secrets[GATEWAY_SECRETS_MAX]; /* webhook secrets, the newest first; none is empty or has a line end */
     size_t secret_count;
     Str api_key;      /* stripe sk_…, razorpay key id, paypal client id, btcpay token; empty: webhooks only */
     Str api_secret;   /* razorpay key secret, paypal client secret */
@@ -34,4 +37,22 @@ struct gateway_config {
     Str base_url;     /* without a slash at its end; empty: the provider's own */
     Str ca_bundle;    /* paypal: PEM of those who may issue its message certificates */
     Str access_token; /* paypal: short-lived, put in by whoever sends, never stored */
+    Time updated_at;
+    int64_t version;
 };
+
+/* [a-z0-9_-], 1 to 40 characters. */
+bool gateway_label_is_fine(Str label);
+
+/* ERR_NOT_FOUND. Disabled ones too. TX_READ is enough for all that read. */
+enum err gateway_config_find(struct db *db, Str label, struct gateway_config *ret);
+enum err gateway_config_find_id(struct db *db, Id id, struct gateway_config *ret);
+/* All, by id; at most GATEWAYS_MAX. */
+enum err gateway_config_list(struct db *db, struct gateway_config **ret, size_t *ret_count);
+/* Those that may be meant by /webhook/{name}: the enabled one with this label, else the enabled ones of the provider
+ * with this name. */
+enum err gateway_config_named(struct db *db, Str name, struct gateway_config **ret, size_t *ret_count);
+
+/* Makes it, or changes the one with this label; the provider of one that has had payments stays (ERR_INVALID_STATE).
+ * ERR_FIELD_TOO_MANY past GATEWAYS_MAX. TX_WRITE. *ret is what is there afterwards. */
+enum err gateway_config_save(struct db *db, const struct gateway_config *config, Time now, struct gateway_config *ret);

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "domain/mail.h"
+
 enum err notification_add(struct db *db, Id account, const struct notification *n, Time now)
 {
     static const char insert[] = "INSERT INTO notification (account_id, kind, message, reference_id, created_at)"
@@ -14,7 +16,8 @@ enum err notification_add(struct db *db, Id account, const struct notification *
     bind_text(st, n->message);
     bind_id(st, n->reference);
     bind_time(st, now);
-    return db_run(st);
+    enum err e = db_run(st);
+    return e ? e : mail_notification(db, account, n->kind, n->message, now);
 }
 
 enum err notification_list(struct db *db, Id account, Id before, int64_t limit, struct notification **ret,

@@ -43,7 +43,12 @@ struct make {
 
 static struct identity make(struct make m)
 {
-    struct identity id = {.key = EVP_RSA_gen((unsigned)m.bits), .cert = X509_new()};
+    struct identity id = {.cert = X509_new()};
+    static EVP_PKEY *keys[4]; /* making one takes long: those of one size and kind of holder share it */
+    EVP_PKEY **kept = &keys[(m.issuer ? 2 : 0) + (m.bits == 2048)];
+    if (!*kept) *kept = EVP_RSA_gen((unsigned)m.bits);
+    EVP_PKEY_up_ref(*kept);
+    id.key = *kept;
     static long serial;
     X509 *issuer = m.issuer ? m.issuer->cert : id.cert;
     X509_set_version(id.cert, X509_VERSION_3);

@@ -1,0 +1,168 @@
+/* domain/outbox.c - see outbox.h. */
+#include "domain/outbox.h"
+
+#include <assert.h>
+
+#include "base/random.h"
+#include "domain/vault.h"
+
+#define KEPT_DAYS 30
+
+static const char *const kind_names[] = {"create", "capture", "refund", "ask", "mail", "sandbox"};
+
+const char *outbox_kind_text(enum outbox_kind kind)
+{
+    assert((size_t)kind < sizeof kind_names / sizeof *kind_names);
+    return kind_names[kind];
+}
+
+static Str context(enum outbox_kind kind)
+{
+    return kind == OUTBOX_MAIL ? STR("outbox:mail") : STR("outbox:sandbox");
+}
+
+enum err outbox_add(struct db *db, const struct outbox_item *item, Time due_at, Time now, Id *ret_id)
+{
+    static const char insert[] = "INSERT INTO outbox (kind, payment_id, amount, payload, due_at, created_at)"
+                                 " VALUES ($1, $2, $3, $4, $5, $6) RETURNING id";
+
+    struct stmt *st = db_prepare(db, insert);
+    bind_text(st, str_from(outbox_kind_text(item->kind)));
+    bind_opt_id(st, item->payment);
+    if (item->amount.minor)
+        bind_money(st, item->amount);
+    else
+        bind_null(st);
+    if (item->payload.len)
+        bind_blob(st, vault_seal(db_arena(db), context(item->kind), item->payload));
+    else
+        bind_null(st);
+    bind_time(st, due_at);
+    bind_time(st, now);
+    Id id = db_step(st) ? col_id(st) : (Id){0};
+    enum err e = db_done(st);
+    if (!e && ret_id) *ret_id = id;
+    return e;
+}
+
+static bool read_row(struct arena *a, struct stmt *st, struct outbox_item *ret)
+{
+    ret->id = col_id(st);
+    Str kind = col_text(st);
+    for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++)
+        if (str_eq(kind, str_from(kind_names[i]))) ret->kind = (enum outbox_kind)i;
+    ret->payment = col_id(st);
+    ret->amount = col_money(st);
+    Str sealed = col_blob(st);
+    ret->attempts = col_int(st);
+    ret->created_at = col_time(st);
+    return !sealed.len || vault_unseal(a, context(ret->kind), sealed, &ret->payload);
+}
+
+enum err outbox_claim(struct db *db, Time now, int64_t lease_ms, int64_t limit, struct outbox_item **ret,
+                      size_t *ret_count)
+{
+    /* Who waited for a row that somebody else took looks at it again: its due time has moved. */
+    static const char claim[] =
+        "UPDATE outbox SET due_at = $2, attempts = attempts + 1 WHERE status = 'waiting' AND due_at <= $1 AND id IN"
+        " (SELECT id FROM outbox WHERE status = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT $3)"
+        " RETURNING id, kind, payment_id, amount, payload, attempts, created_at";
+
+    assert(limit > 0 && lease_ms > 0);
+    struct outbox_item *items = arena_array(db_arena(db), struct outbox_item, (size_t)limit);
+    size_t count = 0;
+    struct stmt *st = db_prepare(db, claim);
+    bind_time(st, now);
+    bind_time(st, time_add(now, lease_ms));
+    bind_int(st, limit);
+    bool whole = true;
+    while (whole && db_step(st)) whole = read_row(db_arena(db), st, &items[count++]);
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!whole) return ERR_INTERNAL;
+    *ret = items;
+    *ret_count = count;
+    return OK;
+}
+
+enum err outbox_next(struct db *db, Time *ret)
+{
+    static const char next[] = "SELECT due_at FROM outbox WHERE status = 'waiting' ORDER BY due_at LIMIT 1";
+
+    struct stmt *st = db_prepare(db, next);
+    Time t = db_step(st) ? col_time(st) : (Time){0};
+    enum err e = db_done(st);
+    if (!e) *ret = t;
+    return e;
+}
+
+enum err outbox_done(struct db *db, Id id, Time now)
+{
+    static const char done[] = "UPDATE outbox SET status = 'done', done_at = $2, payload = NULL, last_error = ''"
+                               " WHERE id = $1 AND status = 'waiting'";
+
+    struct stmt *st = db_prepare(db, done);
+    bind_id(st, id);
+    bind_time(st, now);
+    return db_run(st);
+}
+
+enum err outbox_retry(struct db *db, Id id, Time due_at, Str error)
+{
+    static const char retry[] = "UPDATE outbox SET due_at = $2, last_error = $3 WHERE id = $1 AND status = 'waiting'";
+
+    struct stmt *st = db_prepare(db, retry);
+    bind_id(st, id);
+    bind_time(st, due_at);
+    bind_text(st, error);
+    return db_run(st);
+}
+
+enum err outbox_fail(struct db *db, Id id, Str error, Time now)
+{
+    static const char fail[] = "UPDATE outbox SET status = 'failed', done_at = $3, payload = NULL, last_error = $2"
+                               " WHERE id = $1 AND status = 'waiting'";
+
+    struct stmt *st = db_prepare(db, fail);
+    bind_id(st, id);
+    bind_text(st, error);
+    bind_time(st, now);
+    return db_run(st);
+}
+
+enum err outbox_find(struct db *db, enum outbox_kind kind, Id payment, Id *ret)
+{
+    static const char find[] =
+        "SELECT id FROM outbox WHERE payment_id = $1 AND kind = $2 AND status = 'waiting' LIMIT 1";
+
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, payment);
+    bind_text(st, str_from(outbox_kind_text(kind)));
+    Id id = db_step(st) ? col_id(st) : (Id){0};
+    enum err e = db_done(st);
+    if (!e) *ret = id;
+    return e;
+}
+
+int64_t outbox_delay_ms(int64_t attempts)
+{
+    static const int64_t delays[] = {2 * TIME_SECOND,  10 * TIME_SECOND, 30 * TIME_SECOND, 2 * TIME_MINUTE,
+                                     10 * TIME_MINUTE, 30 * TIME_MINUTE, 2 * TIME_HOUR,    6 * TIME_HOUR,
+                                     12 * TIME_HOUR,   24 * TIME_HOUR};
+
+    assert(attempts >= 1);
+    if ((size_t)attempts > sizeof delays / sizeof *delays) return 0;
+    int64_t delay = delays[attempts - 1], fifth = delay / 5;
+    return delay - fifth + (int64_t)random_below((uint32_t)(2 * fifth + 1));
+}
+
+enum err outbox_expire(struct db *db, Time now, int64_t limit)
+{
+    static const char expire[] = "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE done_at IS NOT NULL"
+                                 " AND done_at < $1 ORDER BY done_at LIMIT $2)";
+
+    struct stmt *st = db_prepare(db, expire);
+    bind_time(st, time_add(now, -KEPT_DAYS * TIME_DAY));
+    bind_int(st, limit);
+    return db_run(st);
+}

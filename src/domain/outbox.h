@@ -1,0 +1,51 @@
+/* domain/outbox.h - work that leaves this server, kept in a table so that nothing is lost by a crash.
+ *
+ * A row is added in the transaction of what makes it necessary. A worker takes it by moving its due time on (its
+ * lease); when the worker dies, the row is due again by itself. So everything here may be done twice, and must bear
+ * that. */
+#pragma once
+
+#include "db/db.h"
+
+enum outbox_kind {
+    OUTBOX_CREATE,  /* make the payment at the gateway */
+    OUTBOX_CAPTURE, /* take the money that the customer agreed to */
+    OUTBOX_REFUND,  /* give `amount` back */
+    OUTBOX_ASK,     /* what became of a payment that we heard nothing of? */
+    OUTBOX_MAIL,
+    OUTBOX_SANDBOX, /* a webhook of the sandbox */
+};
+const char *outbox_kind_text(enum outbox_kind kind);
+
+struct outbox_item {
+    Id id;
+    enum outbox_kind kind;
+    Id payment; /* 0: none */
+    Money amount;
+    Str payload;      /* in the clear; sealed in the table */
+    int64_t attempts; /* this one included */
+    Time created_at;
+};
+
+/* Of `item` kind, payment, amount and payload are read. TX_WRITE, all of them, unless said otherwise. */
+enum err outbox_add(struct db *db, const struct outbox_item *item, Time due_at, Time now, Id *ret_id);
+
+/* Takes up to `limit` rows that are due, for lease_ms. */
+enum err outbox_claim(struct db *db, Time now, int64_t lease_ms, int64_t limit, struct outbox_item **ret,
+                      size_t *ret_count);
+/* When the next row is due; 0: there is none. TX_READ is enough. */
+enum err outbox_next(struct db *db, Time *ret);
+
+/* How it ended. A row that is not waiting any more stays as it is. */
+enum err outbox_done(struct db *db, Id id, Time now);
+enum err outbox_retry(struct db *db, Id id, Time due_at, Str error);
+enum err outbox_fail(struct db *db, Id id, Str error, Time now);
+/* The waiting row of this kind for a payment: gives its id, or 0. TX_READ is enough. */
+enum err outbox_find(struct db *db, enum outbox_kind kind, Id payment, Id *ret);
+
+/* When to try again after `attempts` attempts: a table of delays, each moved by up to a fifth in either direction.
+ * 0: not any more. */
+int64_t outbox_delay_ms(int64_t attempts);
+
+/* Forgets what was done more than 30 days ago, at most `limit` rows. */
+enum err outbox_expire(struct db *db, Time now, int64_t limit);

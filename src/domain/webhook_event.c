@@ -1,0 +1,215 @@
+/* domain/webhook_event.c - see webhook_event.h. */
+#include "domain/webhook_event.h"
+
+#include <assert.h>
+#include <sodium.h>
+
+const char *const webhook_status_names[] = {"handled", "unmatched", "review", "ignored", NULL};
+
+static const char *const mode_names[] = {"", "test", "live"};
+
+/* In the order in which read_row takes them. */
+#define COLUMNS                                                                                                        \
+    "w.id, w.gateway_id, (SELECT g.label FROM gateway g WHERE g.id = w.gateway_id), w.event_id, w.delivery_id, "       \
+    "w.type,"                                                                                                          \
+    " w.kind, w.status, w.reason, w.payment_id, (SELECT p.order_id FROM payment p WHERE p.id = w.payment_id),"         \
+    " w.payment_ref, w.group_ref, w.order_ref, w.refund_ref, w.amount, w.currency, w.refunded_total, w.is_won, "       \
+    "w.mode,"                                                                                                          \
+    " w.occurred_at, w.received_at"
+
+static void read_row(struct stmt *st, struct webhook_event *w)
+{
+    struct payment_event *e = &w->event;
+    w->id = col_id(st);
+    w->gateway_id = col_id(st);
+    w->gateway_label = col_text(st);
+    e->event_id = col_text(st);
+    e->delivery_id = col_text(st);
+    e->type = col_text(st);
+    Str kind = col_text(st), status = col_text(st);
+    for (int k = EVENT_IGNORED; k <= EVENT_DISPUTE_CLOSED; k++)
+        if (str_eq(kind, str_from(payment_event_kind_text((enum payment_event_kind)k))))
+            e->kind = (enum payment_event_kind)k;
+    for (int s = 0; webhook_status_names[s]; s++)
+        if (str_eq(status, str_from(webhook_status_names[s]))) w->status = (enum webhook_status)s;
+    w->reason = col_text(st);
+    w->payment_id = col_id(st);
+    w->order_id = col_id(st);
+    e->payment_ref = col_text(st);
+    e->group_ref = col_text(st);
+    e->order_ref = col_text(st);
+    e->refund_ref = col_text(st);
+    e->has_amount = !col_is_null(st);
+    e->amount = col_money(st);
+    e->currency = col_text(st);
+    e->has_refunded_total = !col_is_null(st);
+    e->refunded_total = col_money(st);
+    e->is_won = col_bool(st);
+    Str mode = col_text(st);
+    for (int m = EVENT_MODE_UNKNOWN; m <= EVENT_MODE_LIVE; m++)
+        if (str_eq(mode, str_from(mode_names[m]))) e->mode = (enum event_mode)m;
+    e->occurred_at = col_time(st);
+    w->received_at = col_time(st);
+}
+
+static void bind_opt_money(struct stmt *st, bool has, Money m)
+{
+    if (has)
+        bind_money(st, m);
+    else
+        bind_null(st);
+}
+
+/* Everything of the event that may still be learned after it was added. */
+static void bind_details(struct stmt *st, const struct payment_event *e)
+{
+    bind_text(st, str_from(payment_event_kind_text(e->kind)));
+    bind_text(st, e->payment_ref);
+    bind_text(st, e->group_ref);
+    bind_text(st, e->order_ref);
+    bind_text(st, e->refund_ref);
+    bind_opt_money(st, e->has_amount, e->amount);
+    bind_text(st, e->currency);
+    bind_opt_money(st, e->has_refunded_total, e->refunded_total);
+    bind_bool(st, e->is_won);
+}
+
+/* Was this envelope seen with another body? */
+static enum err check_envelope(struct db *db, Id gateway, Str delivery_id, const unsigned char *hash)
+{
+    static const char find[] = "SELECT body_hash FROM webhook_event WHERE gateway_id = $1 AND delivery_id = $2";
+
+    if (!delivery_id.len) return OK;
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, gateway);
+    bind_text(st, delivery_id);
+    Str seen = db_step(st) ? col_blob(st) : (Str){0};
+    enum err e = db_done(st);
+    if (e) return e;
+    bool same = !seen.len || (seen.len == crypto_hash_sha256_BYTES && memcmp(seen.ptr, hash, seen.len) == 0);
+    return same ? OK : ERR_SIGNATURE_INVALID;
+}
+
+enum err webhook_event_add(struct db *db, Id gateway, const struct payment_event *e, Str body, Time now, Id *ret_id)
+{
+    static const char insert[] =
+        "INSERT INTO webhook_event (kind, payment_ref, group_ref, order_ref, refund_ref, amount, currency,"
+        " refunded_total, is_won, gateway_id, event_id, delivery_id, type, status, mode, body, body_hash, occurred_at,"
+        " received_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'unmatched', $14, $15, $16, $17,"
+        " $18) ON CONFLICT DO NOTHING RETURNING id";
+
+    assert(e->event_id.len);
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256(hash, (const unsigned char *)body.ptr, body.len);
+    struct stmt *st = db_prepare(db, insert);
+    bind_details(st, e);
+    bind_id(st, gateway);
+    bind_text(st, e->event_id);
+    bind_opt_text(st, e->delivery_id);
+    bind_text(st, e->type);
+    bind_text(st, str_from(mode_names[e->mode]));
+    bind_blob(st, body);
+    bind_blob(st, (Str){(const char *)hash, sizeof hash});
+    bind_opt_time(st, e->occurred_at);
+    bind_time(st, now);
+    Id id = db_step(st) ? col_id(st) : (Id){0};
+    enum err err = db_done(st);
+    if (err) return err;
+    /* Something is there already: either this very event, or the same envelope around something else. */
+    if (!id_is(id)) err = check_envelope(db, gateway, e->delivery_id, hash);
+    if (!err) *ret_id = id;
+    return err;
+}
+
+enum err webhook_event_settle(struct db *db, Id id, const struct payment_event *e, enum webhook_status status,
+                              Str reason, Id payment)
+{
+    static const char settle[] =
+        "UPDATE webhook_event SET kind = $1, payment_ref = $2, group_ref = $3, order_ref = $4, refund_ref = $5,"
+        " amount = $6, currency = $7, refunded_total = $8, is_won = $9, status = $10, reason = $11, payment_id = $12"
+        " WHERE id = $13";
+
+    struct stmt *st = db_prepare(db, settle);
+    bind_details(st, e);
+    bind_text(st, str_from(webhook_status_names[status]));
+    bind_text(st, reason);
+    bind_opt_id(st, payment);
+    bind_id(st, id);
+    return db_run(st);
+}
+
+enum err webhook_event_find(struct db *db, Id id, struct webhook_event *ret)
+{
+    static const char find[] = "SELECT " COLUMNS ", w.body FROM webhook_event w WHERE w.id = $1";
+
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, id);
+    struct webhook_event w = {0};
+    bool found = db_step(st);
+    if (found) {
+        read_row(st, &w);
+        w.body = col_blob(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found) return ERR_NOT_FOUND;
+    *ret = w;
+    return OK;
+}
+
+static enum err read_list(struct db *db, struct stmt *st, size_t limit, struct webhook_event **ret, size_t *ret_count)
+{
+    struct webhook_event *all = arena_array(db_arena(db), struct webhook_event, limit);
+    size_t count = 0;
+    while (count < limit && db_step(st)) read_row(st, &all[count++]);
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = all;
+    *ret_count = count;
+    return OK;
+}
+
+enum err webhook_event_list(struct db *db, const struct webhook_filter *filter, Id before, int64_t limit,
+                            struct webhook_event **ret, size_t *ret_count)
+{
+    static const char list[] = "SELECT " COLUMNS " FROM webhook_event w WHERE w.id < $1"
+                               " AND (CAST($2 AS TEXT) = '' OR w.status = $2) ORDER BY w.id DESC LIMIT $3";
+
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, id_is(before) ? before : (Id){ID_MAX});
+    bind_text(st, filter->has_status ? str_from(webhook_status_names[filter->status]) : STR(""));
+    bind_int(st, limit);
+    return read_list(db, st, (size_t)limit, ret, ret_count);
+}
+
+#define UNMATCHED_MAX 20
+
+enum err webhook_event_unmatched(struct db *db, Id gateway, const struct payment_event *names,
+                                 struct webhook_event **ret, size_t *ret_count)
+{
+    static const char list[] =
+        "SELECT " COLUMNS " FROM webhook_event w WHERE w.status = 'unmatched' AND w.gateway_id = $1"
+        " AND ((w.payment_ref <> '' AND w.payment_ref = $2) OR (w.group_ref <> '' AND w.group_ref = $3)"
+        " OR (w.payment_ref = '' AND w.group_ref = '' AND w.order_ref = $4)) ORDER BY w.id LIMIT 20";
+
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, gateway);
+    bind_text(st, names->payment_ref);
+    bind_text(st, names->group_ref);
+    bind_text(st, names->order_ref);
+    return read_list(db, st, UNMATCHED_MAX, ret, ret_count);
+}
+
+enum err webhook_event_dispute_is_closed(struct db *db, Id gateway, Str dispute, bool *ret)
+{
+    static const char find[] = "SELECT 1 FROM webhook_event WHERE gateway_id = $1 AND refund_ref = $2"
+                               " AND kind = 'dispute_closed' AND payment_id IS NOT NULL LIMIT 1";
+
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, gateway);
+    bind_text(st, dispute);
+    bool found = db_step(st);
+    enum err e = db_done(st);
+    if (!e) *ret = found;
+    return e;
+}

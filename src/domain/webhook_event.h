@@ -1,0 +1,48 @@
+/* domain/webhook_event.h - what gateways told us, each event once, with what became of it.
+ *
+ *   handled    it did what it says, or what it says had been done already
+ *   unmatched  it fits no payment of ours yet, or one that has not succeeded; it is tried again when that changes
+ *   review     a person has to look: the amount differs, a second payment, a dispute, …
+ *   ignored    genuine, but nothing that concerns us */
+#pragma once
+
+#include "db/db.h"
+#include "domain/payment_event.h"
+
+enum webhook_status { WEBHOOK_HANDLED, WEBHOOK_UNMATCHED, WEBHOOK_REVIEW, WEBHOOK_IGNORED };
+extern const char *const webhook_status_names[]; /* in the order of the enum, NULL at the end */
+
+struct webhook_event {
+    Id id, gateway_id;
+    Str gateway_label;
+    struct payment_event event; /* review is not kept: see reason */
+    enum webhook_status status;
+    Str reason;
+    Id payment_id; /* 0: fits none */
+    Id order_id;   /* the payment's; 0: none */
+    Str body;      /* webhook_event_find only */
+    Time received_at;
+};
+
+/* Takes the event's place in the list, as not handled yet. OK with *ret_id 0: it is there already.
+ * ERR_SIGNATURE_INVALID: its signed envelope was seen with another body. TX_WRITE. */
+enum err webhook_event_add(struct db *db, Id gateway, const struct payment_event *e, Str body, Time now, Id *ret_id);
+/* What became of it; also what is known of it by now (an event may have been confirmed since). */
+enum err webhook_event_settle(struct db *db, Id id, const struct payment_event *e, enum webhook_status status,
+                              Str reason, Id payment);
+
+/* ERR_NOT_FOUND. TX_READ is enough. */
+enum err webhook_event_find(struct db *db, Id id, struct webhook_event *ret);
+struct webhook_filter {
+    bool has_status;
+    enum webhook_status status;
+};
+/* Newest first, ids below `before` (0: all). */
+enum err webhook_event_list(struct db *db, const struct webhook_filter *filter, Id before, int64_t limit,
+                            struct webhook_event **ret, size_t *ret_count);
+/* Unmatched ones of this gateway that use one of these names (empty: none does), oldest first; at most 20. Our own
+ * reference counts for those alone that have no other. */
+enum err webhook_event_unmatched(struct db *db, Id gateway, const struct payment_event *names,
+                                 struct webhook_event **ret, size_t *ret_count);
+/* Whether an end of this dispute was told already. */
+enum err webhook_event_dispute_is_closed(struct db *db, Id gateway, Str dispute, bool *ret);

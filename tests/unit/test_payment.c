@@ -1,0 +1,659 @@
+/* Payments through gateways: whatever arrives, in whatever order and how often, ends in one state. On both engines. */
+#include "store.h"
+
+#include "domain/check.h"
+#include "domain/ledger.h"
+#include "domain/mail.h"
+#include "domain/order.h"
+#include "domain/outbox.h"
+#include "domain/password_reset.h"
+#include "domain/payment_apply.h"
+#include "domain/payment_desk.h"
+#include "domain/vault.h"
+
+#define NOW ((Time){1700000000000})
+
+static Id editor, codes;
+static struct gateway_config gateway;
+
+static int open_vault(void **state)
+{
+    (void)state;
+    char why[256] = "";
+    return vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", why, sizeof why) != OK;
+}
+
+static int64_t number(struct db *db, const char *sql)
+{
+    struct stmt *st = db_prepare(db, sql);
+    int64_t v = db_step(st) ? col_int(st) : -1;
+    assert_int_equal(db_done(st), OK);
+    return v;
+}
+
+static Id product(struct db *db, const char *slug, const char *type, int64_t price)
+{
+    static const char insert[] =
+        "INSERT INTO product (slug, name, price, delivery_type, is_active, created_at, updated_at)"
+        " VALUES ($1, $1, $2, $3, 1, 1, 1) RETURNING id";
+    struct stmt *st = db_prepare(db, insert);
+    bind_text(st, str_from(slug));
+    bind_int(st, price);
+    bind_text(st, str_from(type));
+    Id id = db_step(st) ? col_id(st) : (Id){0};
+    assert_int_equal(db_done(st), OK);
+    return id;
+}
+
+static void stock(struct db *db)
+{
+    static const char serial[] = "INSERT INTO serial (product_id, code) VALUES ($1, 'S-1')";
+    editor = product(db, "editor", "license_key", 4999);
+    codes = product(db, "codes", "serial_code", 500);
+    struct stmt *st = db_prepare(db, serial);
+    bind_id(st, codes);
+    assert_int_equal(db_run(st), OK);
+    struct gateway_config want;
+    assert_int_equal(gateway_config_find(db, STR("card_gateway_a"), &want), OK);
+    want.is_enabled = true;
+    want.secrets[0] = STR("whsec_1");
+    want.secret_count = 1;
+    want.api_key = STR("sk_1");
+    assert_int_equal(gateway_config_save(db, &want, NOW, &gateway), OK);
+}
+
+static void assert_books(struct db *db)
+{
+    struct check_result *results;
+    size_t count;
+    assert_int_equal(check_run(db, &results, &count), OK);
+    for (size_t i = 0; i < count; i++)
+        if (results[i].is_broken) fail_msg("%s: %s", results[i].name, results[i].sentence);
+}
+
+static struct payment buy(struct db *db, Id what)
+{
+    struct order_line l = {.quantity = 1};
+    struct order o;
+    struct payment p;
+    assert_int_equal(catalog_offer(db, what, (Id){0}, VARIANT_DEFAULT, &l.offer), OK);
+    l.unit_price = l.offer.price;
+    struct order_draft draft = {.account = ada, .channel = CHANNEL_CART, .lines = &l, .line_count = 1};
+    assert_int_equal(order_create(db, &draft, NOW, &o), OK);
+    struct payment want = {
+        .gateway_id = gateway.id, .account_id = ada, .order_id = o.id, .amount = o.total, .currency = STR("USD")};
+    assert_int_equal(payment_create(db, &want, NOW, &p), OK);
+    return p;
+}
+
+static struct payment top_up(struct db *db, int64_t amount)
+{
+    struct payment p, want = {.gateway_id = gateway.id, .account_id = ada, .amount = {amount}, .currency = STR("USD")};
+    assert_int_equal(payment_create(db, &want, NOW, &p), OK);
+    return p;
+}
+
+static struct payment_event event_of(struct db *db, const struct payment *p, enum payment_event_kind kind)
+{
+    static int counter;
+    struct payment_event e = {.kind = kind, .type = STR("test"), .mode = EVENT_MODE_TEST, .currency = STR("USD")};
+    e.event_id = str_printf(db_arena(db), "evt_%d", ++counter);
+    e.payment_ref = str_printf(db_arena(db), "pi_%lld", (long long)p->id.v);
+    e.order_ref = payment_order_ref(db_arena(db), p);
+    e.has_amount = true;
+    e.amount = p->amount;
+    return e;
+}
+
+static struct payment_event refund_of(struct db *db, const struct payment *p, int64_t total)
+{
+    struct payment_event e = event_of(db, p, EVENT_REFUNDED);
+    e.has_refunded_total = true;
+    e.refunded_total = (Money){total};
+    return e;
+}
+
+static struct payment_outcome receive(struct db *db, const struct payment_event *e)
+{
+    struct payment_outcome o = {0};
+    assert_int_equal(payment_receive(db, &gateway, e, STR("{}"), NOW, &o), OK);
+    return o;
+}
+
+static enum order_status order_status(struct db *db, const struct payment *p)
+{
+    struct order o;
+    assert_int_equal(order_find(db, (Id){0}, p->order_id, &o), OK);
+    return o.status;
+}
+
+static enum payment_status status(struct db *db, const struct payment *p)
+{
+    struct payment now;
+    assert_int_equal(payment_find(db, p->id, &now), OK);
+    return now.status;
+}
+
+static enum err succeeds(struct db *db)
+{
+    stock(db);
+    struct payment p = buy(db, editor);
+    struct payment_event e = event_of(db, &p, EVENT_SUCCEEDED);
+    struct payment_outcome o = receive(db, &e);
+    assert_int_equal(o.status, WEBHOOK_HANDLED);
+    assert_int_equal(o.payment.v, p.id.v);
+    assert_int_equal(order_status(db, &p), ORDER_CONFIRMED);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 1);
+    assert_int_equal(
+        number(db, "SELECT amount FROM transfer WHERE kind = 'payment' AND debit_id = 2 AND credit_id = 1"), 4999);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM notification WHERE kind = 'order_delivered'"), 1);
+    /* The same event, and another event for the same success. */
+    o = receive(db, &e);
+    assert_int_equal(o.event.v, 0);
+    struct payment_event again = event_of(db, &p, EVENT_SUCCEEDED);
+    assert_int_equal(receive(db, &again).status, WEBHOOK_HANDLED);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 1);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer"), 1);
+    /* Another payment for the same order is somebody's money. */
+    struct payment_event second = event_of(db, &p, EVENT_SUCCEEDED);
+    second.payment_ref = STR("pi_other");
+    assert_int_equal(receive(db, &second).status, WEBHOOK_REVIEW);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM notification WHERE kind = 'payment_review'"), 1);
+    assert_books(db);
+    return OK;
+}
+
+static enum err wrong_money(struct db *db)
+{
+    stock(db);
+    struct payment p = buy(db, editor);
+    struct payment_event e = event_of(db, &p, EVENT_SUCCEEDED);
+    e.amount = (Money){4998};
+    assert_int_equal(receive(db, &e).status, WEBHOOK_REVIEW);
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    e.amount = (Money){5000};
+    assert_int_equal(receive(db, &e).status, WEBHOOK_REVIEW);
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    e.currency = STR("EUR");
+    assert_int_equal(receive(db, &e).status, WEBHOOK_REVIEW);
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    e.has_amount = false;
+    assert_int_equal(receive(db, &e).status, WEBHOOK_REVIEW);
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    e.mode = EVENT_MODE_LIVE;
+    assert_int_equal(receive(db, &e).status, WEBHOOK_REVIEW);
+    gateway.is_live = true;
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_IGNORED);
+    gateway.is_live = false;
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    e.review = "marked by hand";
+    assert_int_equal(receive(db, &e).status, WEBHOOK_REVIEW);
+    assert_int_equal(order_status(db, &p), ORDER_PENDING);
+    assert_int_equal(status(db, &p), PAYMENT_PENDING);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer"), 0);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 0);
+    /* The right one still counts. */
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
+    assert_int_equal(order_status(db, &p), ORDER_CONFIRMED);
+    assert_books(db);
+    return OK;
+}
+
+static enum err unmatched(struct db *db)
+{
+    stock(db);
+    struct payment p = buy(db, editor), q = buy(db, editor);
+    struct payment_event e = event_of(db, &p, EVENT_SUCCEEDED);
+    e.order_ref = STR("999999");
+    e.payment_ref = STR("pi_unknown");
+    assert_int_equal(receive(db, &e).status, WEBHOOK_UNMATCHED);
+    static const char *const odd[] = {"", "0", "-1", "042", "4 2", "abc", "topup-", "topup-x", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        e = event_of(db, &p, EVENT_SUCCEEDED);
+        e.payment_ref = STR("pi_unknown");
+        e.order_ref = str_from(odd[i]);
+        assert_int_equal(receive(db, &e).status, WEBHOOK_UNMATCHED);
+    }
+    /* An order of another gateway is not this one's to confirm; nor is an order a top-up. */
+    struct gateway_config other = gateway;
+    assert_int_equal(gateway_config_find(db, STR("card_gateway_b"), &other), OK);
+    struct payment_outcome o;
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    assert_int_equal(payment_receive(db, &other, &e, STR("{}"), NOW, &o), OK);
+    assert_int_equal(o.status, WEBHOOK_UNMATCHED);
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    e.order_ref = str_printf(db_arena(db), "topup-%lld", (long long)p.id.v);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_UNMATCHED);
+
+    /* A refund that knows the payment's name alone waits for the success that tells whose name it is. */
+    struct payment_event refund = refund_of(db, &p, 1500);
+    refund.order_ref = (Str){0};
+    assert_int_equal(receive(db, &refund).status, WEBHOOK_UNMATCHED);
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
+    assert_int_equal(number(db, "SELECT refunded_amount FROM orders WHERE refunded_amount > 0"), 1500);
+
+    /* Names of two payments. */
+    e = event_of(db, &q, EVENT_SUCCEEDED);
+    e.payment_ref = str_printf(db_arena(db), "pi_%lld", (long long)p.id.v);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_REVIEW);
+    assert_int_equal(order_status(db, &q), ORDER_PENDING);
+    assert_books(db);
+    return OK;
+}
+
+/* The names that the gateway gives come after the event that uses them. */
+static enum err overtaken(struct db *db)
+{
+    stock(db);
+    struct payment p = buy(db, editor);
+    struct payment_event e = event_of(db, &p, EVENT_SUCCEEDED);
+    e.order_ref = (Str){0};
+    e.payment_ref = STR("pi_1");
+    e.group_ref = STR("cs_1");
+    assert_int_equal(receive(db, &e).status, WEBHOOK_UNMATCHED);
+    assert_int_equal(payment_set_page(db, &gateway, p.id, STR("cs_1"), (Str){0}, STR("https://pay/1"), (Time){0}, NOW),
+                     OK);
+    assert_int_equal(order_status(db, &p), ORDER_CONFIRMED);
+    struct payment after;
+    assert_int_equal(payment_find(db, p.id, &after), OK);
+    assert_true(str_eq(after.url, STR("https://pay/1")));
+    assert_true(str_eq(after.payment_ref, STR("pi_1")));
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE kind = 'ask'"), 1);
+    assert_books(db);
+    return OK;
+}
+
+static enum err stock_runs_out(struct db *db)
+{
+    stock(db);
+    struct payment p = buy(db, codes), q = buy(db, codes);
+    struct payment_event e = event_of(db, &p, EVENT_SUCCEEDED);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
+    e = event_of(db, &q, EVENT_SUCCEEDED);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_REVIEW);
+    assert_int_equal(status(db, &q), PAYMENT_SUCCEEDED);
+    assert_int_equal(order_status(db, &q), ORDER_PENDING);
+    assert_books(db);
+    /* Staff put codes in and confirm: it is the gateway's money, not a gift. */
+    bool changed = false;
+    assert_int_equal(
+        db_run(db_prepare(db, "INSERT INTO serial (product_id, code) SELECT id, 'S-2' FROM product WHERE slug = "
+                              "'codes'")),
+        OK);
+    assert_int_equal(payment_confirm_order(db, q.order_id, NOW, &changed), OK);
+    assert_true(changed);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer WHERE debit_id = 2 AND credit_id = 1"), 2);
+    assert_books(db);
+    return OK;
+}
+
+static enum err by_hand(struct db *db)
+{
+    stock(db);
+    struct payment p = buy(db, editor);
+    bool changed = false;
+    assert_int_equal(payment_confirm_order(db, p.order_id, NOW, &changed), OK);
+    assert_true(changed);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer WHERE debit_id = 5 AND credit_id = 1"), 1);
+    /* A late failure does not undo it; a late success is money that is owed to somebody. */
+    struct payment_event e = event_of(db, &p, EVENT_FAILED);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
+    assert_int_equal(order_status(db, &p), ORDER_CONFIRMED);
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_REVIEW);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer"), 1);
+    struct payment_event refund = refund_of(db, &p, 4999);
+    assert_int_equal(receive(db, &refund).status, WEBHOOK_REVIEW);
+    assert_int_equal(order_status(db, &p), ORDER_CONFIRMED);
+    assert_books(db);
+    return OK;
+}
+
+static enum err staff_refunds(struct db *db)
+{
+    stock(db);
+    struct payment p = buy(db, editor);
+    struct payment_event e = event_of(db, &p, EVENT_SUCCEEDED);
+    receive(db, &e);
+    Money given;
+    assert_int_equal(payment_refund_order(db, p.order_id, (Money){1000}, NOW, &given), OK);
+    assert_int_equal(given.minor, 1000);
+    assert_int_equal(number(db, "SELECT amount FROM outbox WHERE kind = 'refund'"), 1000);
+    /* The gateway's own word of it changes nothing more. */
+    struct payment_event refund = refund_of(db, &p, 1000);
+    assert_int_equal(receive(db, &refund).status, WEBHOOK_HANDLED);
+    assert_int_equal(number(db, "SELECT refunded_amount FROM orders"), 1000);
+    assert_books(db);
+    assert_int_equal(payment_refund_order(db, p.order_id, (Money){4999}, NOW, &given), OK);
+    assert_int_equal(given.minor, 3999);
+    assert_int_equal(status(db, &p), PAYMENT_REFUNDED);
+    assert_int_equal(order_status(db, &p), ORDER_REFUNDED);
+    assert_int_equal(payment_refund_order(db, p.order_id, (Money){4999}, NOW, &given), OK);
+    assert_int_equal(given.minor, 0);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE kind = 'refund'"), 2);
+    assert_int_equal(
+        number(db, "SELECT CAST(SUM(amount) AS BIGINT) FROM transfer WHERE debit_id = 1 AND credit_id = 2"), 4999);
+    assert_books(db);
+    return OK;
+}
+
+static enum err topups(struct db *db)
+{
+    stock(db);
+    struct payment p = top_up(db, 2000);
+    struct wallet w;
+    struct payment_event e = event_of(db, &p, EVENT_FAILED);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
+    e = event_of(db, &p, EVENT_SUCCEEDED);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
+    assert_int_equal(wallet_find(db, ada, &w), OK);
+    assert_int_equal(w.balance.minor, 2000);
+    assert_books(db);
+    e = refund_of(db, &p, 500);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
+    e = refund_of(db, &p, 500);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
+    assert_int_equal(wallet_find(db, ada, &w), OK);
+    assert_int_equal(w.balance.minor, 1500);
+    /* What is spent can not be taken back: a person has to look. */
+    struct transfer spend = {LEDGER_ADJUSTMENT, {1400}, {0}, STR("spent"), NOW};
+    assert_int_equal(ledger_debit(db, ada, LEDGER_ADJUSTMENTS, &spend, false), OK);
+    e = refund_of(db, &p, 2000);
+    struct payment_outcome o = receive(db, &e);
+    assert_int_equal(o.status, WEBHOOK_REVIEW);
+    assert_int_equal(wallet_find(db, ada, &w), OK);
+    assert_int_equal(w.balance.minor, 100);
+    assert_books(db);
+    /* And can do it again when the money is there. */
+    struct transfer back = {LEDGER_ADJUSTMENT, {2000}, {0}, STR("back"), NOW};
+    assert_int_equal(ledger_credit(db, ada, LEDGER_ADJUSTMENTS, &back), OK);
+    assert_int_equal(payment_replay(db, &gateway, o.event, &e, NOW, &o), OK);
+    assert_int_equal(o.status, WEBHOOK_HANDLED);
+    assert_int_equal(wallet_find(db, ada, &w), OK);
+    assert_int_equal(w.balance.minor, 600);
+    assert_int_equal(status(db, &p), PAYMENT_REFUNDED);
+    assert_int_equal(payment_replay(db, &gateway, o.event, &e, NOW, &o), ERR_INVALID_STATE);
+    assert_books(db);
+    return OK;
+}
+
+static enum err disputes(struct db *db)
+{
+    stock(db);
+    struct payment p = buy(db, editor), q = buy(db, editor);
+    struct payment_event e = event_of(db, &p, EVENT_SUCCEEDED);
+    receive(db, &e);
+    struct payment_event dispute = event_of(db, &p, EVENT_DISPUTED);
+    dispute.refund_ref = STR("dp_1");
+    assert_int_equal(receive(db, &dispute).status, WEBHOOK_REVIEW);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM license WHERE on_hold = 1"), 1);
+    struct payment_event closed = event_of(db, &p, EVENT_DISPUTE_CLOSED);
+    closed.refund_ref = STR("dp_1");
+    closed.is_won = true;
+    assert_int_equal(receive(db, &closed).status, WEBHOOK_HANDLED);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM license WHERE on_hold = 1"), 0);
+    /* The opening, late: it has been decided. */
+    dispute = event_of(db, &p, EVENT_DISPUTED);
+    dispute.refund_ref = STR("dp_1");
+    assert_int_equal(receive(db, &dispute).status, WEBHOOK_HANDLED);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM license WHERE on_hold = 1"), 0);
+
+    /* Everything before the success; lost: the money is gone. */
+    dispute = event_of(db, &q, EVENT_DISPUTED);
+    dispute.refund_ref = STR("dp_2");
+    assert_int_equal(receive(db, &dispute).status, WEBHOOK_UNMATCHED);
+    closed = event_of(db, &q, EVENT_DISPUTE_CLOSED);
+    closed.refund_ref = STR("dp_2");
+    assert_int_equal(receive(db, &closed).status, WEBHOOK_UNMATCHED);
+    e = event_of(db, &q, EVENT_SUCCEEDED);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
+    assert_int_equal(order_status(db, &q), ORDER_REFUNDED);
+    assert_int_equal(status(db, &q), PAYMENT_REFUNDED);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM webhook_event WHERE status = 'unmatched'"), 0);
+    assert_books(db);
+    return OK;
+}
+
+/* All orders in which five events can come, each of them twice. */
+static void permute(int *order, size_t n, size_t k, void (*each)(struct db *, const int *), struct db *db)
+{
+    if (k == n) {
+        each(db, order);
+        return;
+    }
+    for (size_t i = k; i < n; i++) {
+        int t = order[k];
+        order[k] = order[i];
+        order[i] = t;
+        permute(order, n, k + 1, each, db);
+        order[i] = order[k];
+        order[k] = t;
+    }
+}
+
+static struct payment_event nth(struct db *db, const struct payment *p, int n)
+{
+    switch (n) {
+    case 0: return event_of(db, p, EVENT_SUCCEEDED);
+    case 1: return event_of(db, p, EVENT_FAILED);
+    case 2: return refund_of(db, p, 1500);
+    case 3: return refund_of(db, p, 4999);
+    default: return event_of(db, p, EVENT_PENDING);
+    }
+}
+
+static void one_order(struct db *db, const int *order)
+{
+    struct payment p = buy(db, editor);
+    int64_t before = number(db, "SELECT COUNT(*) FROM delivery");
+    for (int i = 0; i < 5; i++) {
+        struct payment_event e = nth(db, &p, order[i]);
+        receive(db, &e);
+        receive(db, &e);
+    }
+    assert_int_equal(order_status(db, &p), ORDER_REFUNDED);
+    assert_int_equal(status(db, &p), PAYMENT_REFUNDED);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery") - before, 1);
+}
+
+static void one_order_kept(struct db *db, const int *order)
+{
+    struct payment p = buy(db, editor);
+    for (int i = 0; i < 3; i++) {
+        struct payment_event e = nth(db, &p, order[i]);
+        receive(db, &e);
+        receive(db, &e);
+    }
+    assert_int_equal(order_status(db, &p), ORDER_CONFIRMED);
+    assert_int_equal(status(db, &p), PAYMENT_SUCCEEDED);
+}
+
+static enum err permutations(struct db *db)
+{
+    stock(db);
+    int five[] = {0, 1, 2, 3, 4}, three[] = {0, 1, 2};
+    permute(five, 5, 0, one_order, db);
+    permute(three, 3, 0, one_order_kept, db);
+    assert_int_equal(
+        number(db, "SELECT CAST(SUM(CASE debit_id WHEN 2 THEN amount ELSE -amount END) AS BIGINT) FROM transfer"
+                   " WHERE 2 IN (debit_id, credit_id)"),
+        6 * (4999 - 1500));
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM webhook_event WHERE status <> 'handled'"), 0);
+    assert_books(db);
+    return OK;
+}
+
+static enum err envelopes(struct db *db)
+{
+    stock(db);
+    struct payment p = buy(db, editor);
+    struct payment_outcome o;
+    struct payment_event e = event_of(db, &p, EVENT_PENDING);
+    e.delivery_id = STR("tr-1");
+    assert_int_equal(payment_receive(db, &gateway, &e, STR("{\"a\":1}"), NOW, &o), OK);
+    assert_int_equal(payment_receive(db, &gateway, &e, STR("{\"a\":1}"), NOW, &o), OK);
+    assert_int_equal(o.event.v, 0);
+    struct payment_event forged = event_of(db, &p, EVENT_SUCCEEDED);
+    forged.delivery_id = STR("tr-1");
+    assert_int_equal(payment_receive(db, &gateway, &forged, STR("{\"a\":2}"), NOW, &o), ERR_SIGNATURE_INVALID);
+    forged.event_id = e.event_id;
+    assert_int_equal(payment_receive(db, &gateway, &forged, STR("{\"a\":2}"), NOW, &o), ERR_SIGNATURE_INVALID);
+    assert_int_equal(order_status(db, &p), ORDER_PENDING);
+    return OK;
+}
+
+static enum err secrets(struct db *db)
+{
+    stock(db);
+    struct gateway_config c, *all;
+    size_t count;
+    c = gateway;
+    c.secrets[1] = STR("whsec_0");
+    c.secret_count = 2;
+    c.api_secret = STR("canary-in-the-clear");
+    assert_int_equal(gateway_config_save(db, &c, NOW, &c), OK);
+    assert_int_equal(c.secret_count, 2);
+    assert_true(str_eq(c.secrets[0], STR("whsec_1")) && str_eq(c.secrets[1], STR("whsec_0")));
+    assert_true(str_eq(c.api_secret, STR("canary-in-the-clear")));
+    assert_int_equal(gateway_config_named(db, STR("stripe"), &all, &count), OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(gateway_config_named(db, STR("card_gateway_a"), &all, &count), OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(gateway_config_named(db, STR("razorpay"), &all, &count), OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(gateway_config_list(db, &all, &count), OK);
+    assert_int_equal(count, 5);
+    /* Moved to another label, a sealed secret is worth nothing. */
+    assert_int_equal(
+        db_run(db_prepare(db, "UPDATE gateway SET api_secret = (SELECT g.api_secret FROM gateway g WHERE g.label ="
+                              " 'card_gateway_a') WHERE label = 'card_gateway_b'")),
+        OK);
+    assert_int_equal(gateway_config_find(db, STR("card_gateway_b"), &c), ERR_INTERNAL);
+    buy(db, editor);
+    c = gateway;
+    c.provider = PROVIDER_PAYPAL;
+    assert_int_equal(gateway_config_save(db, &c, NOW, &c), ERR_INVALID_STATE);
+    return OK;
+}
+
+static enum err outbox(struct db *db)
+{
+    struct outbox_item *items;
+    size_t count;
+    Id id;
+    Time next;
+    struct outbox_item mail = {.kind = OUTBOX_MAIL, .payload = STR("to\nsubject\ntext")};
+    assert_int_equal(outbox_next(db, &next), OK);
+    assert_int_equal(next.ms, 0);
+    assert_int_equal(outbox_add(db, &mail, NOW, NOW, &id), OK);
+    assert_int_equal(outbox_claim(db, time_add(NOW, -1), 60000, 10, &items, &count), OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(outbox_claim(db, NOW, 60000, 10, &items, &count), OK);
+    assert_int_equal(count, 1);
+    assert_true(str_eq(items[0].payload, STR("to\nsubject\ntext")));
+    assert_int_equal(items[0].attempts, 1);
+    /* It is leased; when the worker is gone it comes back. */
+    assert_int_equal(outbox_claim(db, NOW, 60000, 10, &items, &count), OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(outbox_next(db, &next), OK);
+    assert_int_equal(next.ms, NOW.ms + 60000);
+    assert_int_equal(outbox_claim(db, time_add(NOW, 60000), 60000, 10, &items, &count), OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(items[0].attempts, 2);
+    assert_int_equal(outbox_retry(db, id, time_add(NOW, 500), STR("no answer")), OK);
+    assert_int_equal(outbox_claim(db, time_add(NOW, 500), 60000, 10, &items, &count), OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(outbox_done(db, id, NOW), OK);
+    assert_int_equal(outbox_fail(db, id, STR("too late"), NOW), OK);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE status = 'done' AND payload IS NULL"), 1);
+    assert_int_equal(outbox_expire(db, time_add(NOW, 31 * TIME_DAY), 10), OK);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox"), 0);
+    for (int64_t n = 1; n <= 10; n++) assert_true(outbox_delay_ms(n) > 0);
+    assert_int_equal(outbox_delay_ms(11), 0);
+    return OK;
+}
+
+static enum err resets(struct db *db)
+{
+    Id account, owner;
+    Str token, newer;
+    assert_int_equal(password_reset_begin(db, STR("nobody@example.com"), NOW, &account, &token), OK);
+    assert_int_equal(token.len, 0);
+    assert_int_equal(password_reset_begin(db, STR("ada@example.com"), NOW, &account, &token), OK);
+    assert_int_equal(account.v, ada.v);
+    assert_int_equal(password_reset_look(db, token, NOW, &owner), OK);
+    assert_int_equal(owner.v, ada.v);
+    /* Asking again makes the first one worthless. */
+    assert_int_equal(password_reset_begin(db, STR("ada@example.com"), NOW, &account, &newer), OK);
+    assert_int_equal(password_reset_finish(db, token, STR("hash"), NOW), ERR_NOT_FOUND);
+    assert_int_equal(password_reset_finish(db, newer, STR("hash"), time_add(NOW, 30 * TIME_MINUTE)), ERR_NOT_FOUND);
+    assert_int_equal(password_reset_finish(db, newer, STR("hash"), time_add(NOW, 30 * TIME_MINUTE - 1)), OK);
+    assert_int_equal(password_reset_finish(db, newer, STR("hash2"), NOW), ERR_NOT_FOUND);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM account WHERE password_hash = 'hash'"), 1);
+    return OK;
+}
+
+static enum err mails(struct db *db)
+{
+    stock(db);
+    mail_enable(false, "");
+    assert_int_equal(mail_queue(db, ada, STR("s"), STR("t"), NOW), OK);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox"), 0);
+    mail_enable(true, "https://shop.example");
+    struct payment p = buy(db, editor);
+    struct payment_event e = event_of(db, &p, EVENT_SUCCEEDED);
+    receive(db, &e);
+    struct outbox_item *items;
+    size_t count;
+    assert_int_equal(outbox_claim(db, NOW, 1000, 10, &items, &count), OK);
+    assert_int_equal(count, 1);
+    struct queued_mail m;
+    assert_true(queued_mail_unpack(items[0].payload, &m));
+    assert_true(str_eq(m.to, STR("ada@example.com")));
+    struct order o;
+    assert_int_equal(order_find(db, ada, p.order_id, &o), OK);
+    assert_non_null(
+        memmem(m.text.ptr, m.text.len, o.items[0].deliveries[0].value.ptr, o.items[0].deliveries[0].value.len));
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE payload IS NOT NULL"), 1);
+    mail_enable(false, "");
+    return OK;
+}
+
+#define TEST(body)                                                                                                     \
+    static void test_##body(void **state)                                                                              \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        assert_int_equal(store_tx(TX_WRITE, body), OK);                                                                \
+    }
+TEST(succeeds)
+TEST(wrong_money)
+TEST(unmatched)
+TEST(overtaken)
+TEST(stock_runs_out)
+TEST(by_hand)
+TEST(staff_refunds)
+TEST(topups)
+TEST(disputes)
+TEST(permutations)
+TEST(envelopes)
+TEST(secrets)
+TEST(outbox)
+TEST(resets)
+TEST(mails)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_BOTH(test_succeeds),       ON_BOTH(test_wrong_money),  ON_BOTH(test_unmatched),     ON_BOTH(test_overtaken),
+        ON_BOTH(test_stock_runs_out), ON_BOTH(test_by_hand),      ON_BOTH(test_staff_refunds), ON_BOTH(test_topups),
+        ON_BOTH(test_disputes),       ON_BOTH(test_permutations), ON_BOTH(test_envelopes),     ON_BOTH(test_secrets),
+        ON_BOTH(test_outbox),         ON_BOTH(test_resets),       ON_BOTH(test_mails),
+    };
+    if (!test_postgres()) cmocka_set_test_filter("sqlite *");
+    return cmocka_run_group_tests(tests, open_vault, NULL);
+}
