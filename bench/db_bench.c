@@ -307,8 +307,7 @@ int main(int argc, char **argv)
     struct client *clients = calloc((size_t)n, sizeof *clients);
     bench.wake_fd = eventfd(0, EFD_CLOEXEC);
     bench.port = tx_port_new(bench.database, wake, NULL);
-    if (!bench.samples || !clients || !bench.port || tx_call(bench.database, TX_WRITE, fill, NULL, NULL) != OK)
-        return 1;
+    if (!bench.samples || !clients || !bench.port || tx_call(bench.database, TX_WRITE, fill, NULL, NULL) != OK) abort();
 
     const struct database_stats *s = database_stats(bench.database);
     int64_t batches = s->batches, jobs = s->batch_jobs;

@@ -227,9 +227,9 @@ void pipe_receive(struct pg_db *c)
 
 void pipe_look(struct pg_db *c)
 {
-    if (c->lost || c->sent_count) return;
-    struct pollfd f = {.fd = PQsocket(c->conn), .events = POLLIN};
-    if (poll(&f, 1, 0) != 0) pipe_lose(c, "the server spoke out of turn");
+    if (c->lost) return;
+    struct pollfd f = {.fd = PQsocket(c->conn), .events = POLLRDHUP};
+    if (poll(&f, 1, 0) != 0) pipe_lose(c, "the server has closed the connection");
 }
 
 void pipe_script(struct pg_db *c, const char *text)

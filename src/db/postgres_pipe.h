@@ -80,7 +80,7 @@ void pipe_execute(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind);
 void pipe_sync(struct pg_db *c);
 /* Takes every answer that is due, waiting for it. */
 void pipe_receive(struct pg_db *c);
-/* Loses a connection on which something came that nobody asked for: nearly always it is the server's good-bye. */
+/* Loses a connection that the server has closed already, whatever else is still to be read from it. */
 void pipe_look(struct pg_db *c);
 /* A text of several statements, outside the pipeline. */
 void pipe_script(struct pg_db *c, const char *text);

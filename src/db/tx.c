@@ -61,16 +61,17 @@ static enum err find_file(struct database *d, const char *path, char *ret_why, s
         if (e) return e;
         file = sqlite_file_look(path);
     }
-    switch (file) {
-    case SQLITE_FILE_EMPTY:
-        if (!d->read_only) break;
-        /* fall through */
-    case SQLITE_FILE_NONE: snprintf(ret_why, why_bytes, "there is no database at %s", path); return ERR_NOT_FOUND;
-    case SQLITE_FILE_OTHER: snprintf(ret_why, why_bytes, "%s is not a SQLite database", path); return ERR_UNAVAILABLE;
-    case SQLITE_FILE_FAILED:
+    if (file == SQLITE_FILE_NONE || (file == SQLITE_FILE_EMPTY && d->read_only)) {
+        snprintf(ret_why, why_bytes, "there is no database at %s", path);
+        return ERR_NOT_FOUND;
+    }
+    if (file == SQLITE_FILE_OTHER) {
+        snprintf(ret_why, why_bytes, "%s is not a SQLite database", path);
+        return ERR_UNAVAILABLE;
+    }
+    if (file == SQLITE_FILE_FAILED) {
         snprintf(ret_why, why_bytes, "the database %s can not be read: %s", path, strerror(errno));
         return ERR_UNAVAILABLE;
-    case SQLITE_FILE_DATABASE: break;
     }
     if (!realpath(path, d->path)) {
         snprintf(ret_why, why_bytes, "the database %s can not be found: %s", path, strerror(errno));
@@ -224,6 +225,12 @@ static enum err run_read(struct db *db, struct tx_job *job)
     return db_leave(db, job->run(job, db));
 }
 
+/* Some errors have ended it already. */
+static void end_read(struct db *db)
+{
+    if (sqlite_in_transaction(db)) sqlite_commit(db);
+}
+
 /* Jobs that their predecessors' done has submitted get a transaction of their own: what they were asked after may be
  * newer than the one before. */
 void tx_port_pass(struct tx_port *p)
@@ -247,7 +254,7 @@ void tx_port_pass(struct tx_port *p)
             *told_end = &job->letter;
             told_end = &job->letter.next;
         }
-        sqlite_commit(p->reader);
+        end_read(p->reader);
         tell(p, told);
     }
 }
@@ -328,7 +335,7 @@ static enum err call_read(struct database *d, struct call *c)
     struct db *db = borrow_reader(d);
     enum err e = sqlite_begin(db);
     if (!e) e = run_read(db, &c->job);
-    sqlite_commit(db);
+    end_read(db);
     return_reader(d, db);
     return e;
 }

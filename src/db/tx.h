@@ -57,7 +57,9 @@ enum err database_open(const struct database_options *options, struct database *
 void database_close(struct database *d);
 bool database_is_sqlite(const struct database *d);
 const struct database_stats *database_stats(const struct database *d);
-/* False once a commit's outcome was unknown or the disk refused: the process should drain and restart. */
+/* SQLite: false once a commit's outcome was unknown or the disk refused; nothing is written any more, and the process
+ * should drain and restart. A full disk is no such thing, and neither is anything that happens to PostgreSQL: both
+ * recover by themselves. */
 bool database_is_healthy(const struct database *d);
 
 struct tx_job {

@@ -309,6 +309,54 @@ static void test_terminated_idle(void **state)
     assert_int_equal(rows(), 5);
 }
 
+/* The same without a word of good-bye: noticed before COMMIT is sent, so it is run again and not in doubt. */
+static void test_cut_idle(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    open_workers(1, 0);
+    struct job j = {.n = 10};
+    assert_int_equal(write_job(&j), OK);
+    atomic_store(&proxy.down, true);
+    usleep(200000);
+    atomic_store(&proxy.down, false);
+    j = (struct job){.n = 11, .no_read = true};
+    assert_int_equal(write_job(&j), OK);
+    assert_int_equal(j.runs, 2);
+    assert_int_equal(rows(), 4);
+}
+
+/* The session is ended while it commits. Here it had not; it might have. */
+static void *kill_committing(void *arg)
+{
+    (void)arg;
+    usleep(300000);
+    test_psql(direct.url, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query = 'COMMIT'"
+                          " AND state = 'active' AND datname = current_database()");
+    return NULL;
+}
+
+static void test_terminated_in_commit(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    test_psql(
+        direct.url,
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(5); RETURN NULL; END';"
+        "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON thing DEFERRABLE INITIALLY DEFERRED FOR EACH ROW"
+        " EXECUTE FUNCTION slow()");
+    open_workers(1, 0);
+    pthread_t killer;
+    struct job j = {.n = 10};
+    check(pthread_create(&killer, NULL, kill_committing, NULL) == 0);
+    assert_int_equal(write_job(&j), ERR_OUTCOME_UNKNOWN);
+    pthread_join(killer, NULL);
+    assert_int_equal(j.runs, 1);
+    test_psql(direct.url, "DROP TRIGGER slow ON thing");
+    j = (struct job){.n = 11};
+    assert_int_equal(write_job(&j), OK);
+}
+
 /* Two transactions that wait for each other: the server ends one, it is run again. */
 struct pair {
     pthread_barrier_t *both;
@@ -554,6 +602,8 @@ int main(void)
         ON(test_cut_in_the_middle),
         ON(test_terminated),
         ON(test_terminated_idle),
+        ON(test_cut_idle),
+        ON(test_terminated_in_commit),
         ON(test_deadlock),
         ON(test_lock_timeout),
         ON(test_away),
