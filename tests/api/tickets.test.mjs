@@ -12,7 +12,7 @@ const SALES = 1, BILLING = 2, CLOSED = 3;
 let store, souk;
 before(async () => {
   store = await startStore({
-    customers: { ada: null, bob: null, lister: null, pager: null, none: null },
+    customers: { ada: null, bob: null, lister: null, pager: null, none: null, sam: { role: 'staff' } },
     departments: ['Sales & "more"', 'Billing', { name: 'Closed', is_active: 0 }],
   });
   souk = store.souk;
@@ -34,14 +34,7 @@ const read = async (who, id, query = '') => dataOf(await souk.get(`${TICKETS}/${
 const reply = (who, id, body, headers) => souk.post(`${TICKETS}/${id}/replies`, body, { token: who.token, headers });
 const close = (who, id) => souk.post(`${TICKETS}/${id}/close`, undefined, { token: who.token });
 
-/** What an answer of staff does to the tables; the function that does it is tested with the domain. */
-function answerByStaff(id, body) {
-  execute(store.database.dbArg, `
-    INSERT INTO account (email, name, role, created_at) VALUES ('${randomBytes(6).toString('hex')}@example.com', 'Sam', 'staff', 1);
-    INSERT INTO ticket_message (ticket_id, author, author_id, body, created_at)
-      VALUES (${id}, 'staff', (SELECT MAX(id) FROM account), '${body}', (SELECT last_reply_at FROM ticket WHERE id = ${id}) + 5000);
-    UPDATE ticket SET status = 'answered', last_reply_at = last_reply_at + 5000 WHERE id = ${id}`);
-}
+const answerByStaff = async (id, message) => expectStatus(await souk.post(`/api/admin/tickets/${id}/replies`, { message }, { token: store.sam.token }), 201);
 
 test('departments: public, id and name of those that take tickets, by name', async () => {
   assert.deepEqual(dataOf(await souk.get('/api/support/departments')),
@@ -74,11 +67,25 @@ test('the list has the newest activity first', async () => {
   const ids = async () => dataOf(await souk.get(TICKETS, { token: store.lister.token })).map((t) => t.id);
   const before = await ids();
   assert.deepEqual(before.slice(0, 3), tickets.map((t) => t.id).reverse());
-  answerByStaff(tickets[0].id, 'Hello');
+  await answerByStaff(tickets[0].id, 'Hello');
   assert.deepEqual((await ids())[0], tickets[0].id);
   const [first] = dataOf(await souk.get(TICKETS, { token: store.lister.token }));
   assert.equal(first.status, 'answered');
-  assert.equal(Date.parse(first.last_reply_at) - Date.parse(first.created_at), 5000);
+  assert.ok(first.last_reply_at >= first.created_at);
+});
+
+test("the answer of staff moves last_reply_at and is told to the customer", async () => {
+  const { id } = await open(store.lister, { subject: 'Told "so"' });
+  execute(store.database.dbArg, `UPDATE ticket SET created_at = created_at - 60000, last_reply_at = last_reply_at - 60000 WHERE id = ${id};
+    UPDATE ticket_message SET created_at = created_at - 60000 WHERE ticket_id = ${id}`);
+  await answerByStaff(id, 'Yes');
+  const [first] = dataOf(await souk.get(TICKETS, { token: store.lister.token }));
+  assert.equal(first.id, id);
+  assert.ok(Date.parse(first.last_reply_at) - Date.parse(first.created_at) >= 60000);
+  const [note] = dataOf(await souk.get('/api/customer/notifications', { token: store.lister.token }));
+  assert.equal(note.kind, 'ticket_answered');
+  assert.equal(note.reference_id, id);
+  assert.equal(note.message, 'Your ticket "Told "so"" was answered.');
 });
 
 test('without parameters the newest 100 come; limit and cursor go on from there', async () => {
@@ -114,12 +121,12 @@ test('bad list parameters are named', async () => {
 
 test('one ticket comes with its messages, oldest first', async () => {
   const ticket = await open(store.ada);
-  answerByStaff(ticket.id, 'On its way');
+  await answerByStaff(ticket.id, 'On its way');
   expectStatus(await reply(store.ada, ticket.id, { message: 'Thank you\n\tvery much' }), 201);
   const full = await read(store.ada, ticket.id);
   assert.deepEqual(Object.keys(full).sort(), ['created_at', 'department', 'id', 'messages', 'status', 'subject']);
   assert.deepEqual(full.messages.map((m) => [m.author, m.author_name, m.body]), [
-    ['customer', 'ada', good.message], ['staff', 'Sam', 'On its way'], ['customer', 'ada', 'Thank you\n\tvery much']]);
+    ['customer', 'ada', good.message], ['staff', 'sam', 'On its way'], ['customer', 'ada', 'Thank you\n\tvery much']]);
   for (const m of full.messages) assert.deepEqual(Object.keys(m).sort(), ['author', 'author_name', 'body', 'created_at', 'id']);
 });
 
@@ -152,7 +159,7 @@ test('states: open, answered by staff, open by a reply, closed, open again', asy
   const { id } = await open(store.ada);
   const status = async () => (await read(store.ada, id)).status;
   assert.equal(await status(), 'open');
-  answerByStaff(id, 'Yes?');
+  await answerByStaff(id, 'Yes?');
   assert.equal(await status(), 'answered');
   expectStatus(await reply(store.ada, id, { message: 'No.' }), 201);
   assert.equal(await status(), 'open');

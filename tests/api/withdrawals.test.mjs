@@ -2,17 +2,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertInvariants } from '../lib/checker.mjs';
-import { execute } from '../lib/sql.mjs';
 import { startStore } from '../lib/store.mjs';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
 
 const LIST = '/api/customer/wallet/withdrawals';
 const WITHDRAW = '/api/customer/wallet/withdraw';
-const DECIDED_AT = Date.UTC(2026, 10, 15, 1, 23, 45);
 
 let store, souk;
 before(async () => {
-  store = await startStore({ customers: { ada: '100.00', bob: '100.00', none: null, many: '100.00', decided: '30.00' } });
+  store = await startStore({ customers: { ada: '100.00', bob: '100.00', none: null, many: '100.00', decided: '30.00', sam: { role: 'staff' } } });
   souk = store.souk;
 });
 after(async () => {
@@ -23,17 +21,8 @@ after(async () => {
 const withdraw = async (who, amount) => dataOf(await souk.post(WITHDRAW, { amount }, { token: who.token }));
 const list = (who, query = '') => souk.get(LIST + query, { token: who.token });
 
-/** What the decision of staff does to the tables; the functions that do it are tested with the domain. */
-function decide(id, who, status, reason, amount) {
-  const wallet = `(SELECT id FROM ledger_account WHERE owner_id = ${who.id})`;
-  const to = status === 'approved' ? '4' : wallet;
-  execute(store.database.dbArg, [
-    `UPDATE withdrawal SET status = '${status}', reason = '${reason}', decided_at = ${DECIDED_AT} WHERE id = ${id}`,
-    `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
-       VALUES (3, ${to}, ${amount}, 'withdrawal_${status}', ${id}, 'decided', ${DECIDED_AT})`,
-    ...(status === 'rejected' ? [`UPDATE ledger_account SET balance = balance + ${amount} WHERE owner_id = ${who.id}`] : []),
-  ].join(';\n'));
-}
+const decide = (id, verb, body) => souk.post(`/api/admin/withdrawals/${id}/${verb}`, body, { token: store.sam.token });
+const told = async (who) => dataOf(await souk.get('/api/customer/notifications', { token: who.token }));
 
 test('a customer without withdrawals has an empty list', async () => {
   const answer = await list(store.none);
@@ -53,18 +42,47 @@ test('the newest comes first', async () => {
   assert.deepEqual(dataOf(await list(store.ada)).slice(0, 3).map((w) => w.amount), [3, 2, 1]);
 });
 
-test('approved and rejected withdrawals say when, and why', async () => {
-  const approved = await withdraw(store.decided, 10);
-  const rejected = await withdraw(store.decided, 20);
-  decide(approved.withdrawal_id, store.decided, 'approved', '', 1000);
-  decide(rejected.withdrawal_id, store.decided, 'rejected', 'no such bank', 2000);
-  const [second, first] = dataOf(await list(store.decided));
-  assert.deepEqual(first, { ...approved, status: 'approved', decided_at: '2026-11-15T01:23:45Z', reason: null });
-  assert.deepEqual(second, { ...rejected, status: 'rejected', decided_at: '2026-11-15T01:23:45Z', reason: 'no such bank' });
+test('approved: the money is paid out, the list says when, and the customer is told', async () => {
+  const made = await withdraw(store.decided, 10);
+  expectStatus(await decide(made.withdrawal_id, 'approve'), 200);
+  const [listed] = dataOf(await list(store.decided));
+  assert.ok(Math.abs(Date.parse(listed.decided_at) - Date.now()) < 60_000);
+  assert.deepEqual({ ...listed, decided_at: '' }, { ...made, status: 'approved', decided_at: '', reason: null });
   const wallet = dataOf(await souk.get('/api/customer/wallet', { token: store.decided.token }));
-  assert.equal(wallet.balance, 20);
-  assert.equal(wallet.held, 0);
-  assert.deepEqual(wallet.transactions.map((t) => [t.type, t.amount]), [['credit', 30], ['debit', 10], ['debit', 20], ['credit', 20]]);
+  assert.deepEqual([wallet.balance, wallet.held], [20, 0]);
+  assert.deepEqual(wallet.transactions.map((t) => [t.type, t.amount]), [['credit', 30], ['debit', 10]]);
+  const [note] = await told(store.decided);
+  assert.equal(note.kind, 'withdrawal_approved');
+  assert.equal(note.reference_id, made.withdrawal_id);
+  assert.equal(note.message, `Your withdrawal request #${made.withdrawal_id} was approved.`);
+});
+
+test('rejected: the money comes back as a credit, with the reason, and the customer is told', async () => {
+  const made = await withdraw(store.decided, 20);
+  expectStatus(await decide(made.withdrawal_id, 'reject', { reason: 'no such bank' }), 200);
+  const [listed] = dataOf(await list(store.decided));
+  assert.equal(listed.status, 'rejected');
+  assert.equal(listed.reason, 'no such bank');
+  const wallet = dataOf(await souk.get('/api/customer/wallet', { token: store.decided.token }));
+  assert.deepEqual([wallet.balance, wallet.held], [20, 0]);
+  assert.deepEqual(wallet.transactions.slice(-2).map((t) => [t.type, t.amount]), [['debit', 20], ['credit', 20]]);
+  const [note] = await told(store.decided);
+  assert.equal(note.kind, 'withdrawal_rejected');
+  assert.equal(note.reference_id, made.withdrawal_id);
+  assert.equal(note.message, `Your withdrawal request #${made.withdrawal_id} was rejected: no such bank`);
+});
+
+test('a decision is made once', async () => {
+  for (const first of ['approve', 'reject']) {
+    const { withdrawal_id } = await withdraw(store.decided, 1);
+    expectStatus(await decide(withdrawal_id, first, first === 'reject' ? {} : undefined), 200);
+    const before = [await told(store.decided), dataOf(await souk.get('/api/customer/wallet', { token: store.decided.token }))];
+    expectError(await decide(withdrawal_id, 'approve'), 409, 'invalid_state');
+    expectError(await decide(withdrawal_id, 'reject', {}), 409, 'invalid_state');
+    assert.deepEqual([await told(store.decided), dataOf(await souk.get('/api/customer/wallet', { token: store.decided.token }))], before);
+  }
+  expectError(await decide(999999, 'approve'), 404, 'not_found');
+  expectError(await decide(999999, 'reject', {}), 404, 'not_found');
 });
 
 test('pages follow the cursor to the end, each withdrawal once', async () => {

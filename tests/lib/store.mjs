@@ -14,7 +14,7 @@ export async function command(database, args, expectedCode = 0) {
 }
 
 /**
- *   customers    {name: balance | null} or {name: {balance, credit_limit (minor units), credits: [[amount, description]]}}
+ *   customers    {name: balance | null} or {name: {balance, credit_limit (minor units), credits: [[amount, description]], role}}
  *   departments  names; an inactive one is {name, is_active: 0}
  *   currency     default USD
  *   sql          more statements, run last
@@ -27,9 +27,9 @@ export async function startStore({ customers = {}, departments = [], currency, s
   try {
     await command(database, ['init', ...(currency ? ['--currency', currency] : [])]);
     for (const [name, wish] of Object.entries(customers)) {
-      const { balance = null, credit_limit = 0, credits = [] } = typeof wish === 'object' && wish !== null ? wish : { balance: wish };
+      const { balance = null, credit_limit = 0, credits = [], role = 'customer' } = typeof wish === 'object' && wish !== null ? wish : { balance: wish };
       const email = `${name}@example.com`;
-      const id = Number(await command(database, ['account', 'create', '--email', email, '--name', name]));
+      const id = Number(await command(database, ['account', 'create', '--email', email, '--name', name, '--role', role]));
       if (balance !== null) credits.push([balance, 'Opening balance']);
       for (const [amount, description] of credits) {
         await command(database, ['wallet', 'credit', '--email', email, '--amount', amount, '--description', description]);

@@ -84,6 +84,26 @@ test('one Idempotency-Key on 64 connections is one withdrawal', async () => {
   }
 });
 
+test('64 decisions about one withdrawal: one is made', async () => {
+  const store = await startStore({ customers: { racer: '20.00', sam: { role: 'staff' } } });
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      const made = dataOf(await store.souk.post(WITHDRAW, { amount: 1 }, { token: store.racer.token }));
+      const path = (verb) => `/api/admin/withdrawals/${made.withdrawal_id}/${verb}`;
+      const answers = await releaseTogether(Array.from({ length: CONNECTIONS }, (_, i) =>
+        ({ url: store.souk.url, token: store.sam.token, ...(i % 2 ? { path: path('approve') } : { path: path('reject'), body: {} }) })));
+      assert.deepEqual(countStatuses(answers), { 200: 1, 409: CONNECTIONS - 1 });
+      const { status } = answers.find((a) => a.status === 200).json.data;
+      const [listed] = dataOf(await store.souk.get('/api/customer/wallet/withdrawals', { token: store.racer.token }));
+      assert.equal(listed.status, status);
+      assertInvariants(store.database.dbArg);
+    }
+    assert.equal(dataOf(await store.souk.get('/api/customer/notifications', { token: store.racer.token })).length, ROUNDS);
+  } finally {
+    await store.stop();
+  }
+});
+
 test('control: a wallet that reads and then writes is caught by the same harness', async () => {
   let balance = AFFORDABLE;
   const naive = http.createServer((req, res) => {
