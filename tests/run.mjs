@@ -17,23 +17,25 @@ import { cmockaResult, nodeResult } from './lib/tap.mjs';
 const PHASES = [
   { name: 'arrows', run: nodeFiles, folder: 'tests/arrows' },
   { name: 'harness', run: nodeFiles, folder: 'tests/lib', build: 'release' },
-  { name: 'unit', run: unitPrograms, build: 'release', pg: true },
+  { name: 'unit', run: unitPrograms, build: 'release', pg: true, at_once: 2 },
   { name: 'api-sqlite', run: nodeFiles, folder: 'tests/api', build: 'release', engine: 'sqlite', at_once: 2 },
   { name: 'api-pg', run: nodeFiles, folder: 'tests/api', build: 'release', engine: 'pg', at_once: 2 },
   { name: 'race-sqlite', run: nodeFiles, folder: 'tests/race', build: 'release', engine: 'sqlite' },
   { name: 'race-pg', run: nodeFiles, folder: 'tests/race', build: 'release', engine: 'pg' },
-  { name: 'unit-asan', run: unitPrograms, build: 'asan', pg: true },
+  { name: 'unit-asan', run: unitPrograms, build: 'asan', pg: true, at_once: 2 },
   { name: 'api-asan-sqlite', run: nodeFiles, folder: 'tests/api', build: 'asan', engine: 'sqlite', at_once: 2 },
   { name: 'api-asan-pg', run: nodeFiles, folder: 'tests/api', build: 'asan', engine: 'pg', at_once: 2 },
   { name: 'race-asan', run: nodeFiles, folder: 'tests/race', build: 'asan', engine: 'sqlite' },
-  { name: 'unit-tsan', run: unitPrograms, build: 'tsan', pg: true },
+  { name: 'unit-tsan', run: unitPrograms, build: 'tsan', pg: true, at_once: 2 },
   { name: 'api-tsan-sqlite', run: nodeFiles, folder: 'tests/api', build: 'tsan', engine: 'sqlite', at_once: 2 },
   { name: 'api-tsan-pg', run: nodeFiles, folder: 'tests/api', build: 'tsan', engine: 'pg', at_once: 2 },
   { name: 'race-tsan', run: nodeFiles, folder: 'tests/race', build: 'tsan', engine: 'pg' },
-  { name: 'fuzz', run: fuzzTargets, build: 'fuzz' },
+  { name: 'fuzz', run: fuzzTargets, build: 'fuzz', at_once: 2 },
 ];
 
 const FILE_TIMEOUT_MS = 300_000;
+/** Leak checks at a process's end slower than this are made for some processes only (tests/api/lib/souk.mjs). */
+const LEAK_CHECK_MS = 1000;
 const FUZZ_SECONDS = Number(process.env.SOUK_FUZZ_SECONDS ?? 10);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -41,6 +43,7 @@ const logs = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-test-'));
 const total = { passed: 0, failed: 0, skipped: 0 };
 const running = new Set();
 let cluster = null;
+let leaks = null;
 
 process.chdir(root);
 process.on('exit', cleanUp);
@@ -113,20 +116,36 @@ function environment(phase) {
   if (phase.build) env.SOUK_BUILD = buildDir(phase.build);
   if (phase.engine) env.SOUK_ENGINE = phase.engine;
   if (cluster) env.SOUK_TEST_PG = cluster.url;
+  if (phase.build === 'asan') env.SOUK_LEAKS = leakChecks();
   delete env.NODE_OPTIONS;
   return env;
 }
 
-async function nodeFiles(phase, files) {
-  const waiting = [...files];
+/** Which processes are checked for leaks. On some machines (gcc 12 on arm64) a check takes seconds: then not every one. */
+function leakChecks() {
+  if (!leaks) {
+    const started = Date.now();
+    spawnSync(path.join(buildDir('asan'), 'souk'), ['version'], { env: { ...process.env, ...SANITIZER_ENV } });
+    leaks = Date.now() - started > LEAK_CHECK_MS ? 'some' : 'all';
+  }
+  return leaks;
+}
+
+/** Runs `job` for every item, so many at once as the phase says. */
+async function sideBySide(phase, items, job) {
+  const waiting = [...items];
   const worker = async () => {
-    for (let file = waiting.shift(); file; file = waiting.shift()) {
-      const started = Date.now();
-      const run = await program(process.execPath, ['--test-reporter=tap', file], environment(phase), FILE_TIMEOUT_MS);
-      count(`${phase.name} ${file}`, nodeResult(run.output, run.exit), started);
-    }
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await job(item);
   };
   await Promise.all(Array.from({ length: phase.at_once ?? 1 }, worker));
+}
+
+async function nodeFiles(phase, files) {
+  await sideBySide(phase, files, async (file) => {
+    const started = Date.now();
+    const run = await program(process.execPath, ['--test-reporter=tap', file], environment(phase), FILE_TIMEOUT_MS);
+    count(`${phase.name} ${file}`, nodeResult(run.output, run.exit), started);
+  });
 }
 
 /** Every program that meson lists in the suite `unit`; each of its cmocka tests counts. */
@@ -134,7 +153,7 @@ async function unitPrograms(phase, words) {
   const listed = JSON.parse(spawnSync('meson', ['introspect', buildDir(phase.build), '--tests'], { encoding: 'utf8' }).stdout);
   const tests = listed.filter((t) => t.suite.some((s) => s.endsWith('unit')));
   if (tests.length === 0) fail(phase.name, ['meson lists no unit tests']);
-  for (const name of matching(tests.map((t) => t.name), words)) {
+  await sideBySide(phase, matching(tests.map((t) => t.name), words), async (name) => {
     const test = tests.find((t) => t.name === name);
     const started = Date.now();
     const env = { ...environment(phase), ...test.env, CMOCKA_MESSAGE_OUTPUT: 'TAP' };
@@ -146,14 +165,14 @@ async function unitPrograms(phase, words) {
       result.failures.push(report);
     }
     count(`${phase.name} ${name}`, result, started);
-  }
+  });
 }
 
 /** Every libFuzzer target for a short time: one test each, passed when it ran inputs and found nothing. */
 async function fuzzTargets(phase, words) {
   const dir = path.join(buildDir('fuzz'), 'tests/fuzz');
   const targets = fs.existsSync(dir) ? fs.readdirSync(dir).filter((f) => /^fuzz_[a-z0-9_]+$/.test(f)).sort() : [];
-  for (const target of matching(targets, words)) {
+  await sideBySide(phase, matching(targets, words), async (target) => {
     const started = Date.now();
     const name = target.replace(/^fuzz_/, '');
     const found = path.join(phase.logs, name);
@@ -168,7 +187,7 @@ async function fuzzTargets(phase, words) {
       passed: good ? 1 : 0, failed: good ? 0 : 1, skipped: 0,
       failures: good ? [] : [`ended with ${run.exit} after ${executed} inputs:\n${run.output.slice(-20000)}`],
     }, started, `${executed} inputs`);
-  }
+  });
 }
 
 /** Runs a program in a process group of its own; gives {output, exit}, exit being a number or a word. */

@@ -118,6 +118,13 @@ test('token create prints the token alone, with the scopes asked for', async (t)
   await souk.stop();
 });
 
+test('commands give back what they took', async (t) => {
+  const { cli } = fresh(t);
+  expectOk(await cli(['account', 'create', '--email', 'a@example.com', '--password-stdin'], { input: `${password}\n`, leaks: true }));
+  expectOk(await cli(['token', 'create', '--email', 'a@example.com'], { leaks: true }));
+  expectFailure(await cli(['token', 'create', '--email', 'b@example.com'], { leaks: true }), 1, /b@example\.com/);
+});
+
 test('token create refuses what is not right', async (t) => {
   const { cli } = fresh(t);
   expectOk(await cli(['account', 'create', '--email', 'a@example.com']));

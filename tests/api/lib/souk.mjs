@@ -3,6 +3,7 @@
 //   SOUK_BUILD    the build folder (default: build)
 //   SOUK_ENGINE   sqlite (default) or pg
 //   SOUK_TEST_PG  URL of a database in a cluster where databases may be created; without it a cluster is started
+//   SOUK_LEAKS    `some`: only the first server of a test file is checked for leaks, where checks are slow
 //   SOUK_LOG_DIR  where the programs' stderr is kept (default: with the database, removed at the end)
 //
 // Everything that a server says on stderr is collected. stop() fails the test when it was a sanitizer's report or a failed
@@ -33,6 +34,7 @@ const STOP_MS = 40000;
 const UNLIMITED = ['--rate-v1', '0', '--rate-customer', '0', '--rate-auth', '0'];
 
 const live = new Set();
+let started = 0;
 let ownCluster = null;
 
 process.on('exit', () => {
@@ -50,10 +52,11 @@ function clusterUrl() {
   return ownCluster.url;
 }
 
-function environment(extra) {
+function environment(extra, checksLeaks) {
   const env = { ...process.env, ...SANITIZER_ENV, ...extra };
+  if (!checksLeaks && process.env.SOUK_LEAKS === 'some') env.ASAN_OPTIONS = env.ASAN_OPTIONS.replace('detect_leaks=1', 'detect_leaks=0');
   for (const name of Object.keys(env)) {
-    if (/^SOUK_(BUILD|ENGINE|TEST_PG|LOG_DIR|FUZZ_SECONDS)$/.test(name)) delete env[name];
+    if (/^SOUK_(BUILD|ENGINE|TEST_PG|LEAKS|LOG_DIR|FUZZ_SECONDS)$/.test(name)) delete env[name];
   }
   return env;
 }
@@ -78,10 +81,11 @@ export function freshDatabase(engine = ENGINE) {
 
 /**
  * Runs `souk ARGS` to its end; gives {code, signal, stdout, stderr}. Sanitizer reports and failed assertions throw.
+ * `leaks`: look for leaks also where that is slow.
  */
-export function runSouk(args, { cwd = os.tmpdir(), env = {}, input = '', timeout_ms = 60000 * SLOW } = {}) {
+export function runSouk(args, { cwd = os.tmpdir(), env = {}, input = '', timeout_ms = 60000 * SLOW, leaks = false } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(BINARY, args, { cwd, env: environment(env), stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(BINARY, args, { cwd, env: environment(env, leaks), stdio: ['pipe', 'pipe', 'pipe'] });
     const out = { stdout: [], stderr: [] };
     const timer = setTimeout(() => child.kill('SIGKILL'), timeout_ms);
     child.stdout.on('data', (c) => out.stdout.push(c));
@@ -135,7 +139,8 @@ export class Souk {
     const args = ['serve', '--db', this.dbArg, '--listen', '127.0.0.1:0', '--port-file', portFile, ...this.args];
     this.stderr = '';
     this.exit = null;
-    this.child = spawn(BINARY, args, { cwd: this.dir, env: environment(this.env), stdio: ['ignore', 'ignore', 'pipe'] });
+    this.child = spawn(BINARY, args, { cwd: this.dir, env: environment(this.env, started === 0), stdio: ['ignore', 'ignore', 'pipe'] });
+    started += 1;
     live.add(this);
     this.logFile = process.env.SOUK_LOG_DIR &&
       path.join(process.env.SOUK_LOG_DIR, `${path.basename(process.argv[1] ?? 'souk')}-${this.child.pid}.stderr`);
