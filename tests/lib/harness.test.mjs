@@ -89,6 +89,7 @@ test('cmocka results: passes, failures, crashes half way, several groups', () =>
   assert.deepEqual(count('1..3\nok 1 - a\n', 'SIGABRT'), [1, 2, 0]);
   assert.deepEqual(count('1..1\nok 1 - a\n1..1\nok 1 - b\n', 0), [2, 0, 0]);
   assert.deepEqual(count('', 0), [0, 1, 0]);
+  assert.deepEqual(count('1..2\nok 1 - a\nnot ok 2 # SKIP b\n', 0), [1, 0, 1]);
   assert.deepEqual(count('1..1\nok 1 - a\n', 66), [1, 1, 0]);
 });
 
