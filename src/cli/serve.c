@@ -136,14 +136,13 @@ static int serve(const struct config *config, struct database *d, const sigset_t
         return EXIT_FAILED;
     }
     int port = http_server_port(app.server);
+    offer_setup(config, d, port);
     bool wrote = write_port_file(config->port_file, port);
     if (!wrote)
         fail("can not write the port file %s", config->port_file);
     else
         log_event(LOG_INFO, "listening", LOGC("listen", config->listen), LOGI("port", port),
                   LOGC("version", SOUK_VERSION), LOGC("engine", database_is_sqlite(d) ? "sqlite" : "postgres"));
-
-    offer_setup(config, d, port);
 
     bool asked = wrote && wait_for_end(signals, d);
     atomic_store(&app.is_draining, true);
