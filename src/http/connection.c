@@ -85,10 +85,10 @@ void connection_close(struct connection *c)
     c->state = CONN_CLOSED;
     c->deadline_ms = INT64_MAX;
     c->loop->server->stats.open--;
-    uv_poll_stop(&c->poll);
+    /* libuv first: it still speaks of the descriptor, and once closed its number may be another thread's. */
+    uv_close((uv_handle_t *)&c->poll, on_released);
     close(c->fd);
     c->fd = -1;
-    uv_close((uv_handle_t *)&c->poll, on_released);
 }
 
 static void in_free(struct connection *c)
