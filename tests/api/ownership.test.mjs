@@ -1,0 +1,100 @@
+// Somebody else's things. Made from `souk routes`: every route of customers is either in OBJECTS (it names one object), in
+// LISTS (it shows what the caller has), or in ACTS (it makes something for the caller); a route that is in none fails the run.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openOffice } from './lib/admin.mjs';
+import { dataOf, expectError } from './lib/http.mjs';
+import { runSouk } from './lib/souk.mjs';
+
+/** path → [what it names, the body that the owner would send] */
+const OBJECTS = {
+  'DELETE /api/customer/tokens/{id}': ['token'],
+  'GET /api/customer/wallet/withdrawals/{id}': ['withdrawal'],
+  'GET /api/customer/tickets/{id}': ['ticket'],
+  'POST /api/customer/tickets/{id}/replies': ['ticket', { message: 'Still there?' }],
+  'POST /api/customer/tickets/{id}/close': ['ticket'],
+  'GET /api/customer/orders/{id}': ['order'],
+};
+/** path → how the owner's thing is recognised in the answer */
+const LISTS = {
+  'GET /api/auth/me': (a) => `"id":${a.id},`,
+  'GET /api/customer/tokens': (a) => `"id":${a.things.token},`,
+  'GET /api/customer/wallet': () => 'Only mine',
+  'GET /api/customer/wallet/withdrawals': (a) => `"withdrawal_id":${a.things.withdrawal},`,
+  'GET /api/customer/tickets': () => 'Private subject',
+  'GET /api/customer/notifications': (a) => `"reference_id":${a.things.ticket}`,
+  'GET /api/customer/orders': (a) => `"id":${a.things.order},`,
+  'GET /api/customer/licenses': (a) => a.things.key,
+  'GET /api/store/cart': (a) => `"product_id":${a.things.product},`,
+};
+/** Things made for the caller, or public ones seen with a token. */
+const ACTS = [
+  'POST /api/auth/logout', 'POST /api/auth/password', 'POST /api/customer/tokens', 'POST /api/customer/wallet/withdraw',
+  'POST /api/customer/tickets', 'GET /api/v1/products', 'POST /api/v1/order/create', 'POST /api/v1/license/verify',
+  'DELETE /api/store/cart', 'POST /api/store/cart/add', 'PATCH /api/store/cart/items', 'POST /api/store/cart/coupon',
+  'DELETE /api/store/cart/coupon', 'POST /api/store/cart/checkout', 'POST /api/customer/wallet/topup',
+];
+
+let office, routes, ada, eve;
+before(async () => {
+  office = await openOffice();
+  routes = (await runSouk(['routes'])).stdout.trimEnd().split('\n').map((line) => line.split(' '))
+    .filter(([, , scope]) => !['-', 'admin'].includes(scope)).map(([method, path, scope]) => ({ name: `${method} ${path}`, method, path, scope }));
+  [ada, eve] = [await office.customer({ balance: 100 }), await office.customer({ balance: 100 })];
+  dataOf(await office.owner.post(`/api/admin/customers/${ada.id}/wallet`, { amount: 1, description: 'Only mine' }));
+  const product = await office.product();
+  const department = dataOf(await office.owner.post('/api/admin/departments', { name: 'Help' }), 201);
+  const order = dataOf(await ada.post('/api/v1/order/create', { product_id: product.id }));
+  ada.things = {
+    token: dataOf(await ada.post('/api/customer/tokens', { name: 'mine' }), 201).id,
+    withdrawal: dataOf(await ada.post('/api/customer/wallet/withdraw', { amount: 1 })).withdrawal_id,
+    ticket: dataOf(await ada.post('/api/customer/tickets', { department_id: department.id, subject: 'Private subject', message: 'x' })).id,
+    order: order.order_id, key: order.delivery.value, product: product.id,
+  };
+  dataOf(await office.staff.post(`/api/admin/tickets/${ada.things.ticket}/replies`, { message: 'Hello' }), 201);
+  dataOf(await ada.post('/api/store/cart/add', { product_id: product.id, quantity: 1 }));
+});
+after(() => office.stop());
+
+test('every route of customers is in this matrix', () => {
+  const known = new Set([...Object.keys(OBJECTS), ...Object.keys(LISTS), ...ACTS]);
+  assert.deepEqual(routes.filter((r) => !known.has(r.name)).map((r) => r.name), []);
+  assert.ok(routes.length > 15);
+});
+
+test("somebody else's object is a 404 in every route that names one, and stays as it was", async () => {
+  for (const [name, [kind, body]] of Object.entries(OBJECTS)) {
+    const [method, path] = name.split(' ');
+    const target = path.replace('{id}', ada.things[kind]);
+    expectError(await office.souk.request(method, target, { token: eve.token, body }), 404, 'not_found', 'Not found');
+    expectError(await office.souk.request(method, target, { body }), 401, 'token_missing');
+  }
+  const ticket = dataOf(await ada.get(`/api/customer/tickets/${ada.things.ticket}`));
+  assert.deepEqual([ticket.status, ticket.messages.length], ['answered', 2]);
+});
+
+test('a token of another scope is a 403, whosever the object is', async () => {
+  const { token } = dataOf(await ada.post('/api/customer/tokens', { name: 'verify only', scopes: ['verify'] }), 201);
+  for (const route of routes.filter((r) => !['any', 'verify'].includes(r.scope))) {
+    const target = route.path.replace('{id}', ada.things[OBJECTS[route.name]?.[0]] ?? 1);
+    const body = OBJECTS[route.name]?.[1] ?? (route.method === 'GET' ? undefined : {});
+    expectError(await office.souk.request(route.method, target, { token, body }), 403, 'insufficient_scope');
+  }
+});
+
+test('lists show the caller what is his, and nothing of others', async () => {
+  for (const [name, mark] of Object.entries(LISTS)) {
+    const target = name.split(' ')[1];
+    const mine = await ada.get(target), theirs = await eve.get(target);
+    assert.ok(mine.text.includes(mark(ada)), `${name}: the owner does not see it: ${mine.text}`);
+    assert.ok(!theirs.text.includes(mark(ada)), `${name}: a stranger sees it: ${theirs.text}`);
+  }
+});
+
+test('the owner reaches each object', async () => {
+  for (const [name, [kind, body]] of Object.entries(OBJECTS).reverse()) {
+    const [method, path] = name.split(' ');
+    const answer = await office.souk.request(method, path.replace('{id}', ada.things[kind]), { token: ada.token, body });
+    assert.ok(answer.status < 300, `${name}: ${answer.status} ${answer.text}`);
+  }
+});
