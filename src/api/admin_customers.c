@@ -2,6 +2,7 @@
 #include "api/admin.h"
 #include "api/app.h"
 #include "api/tables.h"
+#include "api/token_body.h"
 #include "api/view_account.h"
 #include "api/view_wallet.h"
 #include "domain/customer.h"
@@ -20,17 +21,6 @@ static void view_customer(struct json_writer *w, const void *thing)
     json_kv_money(w, "credit_limit", c->credit_limit);
     json_end_object(w);
 }
-
-struct search_query {
-    struct list_query list;
-    Str q;
-};
-static const struct field search_fields[] = {
-    LIST_FIELDS,
-    {"q", FIELD_LINE, OPTIONAL, offsetof(struct search_query, q), .max = 100},
-    {0},
-};
-static const struct shape search_query = {search_fields, sizeof(struct search_query)};
 
 static enum err get_customers(struct request *req)
 {
@@ -147,43 +137,17 @@ static enum err get_customer_tokens(struct request *req)
     return OK;
 }
 
-struct token_body {
-    Str name;
-    unsigned scopes;
-    bool has_scopes;
-    Time expires_at;
-};
-static const struct field token_fields[] = {
-    {"name", FIELD_LINE, REQUIRED, offsetof(struct token_body, name), .min = 1, .max = 100},
-    {"scopes", FIELD_CHOICES, OPTIONAL, offsetof(struct token_body, scopes), .min = 1, .max = 6,
-     .has = offsetof(struct token_body, has_scopes), .choices = scope_names},
-    {"expires_at", FIELD_TIME, OPTIONAL, offsetof(struct token_body, expires_at)},
-    {0},
-};
-static const struct shape token_shape = {token_fields, sizeof(struct token_body)};
-
 static enum err post_customer_token(struct request *req)
 {
-    const struct token_body *in = req->body;
     struct customer c;
+    struct token want, made;
     enum err e = customer_find(req->db, req->param_id, &c);
     if (e) return e;
     /* A token of staff would let the caller act as somebody else among staff. */
     if (c.account.role != ROLE_CUSTOMER) return ERR_FORBIDDEN;
-    unsigned may = scopes_of_role(c.account.role), scopes = in->has_scopes ? in->scopes : may;
-    if (scopes & ~may) return request_bad_field(req, "scopes", ERR_FIELD_VALUE);
-    if (time_is(in->expires_at) && in->expires_at.ms <= req->now.ms)
-        return request_bad_field(req, "expires_at", ERR_FIELD_RANGE);
-    struct token want = {
-        .account = c.account.id, .kind = TOKEN_API, .name = in->name, .scopes = scopes, .expires_at = in->expires_at};
-    struct token made;
-    Str text;
-    e = token_create(req->db, &want, req->now, &made, &text);
+    e = token_of_body(req, c.account.id, scopes_of_role(c.account.role), &want);
+    if (!e) e = token_give(req, &want, &made);
     if (e) return e;
-    json_begin_object(&req->out);
-    view_token_members(&req->out, &made);
-    json_kv_str(&req->out, "token", text);
-    json_end_object(&req->out);
     req->status = 201;
     return admin_audit(req, "customer.token_create", c.account.id, c.account.email, (Str){0},
                        admin_json(req, view_token, &made));
@@ -269,13 +233,14 @@ static enum err post_customer_wallet(struct request *req)
 }
 
 const struct route admin_customers_routes[] = {
-    {"GET", "/api/admin/customers", SCOPE_ADMIN, TX_READ, NULL, get_customers, .query = &search_query},
+    {"GET", "/api/admin/customers", SCOPE_ADMIN, TX_READ, NULL, get_customers, .query = &search_query_shape},
     {"POST", "/api/admin/customers", SCOPE_ADMIN, TX_SELF, &customer_shape, post_customer, IDEMPOTENT},
     {"GET", "/api/admin/customers/{id}", SCOPE_ADMIN, TX_READ, NULL, get_customer},
     {"PATCH", "/api/admin/customers/{id}", SCOPE_ADMIN, TX_WRITE, &customer_patch, patch_customer},
     {"GET", "/api/admin/customers/{id}/tokens", SCOPE_ADMIN, TX_READ, NULL, get_customer_tokens,
      .query = &list_query_shape},
-    {"POST", "/api/admin/customers/{id}/tokens", SCOPE_ADMIN, TX_WRITE, &token_shape, post_customer_token, IDEMPOTENT},
+    {"POST", "/api/admin/customers/{id}/tokens", SCOPE_ADMIN, TX_WRITE, &token_body_shape, post_customer_token,
+     IDEMPOTENT},
     {"DELETE", "/api/admin/customers/{id}/tokens/{token_id}", SCOPE_ADMIN, TX_WRITE, NULL, delete_customer_token},
     {"GET", "/api/admin/customers/{id}/wallet", SCOPE_ADMIN, TX_READ, NULL, get_customer_wallet,
      .query = &wallet_query},

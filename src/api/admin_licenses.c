@@ -27,17 +27,6 @@ static void view_license_staff(struct json_writer *w, const void *thing)
     json_end_object(w);
 }
 
-struct search_query {
-    struct list_query list;
-    Str q;
-};
-static const struct field search_fields[] = {
-    LIST_FIELDS,
-    {"q", FIELD_LINE, OPTIONAL, offsetof(struct search_query, q), .max = 100},
-    {0},
-};
-static const struct shape search_query = {search_fields, sizeof(struct search_query)};
-
 static enum err get_licenses(struct request *req)
 {
     const struct search_query *q = req->query;
@@ -164,7 +153,7 @@ static enum err post_clear(struct request *req)
 }
 
 const struct route admin_licenses_routes[] = {
-    {"GET", "/api/admin/licenses", SCOPE_ADMIN, TX_READ, NULL, get_licenses, .query = &search_query},
+    {"GET", "/api/admin/licenses", SCOPE_ADMIN, TX_READ, NULL, get_licenses, .query = &search_query_shape},
     {"POST", "/api/admin/licenses", SCOPE_ADMIN, TX_WRITE, &issue_shape, post_license, IDEMPOTENT},
     {"GET", "/api/admin/licenses/{id}", SCOPE_ADMIN, TX_READ, NULL, get_license},
     {"PATCH", "/api/admin/licenses/{id}", SCOPE_ADMIN, TX_WRITE, &expiry_shape, patch_license},

@@ -13,8 +13,7 @@ static enum err get_orders(struct request *req)
     size_t count;
     e = order_list(req->db, req->account, page.after_id, page.limit + 1, &orders, &count);
     if (e) return e;
-    bool more = count > (size_t)page.limit;
-    if (more) count--;
+    bool more = request_page_more(&page, &count);
     json_begin_array(&req->out);
     for (size_t i = 0; i < count; i++) view_order(&req->out, req->arena, req->app->options.base_url, &orders[i]);
     json_end_array(&req->out);
@@ -40,8 +39,7 @@ static enum err get_licenses(struct request *req)
     size_t count;
     e = license_list(req->db, req->account, page.after_id, page.limit + 1, &licenses, &count);
     if (e) return e;
-    bool more = count > (size_t)page.limit;
-    if (more) count--;
+    bool more = request_page_more(&page, &count);
     json_begin_array(&req->out);
     for (size_t i = 0; i < count; i++) view_license(&req->out, &licenses[i]);
     json_end_array(&req->out);

@@ -39,8 +39,7 @@ static enum err get_tickets(struct request *req)
     size_t count;
     e = ticket_list_account(req->db, req->account, &from, &items, &count);
     if (e) return e;
-    bool more = count > (size_t)page.limit;
-    if (more) count--;
+    bool more = request_page_more(&page, &count);
     json_begin_array(&req->out);
     for (size_t i = 0; i < count; i++) view_ticket_listed(&req->out, &items[i]);
     json_end_array(&req->out);

@@ -67,8 +67,7 @@ static enum err get_withdrawals(struct request *req)
     size_t count;
     e = withdrawal_list_account(req->db, req->account, page.after_id, page.limit + 1, &items, &count);
     if (e) return e;
-    bool more = count > (size_t)page.limit;
-    if (more) count--;
+    bool more = request_page_more(&page, &count);
     json_begin_array(&req->out);
     for (size_t i = 0; i < count; i++) view_withdrawal_decided(&req->out, &items[i]);
     json_end_array(&req->out);

@@ -15,6 +15,13 @@
 static const struct field list_fields[] = {LIST_FIELDS, {0}};
 const struct shape list_query_shape = {list_fields, sizeof(struct list_query)};
 
+static const struct field search_fields[] = {
+    LIST_FIELDS,
+    {"q", FIELD_LINE, OPTIONAL, offsetof(struct search_query, q), .max = 100},
+    {0},
+};
+const struct shape search_query_shape = {search_fields, sizeof(struct search_query)};
+
 static void put_int64(uint8_t *to, int64_t v)
 {
     for (int i = 8; i-- > 0; v = (int64_t)((uint64_t)v >> 8)) to[i] = (uint8_t)(v & 0xff);

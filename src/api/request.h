@@ -92,6 +92,12 @@ struct list_query {
         "cursor", FIELD_LINE, OPTIONAL, offsetof(struct list_query, cursor), .min = 1, .max = 200                      \
     }
 extern const struct shape list_query_shape; /* nothing but the two */
+/* `?q=` beside them. */
+struct search_query {
+    struct list_query list;
+    Str q;
+};
+extern const struct shape search_query_shape;
 
 /* Where a page starts: the sort key of the last row of the page before. Lists ordered by id alone leave `key` 0. */
 struct list_page {

@@ -1,0 +1,18 @@
+/* api/token_body.h - the body that asks for a token, for customers and for staff who make one for them. */
+#pragma once
+
+#include "api/request.h"
+
+struct token_body {
+    Str name;
+    unsigned scopes;
+    bool has_scopes;
+    Time expires_at;
+};
+extern const struct shape token_body_shape;
+
+/* The token that `account` is to get: the scopes asked for, else all of `may`; more than these, or an end in the past,
+ * is a bad field. */
+enum err token_of_body(struct request *req, Id account, unsigned may, struct token *ret);
+/* Makes it and shows it, with its text, this once. */
+enum err token_give(struct request *req, const struct token *want, struct token *ret);
