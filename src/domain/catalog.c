@@ -78,7 +78,7 @@ void product_take_variants(struct product *p, struct variant *variants, size_t c
     bool shared = p->in_stock, any = false;
     for (size_t i = 0; i < count; i++) {
         variants[i].in_stock |= shared;
-        any |= variants[i].in_stock;
+        any |= variants[i].in_stock && variants[i].is_active;
     }
     p->variants = variants;
     p->variant_count = count;

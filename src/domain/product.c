@@ -60,12 +60,17 @@ enum err product_find_slug(struct db *db, Str slug, struct product *ret)
     return read_product(db, st, ret);
 }
 
+#define POOLS_ON_SALE                                                                                                  \
+    "(s.variant_id = 0 OR s.variant_id IN"                                                                             \
+    " (SELECT v.id FROM variant v WHERE v.product_id = p.id AND v.is_active = 1))"
+
 enum err product_list(struct db *db, int64_t after_position, Id after_id, int64_t limit, struct product **ret,
                       size_t *ret_count)
 {
-    static const char find[] = "SELECT " PRODUCT_COLUMNS " FROM product p WHERE CAST($2 AS BIGINT) = 0"
-                               " OR p.position > $1 OR (p.position = $1 AND p.id > $2)"
-                               " ORDER BY p.position, p.id LIMIT $3";
+    static const char find[] = "SELECT " PRODUCT_COLUMNS_WITH(
+        POOLS_ON_SALE) " FROM product p"
+                       " WHERE CAST($2 AS BIGINT) = 0 OR p.position > $1 OR (p.position = $1 AND p.id > $2)"
+                       " ORDER BY p.position, p.id LIMIT $3";
     struct product *list = arena_array(db_arena(db), struct product, (size_t)limit);
     size_t n = 0;
     struct stmt *st = db_prepare(db, find);

@@ -10,7 +10,8 @@
 /* With all variants, active or not: the default first, then by id. ERR_NOT_FOUND. */
 enum err product_find(struct db *db, Id id, struct product *ret);
 enum err product_find_slug(struct db *db, Str slug, struct product *ret);
-/* By position, then id, behind (after_position, after_id); after_id 0: from the start. Without variants. */
+/* By position, then id, behind (after_position, after_id); after_id 0: from the start. Without variants, but
+ * in_stock counts the pools of those that are on sale. */
 enum err product_list(struct db *db, int64_t after_position, Id after_id, int64_t limit, struct product **ret,
                       size_t *ret_count);
 

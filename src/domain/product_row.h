@@ -4,13 +4,16 @@
 
 #include "domain/catalog.h"
 
-/* Of a product `p`; the last one says whether its shared pool has a code left. */
-#define PRODUCT_COLUMNS                                                                                                \
+/* Of a product `p`; the last one says whether it has a code left in the pools that `pools` (a condition on a serial
+ * `s`) picks. */
+#define PRODUCT_COLUMNS_WITH(pools)                                                                                    \
     "p.id, p.slug, p.name, p.description, p.price, p.delivery_type, p.is_active, p.position, p.license_days,"          \
     " p.key_prefix, p.download_url, p.download_limit, p.download_days, p.file_name, p.file_key, p.file_bytes,"         \
     " p.created_at, p.updated_at, p.version,"                                                                          \
     " CASE WHEN p.delivery_type = 'serial_code' AND EXISTS (SELECT 1 FROM serial s WHERE s.product_id = p.id"          \
-    " AND s.variant_id = 0 AND s.taken_by IS NULL) THEN 1 ELSE 0 END"
+    " AND s.taken_by IS NULL AND " pools ") THEN 1 ELSE 0 END"
+/* With its shared pool alone: for those who read the variants too. */
+#define PRODUCT_COLUMNS PRODUCT_COLUMNS_WITH("s.variant_id = 0")
 
 /* Of a variant `v` of a product `p`; the last one says whether its own pool has a code left. */
 #define VARIANT_COLUMNS                                                                                                \

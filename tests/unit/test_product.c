@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "domain/coupon.h"
 #include "domain/product.h"
+#include "domain/serial.h"
 #include "domain/slug.h"
 #include "unit.h"
 
@@ -176,6 +177,20 @@ static enum err what_customers_see(struct db *db)
     assert_true(count == 3 && id_eq(list[0].id, early.id) && id_eq(list[1].id, draft.id));
     assert_err(product_list(db, list[2].position, list[2].id, 3, &list, &count), OK);
     assert_true(count == 1 && id_eq(list[0].id, late.id));
+
+    struct variant deluxe = make_variant(db, codes.id, "Deluxe", 1, true); /* its pool counts for the product */
+    const Str code = STR("code");
+    int64_t added, duplicates;
+    assert_err(serial_import(db, codes.id, deluxe.id, &code, 1, &added, &duplicates), OK);
+    assert_err(product_list(db, 0, (Id){0}, 3, &list, &count), OK);
+    assert_true(id_eq(list[2].id, codes.id) && list[2].in_stock);
+    make_variant(db, codes.id, "Standard", 1, true);
+    deluxe.is_active = false; /* and not when it is off */
+    assert_err(variant_update(db, &deluxe, now, &deluxe), OK);
+    assert_err(product_list(db, 0, (Id){0}, 3, &list, &count), OK);
+    assert_false(list[2].in_stock);
+    assert_err(product_find(db, codes.id, &found), OK);
+    assert_false(found.in_stock);
     return OK;
 }
 
