@@ -25,6 +25,9 @@ struct sqlite_stmt {
     sqlite3_stmt *handle;
     int params;
     unsigned char index[PARAMS_MAX]; /* SQLite's number of $1, $2 …: it counts by first appearance */
+    bool gives_rowid;                /* its RETURNING id was left out, see without_returning */
+    bool rowid_given;
+    int64_t rowid;
 };
 
 struct sqlite_db {
@@ -72,18 +75,44 @@ static void fail(struct sqlite_db *c, int rc, const char *sql)
     db_fail(&c->db, err_of(rc));
 }
 
+/* SQLite makes a temporary table for every RETURNING, which costs as much as the insert itself. Where an INSERT adds
+ * exactly one row and wants nothing but its rowid back, that is known without: such a statement is prepared without its
+ * RETURNING. Gives the length of what is left of the text, or 0. */
+static size_t without_returning(struct sqlite_db *c, const char *sql)
+{
+    static const Str verb = S("INSERT INTO "), values = S(") VALUES ("), returning = S(" RETURNING id");
+    Str text = str_from(sql), table, rest;
+    if (!str_starts(text, verb) || !str_ends(text, returning)) return 0;
+    if (!strstr(sql, values.ptr) || strstr(sql, "ON CONFLICT") || strstr(sql, "), (") || strstr(sql, "),(")) return 0;
+    if (!str_cut((Str){text.ptr + verb.len, text.len - verb.len}, ' ', &table, &rest)) return 0;
+
+    char name[64];
+    const char *type;
+    int is_key = 0;
+    if (table.len >= sizeof name) return 0;
+    memcpy(name, table.ptr, table.len);
+    name[table.len] = 0;
+    /* Its id must be the rowid: a lone INTEGER PRIMARY KEY of a table that has rowids. */
+    if (sqlite3_table_column_metadata(c->handle, NULL, name, "rowid", NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+        return 0;
+    if (sqlite3_table_column_metadata(c->handle, NULL, name, "id", &type, NULL, NULL, &is_key, NULL) != SQLITE_OK)
+        return 0;
+    return is_key && type && sqlite3_stricmp(type, "INTEGER") == 0 ? text.len - returning.len : 0;
+}
+
 static struct stmt *prepare(struct db *db, const char *sql)
 {
     struct sqlite_db *c = of(db);
     sqlite3_stmt *handle = NULL;
     const char *rest = NULL;
-    int rc = sqlite3_prepare_v3(c->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &handle, &rest);
+    size_t shorter = without_returning(c, sql);
+    int rc = sqlite3_prepare_v3(c->handle, sql, shorter ? (int)shorter : -1, SQLITE_PREPARE_PERSISTENT, &handle, &rest);
     if (rc != SQLITE_OK) {
         fail(c, rc, sql);
         return NULL;
     }
     int params = sqlite3_bind_parameter_count(handle);
-    assert(handle && !*rest && params <= PARAMS_MAX); /* one statement, not none */
+    assert(handle && params <= PARAMS_MAX && rest == sql + (shorter ? shorter : strlen(sql))); /* one, not none */
     struct sqlite_stmt *st = calloc(1, sizeof *st);
     if (!st) {
         sqlite3_finalize(handle);
@@ -92,6 +121,7 @@ static struct stmt *prepare(struct db *db, const char *sql)
     }
     st->handle = handle;
     st->params = params;
+    st->gives_rowid = shorter > 0;
     for (int n = 1; n <= params; n++) {
         char name[16];
         snprintf(name, sizeof name, "$%d", n);
@@ -140,13 +170,21 @@ static bool step(struct stmt *st)
         db_fail(st->db, ERR_INTERNAL);
         return false;
     }
+    if (s->rowid_given) return false;
     int rc = sqlite3_step(s->handle);
     if (rc == SQLITE_ROW) {
         st->columns = sqlite3_data_count(s->handle);
         return true;
     }
-    if (rc != SQLITE_DONE) fail(of(st->db), rc, st->sql);
-    return false;
+    if (rc != SQLITE_DONE) {
+        fail(of(st->db), rc, st->sql);
+        return false;
+    }
+    if (!s->gives_rowid) return false;
+    s->rowid = sqlite3_last_insert_rowid(of(st->db)->handle);
+    s->rowid_given = true;
+    st->columns = 1;
+    return true;
 }
 
 static void run(struct stmt *st)
@@ -157,18 +195,25 @@ static void run(struct stmt *st)
 
 static void reset(struct stmt *st)
 {
+    stmt_of(st)->rowid_given = false;
     sqlite3_reset(stmt_of(st)->handle); /* its error was told by step */
+}
+
+static int type_of(const struct stmt *st, int n)
+{
+    const struct sqlite_stmt *s = (const struct sqlite_stmt *)st;
+    return s->gives_rowid ? SQLITE_INTEGER : sqlite3_column_type(s->handle, n);
 }
 
 static bool is_null(const struct stmt *st, int n)
 {
-    return sqlite3_column_type(((const struct sqlite_stmt *)st)->handle, n) == SQLITE_NULL;
+    return type_of(st, n) == SQLITE_NULL;
 }
 
 /* SQLite would convert silently (text to 0, a real to its integer part): that is a mistake in the statement. */
 static bool is_type(struct stmt *st, int n, int type)
 {
-    if (sqlite3_column_type(stmt_of(st)->handle, n) == type) return true;
+    if (type_of(st, n) == type) return true;
     log_event(LOG_ERROR, "db.misused", LOGC("what", "column of another type"), LOGI("column", n + 1),
               LOGC("sql", st->sql));
     db_fail(st->db, ERR_INTERNAL);
@@ -177,7 +222,9 @@ static bool is_type(struct stmt *st, int n, int type)
 
 static int64_t get_int(struct stmt *st, int n)
 {
-    return is_type(st, n, SQLITE_INTEGER) ? sqlite3_column_int64(stmt_of(st)->handle, n) : 0;
+    const struct sqlite_stmt *s = stmt_of(st);
+    if (s->gives_rowid) return s->rowid;
+    return is_type(st, n, SQLITE_INTEGER) ? sqlite3_column_int64(s->handle, n) : 0;
 }
 
 static Str get_bytes(struct stmt *st, int n, enum bind_kind kind)

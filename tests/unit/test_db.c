@@ -383,6 +383,78 @@ static void test_modes(void **state)
     assert_int_equal(test_number(t.d, count), 1);
 }
 
+/* What INSERT … RETURNING gives, in every form: SQLite is spared the temporary table for some of them. */
+static enum err ids(void *arg, struct db *db)
+{
+    (void)arg;
+    static const char one[] = "INSERT INTO thing (n, s, b) VALUES ($1, 'x', $2) RETURNING id";
+    static const char two[] = "INSERT INTO thing (n, s, b) VALUES ($1, 'x', $2), ($1, 'y', $2) RETURNING id";
+    static const char from[] = "INSERT INTO thing (n, s, b) SELECT n, s, b FROM thing WHERE n = $1 RETURNING id";
+    static const char keyed[] = "INSERT INTO keyed (id, v) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id";
+    static const char plain[] = "INSERT INTO keyed (id, v) VALUES ($1, $2) RETURNING id";
+    static const char other[] = "INSERT INTO thing (n, s, b) VALUES ($1, 'x', $2) RETURNING n";
+    static const char top[] = "SELECT MAX(id) FROM thing";
+    for (int i = 0; i < 3; i++) {
+        struct stmt *st = db_prepare(db, one);
+        bind_int(st, 100 + i);
+        bind_blob(st, STR("b"));
+        check(db_step(st));
+        check(!col_is_null(st));
+        Id id = col_id(st);
+        check(!db_step(st));
+        check(db_done(st) == OK);
+        st = db_prepare(db, top);
+        check(db_step(st) && col_id(st).v == id.v);
+        check(db_done(st) == OK);
+    }
+    struct stmt *st = db_prepare(db, one);
+    bind_int(st, 103);
+    bind_blob(st, STR("b"));
+    check(db_run(st) == OK);
+
+    st = db_prepare(db, two);
+    bind_int(st, 7);
+    bind_blob(st, STR("b"));
+    check(db_step(st));
+    Id first = col_id(st);
+    check(db_step(st) && col_id(st).v == first.v + 1);
+    check(!db_step(st));
+    check(db_done(st) == OK);
+
+    st = db_prepare(db, from);
+    bind_int(st, 12345);
+    check(!db_step(st));
+    check(db_done(st) == OK);
+
+    for (int i = 0; i < 2; i++) {
+        st = db_prepare(db, keyed);
+        bind_text(st, STR("k"));
+        bind_int(st, 1);
+        check(db_step(st) == (i == 0));
+        check(db_done(st) == OK);
+    }
+    st = db_prepare(db, plain);
+    bind_text(st, STR("another"));
+    bind_int(st, 1);
+    check(db_step(st) && str_eq(col_text(st), STR("another")));
+    check(db_done(st) == OK);
+
+    st = db_prepare(db, other);
+    bind_int(st, 31337);
+    bind_blob(st, STR("b"));
+    check(db_step(st) && col_int(st) == 31337);
+    check(db_done(st) == OK);
+    return db_err(db);
+}
+
+static void test_ids(void **state)
+{
+    (void)state;
+    assert_int_equal(test_script(t.d, "CREATE TABLE keyed (id TEXT PRIMARY KEY, v BIGINT NOT NULL)"), OK);
+    assert_int_equal(tx_call(t.d, TX_WRITE, ids, NULL, NULL), OK);
+    assert_int_equal(test_number(t.d, count), 7);
+}
+
 #define ON_BOTH(f)                                                                                                     \
     {"sqlite " #f, f, open_sqlite, close_it, NULL},                                                                    \
     {                                                                                                                  \
@@ -393,9 +465,9 @@ int main(void)
 {
     log_setup(LOG_ERROR + 1, LOG_LOGFMT); /* the failures here are wanted */
     const struct CMUnitTest tests[] = {
-        ON_BOTH(test_values),  ON_BOTH(test_nulls),    ON_BOTH(test_numbering),
-        ON_BOTH(test_nesting), ON_BOTH(test_sticky),   ON_BOTH(test_late_error),
-        ON_BOTH(test_misuse),  ON_BOTH(test_half_way), ON_BOTH(test_modes),
+        ON_BOTH(test_values), ON_BOTH(test_nulls),      ON_BOTH(test_numbering), ON_BOTH(test_nesting),
+        ON_BOTH(test_sticky), ON_BOTH(test_late_error), ON_BOTH(test_misuse),    ON_BOTH(test_half_way),
+        ON_BOTH(test_modes),  ON_BOTH(test_ids),
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,196 @@
+/* bench/load.c - asks a server the same kind of thing over and over, through many connections, and says how fast it
+ * was.
+ *
+ *     load HOST:PORT PATH TOKENS BODIES CONNECTIONS COUNT [KEYS]
+ *
+ * TOKENS and BODIES are files: one bearer token, one JSON body per line, used in turn (the i-th request takes line i of
+ * each, from the start again at the end). With KEYS (any word) each request carries an Idempotency-Key of its own that
+ * begins with it. Every connection has one request under way at a time. One thread, epoll; stdout gets one line of
+ * JSON. Answers must have a Content-Length, as all of ours do. Any trouble with a connection ends the program with 1.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/timestamp.h"
+
+#define ANSWER_MAX 65536
+#define REQUEST_MAX 4096
+#define CONNECTIONS_MAX 4096
+
+struct lines {
+    char **text;
+    size_t count;
+};
+
+struct connection {
+    int fd;
+    int64_t sent_ns;
+    size_t got;
+    char in[ANSWER_MAX];
+};
+
+static struct {
+    const char *host, *path, *keys;
+    struct lines tokens, bodies;
+    int64_t wanted, sent, answered;
+    uint32_t *us; /* of each answer */
+    int64_t statuses[600];
+} run;
+
+static _Noreturn void die(const char *what)
+{
+    fprintf(stderr, "load: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static struct lines read_lines(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    if (!f) die(path);
+    struct lines l = {0};
+    char *line = NULL;
+    size_t cap = 0;
+    for (ssize_t n; (n = getline(&line, &cap, f)) > 0;) {
+        if (line[n - 1] == '\n') line[n - 1] = 0;
+        l.text = realloc(l.text, (l.count + 1) * sizeof *l.text);
+        char *copy = strdup(line);
+        if (!l.text || !copy) die("memory");
+        l.text[l.count++] = copy;
+    }
+    free(line);
+    fclose(f);
+    if (!l.count) die("no lines");
+    return l;
+}
+
+static int64_t number(const char *text, int64_t most)
+{
+    int64_t v;
+    if (!str_to_int64(str_from(text), &v) || v < 1 || v > most) {
+        fprintf(stderr, "load: not a number from 1 to %lld: %s\n", (long long)most, text);
+        exit(2);
+    }
+    return v;
+}
+
+static int connect_to(const char *address)
+{
+    Str host, port;
+    char name[64];
+    if (!str_cut(str_from(address), ':', &host, &port) || host.len >= sizeof name) die("HOST:PORT");
+    memcpy(name, host.ptr, host.len);
+    name[host.len] = 0;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)number(port.ptr, 65535))};
+    if (inet_pton(AF_INET, name, &to.sin_addr) != 1) die("HOST must be an IPv4 address");
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof to) != 0) die("connect");
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    return fd;
+}
+
+static void ask(struct connection *c)
+{
+    char key[128] = "", request[REQUEST_MAX];
+    size_t i = (size_t)run.sent++;
+    const char *body = run.bodies.text[i % run.bodies.count];
+    if (run.keys) snprintf(key, sizeof key, "Idempotency-Key: %s-%zu\r\n", run.keys, i);
+    int n = snprintf(request, sizeof request,
+                     "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%s"
+                     "Content-Length: %zu\r\n\r\n%s",
+                     run.path, run.host, run.tokens.text[i % run.tokens.count], key, strlen(body), body);
+    if (n < 0 || (size_t)n >= sizeof request) die("the request is too long");
+    c->got = 0;
+    c->sent_ns = time_monotonic_ns();
+    if (send(c->fd, request, (size_t)n, MSG_NOSIGNAL) != n) die("send");
+}
+
+/* True when the whole answer is in. */
+static bool is_complete(struct connection *c)
+{
+    static const char length[] = "\r\nContent-Length: ";
+    c->in[c->got] = 0;
+    const char *end = strstr(c->in, "\r\n\r\n");
+    if (!end) return false;
+    const char *at = strcasestr(c->in, length);
+    if (!at || at > end) die("an answer without Content-Length");
+    return c->got >= (size_t)(end + 4 - c->in) + strtoul(at + sizeof length - 1, NULL, 10);
+}
+
+static void hear(struct connection *c)
+{
+    ssize_t n = recv(c->fd, c->in + c->got, ANSWER_MAX - 1 - c->got, 0);
+    if (n <= 0) die("the connection was closed");
+    c->got += (size_t)n;
+    if (!is_complete(c)) return;
+    unsigned long status = strtoul(c->in + sizeof "HTTP/1.1 " - 1, NULL, 10);
+    if (status > 599) die("status");
+    run.statuses[status]++;
+    run.us[run.answered++] = (uint32_t)((time_monotonic_ns() - c->sent_ns) / 1000);
+    if (run.sent < run.wanted) ask(c);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void report(int64_t ns)
+{
+    double seconds = (double)ns / 1e9;
+    size_t n = (size_t)run.answered;
+    qsort(run.us, n, sizeof *run.us, by_value);
+    printf("{\"count\":%zu,\"seconds\":%.3f,\"per_second\":%.0f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"max_ms\":%.3f,"
+           "\"statuses\":{",
+           n, seconds, (double)n / seconds, run.us[n / 2] / 1e3, run.us[n - 1 - n / 100] / 1e3, run.us[n - 1] / 1e3);
+    const char *comma = "";
+    for (int s = 0; s < 600; s++) {
+        if (!run.statuses[s]) continue;
+        printf("%s\"%d\":%lld", comma, s, (long long)run.statuses[s]);
+        comma = ",";
+    }
+    puts("}}");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 7 && argc != 8) {
+        fputs("usage: load HOST:PORT PATH TOKENS BODIES CONNECTIONS COUNT [KEYS]\n", stderr);
+        return 2;
+    }
+    run.host = argv[1];
+    run.path = argv[2];
+    run.tokens = read_lines(argv[3]);
+    run.bodies = read_lines(argv[4]);
+    size_t connections = (size_t)number(argv[5], CONNECTIONS_MAX);
+    run.wanted = number(argv[6], 100000000);
+    run.keys = argc == 8 ? argv[7] : NULL;
+    run.us = calloc((size_t)run.wanted, sizeof *run.us);
+    struct connection *all = calloc(connections, sizeof *all);
+    int poll = epoll_create1(EPOLL_CLOEXEC);
+    if (!run.us || !all || poll < 0) die("memory");
+
+    for (size_t i = 0; i < connections; i++) {
+        all[i].fd = connect_to(run.host);
+        struct epoll_event e = {.events = EPOLLIN, .data.ptr = &all[i]};
+        if (epoll_ctl(poll, EPOLL_CTL_ADD, all[i].fd, &e) != 0) die("epoll");
+    }
+    int64_t start = time_monotonic_ns();
+    for (size_t i = 0; i < connections && run.sent < run.wanted; i++) ask(&all[i]);
+    while (run.answered < run.wanted) {
+        struct epoll_event events[256];
+        int n = epoll_wait(poll, events, 256, 60000);
+        if (n == 0) errno = ETIMEDOUT;
+        if (n <= 0 && errno != EINTR) die("no answer");
+        for (int i = 0; i < n; i++) hear(events[i].data.ptr);
+    }
+    report(time_monotonic_ns() - start);
+    return 0;
+}

@@ -1,0 +1,94 @@
+// Orders and verifications per second over HTTP, SQLite and PostgreSQL side by side. Durable: SQLite with synchronous=FULL,
+// PostgreSQL with fsync. The load comes from bench/load.c on the same machine, so it takes its share of the cores; `cpu` is what
+// the server's own process used for one request (PostgreSQL's processes not counted).
+//
+//     node bench/orders.bench.mjs [ORDERS] [VERIFICATIONS]
+import { execFileSync, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startCluster, stopCluster } from '../tests/lib/pg.mjs';
+
+const ORDERS = Number(process.argv[2] ?? 20000);
+const VERIFICATIONS = Number(process.argv[3] ?? 200000);
+const BUYERS = 32;
+const root = fileURLToPath(new URL('..', import.meta.url));
+const build = process.env.SOUK_BUILD ?? path.join(root, 'build');
+
+if (process.env.SOUK_BENCH_CHILD) {
+  const { openShop } = await import('../tests/api/lib/shop.mjs');
+  const shop = await openShop();
+  try {
+    console.log(JSON.stringify(await measure(shop)));
+  } finally {
+    await shop.stop();
+  }
+} else {
+  const cluster = startCluster({ fsync: true });
+  const columns = {};
+  try {
+    for (const engine of ['sqlite', 'pg']) {
+      const out = spawnSync(process.execPath, [fileURLToPath(import.meta.url), String(ORDERS), String(VERIFICATIONS)], {
+        cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, SOUK_BENCH_CHILD: '1', SOUK_ENGINE: engine, SOUK_TEST_PG: cluster.url },
+      });
+      if (out.status !== 0) process.exit(1);
+      columns[engine] = JSON.parse(out.stdout);
+    }
+  } finally {
+    stopCluster(cluster.dir);
+  }
+  const cell = (r) => `${String(r.per_second).padStart(7)}/s  p50 ${r.p50_ms.toFixed(2).padStart(6)} ms  p99 ${r.p99_ms.toFixed(2).padStart(7)} ms  cpu ${r.cpu_us.toFixed(1).padStart(6)} µs`;
+  console.log(`${'what'.padEnd(40)}  ${'SQLite'.padEnd(57)}  PostgreSQL`);
+  for (const name of Object.keys(columns.sqlite)) {
+    console.log(`${name.padEnd(40)}  ${cell(columns.sqlite[name])}  ${cell(columns.pg[name])}`);
+  }
+}
+
+/** What the server's process has used of the processors, in seconds: counts the same on a busy machine. */
+function cpuSeconds(pid) {
+  const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+async function measure(shop) {
+  const product = shop.seed.product({ price: 1 });
+  const codes = shop.seed.product({ price: 1, delivery_type: 'serial_code' });
+  for (let i = 0; i < ORDERS; i += 5000) {
+    shop.seed.serials(codes, Array.from({ length: Math.min(5000, ORDERS - i) }, (_, n) => `B-${i + n}`));
+  }
+  const buyers = [];
+  for (let i = 0; i < BUYERS; i++) buyers.push(await shop.buyer({ balance: 1_000_000_000 }));
+  const file = (name, lines) => {
+    const target = path.join(shop.souk.dir, name);
+    fs.writeFileSync(target, `${lines.join('\n')}\n`);
+    return target;
+  };
+  const tokens = file('tokens', buyers.map((b) => b.token));
+  const bodies = (list) => file('bodies', list.map((b) => JSON.stringify(b)));
+  const load = (target, body, connections, count, ...keys) => {
+    const before = cpuSeconds(shop.souk.child.pid);
+    const out = execFileSync(path.join(build, 'bench/load'), [`127.0.0.1:${shop.souk.port}`, target, tokens, bodies(body),
+      String(connections), String(count), ...keys], { encoding: 'utf8' });
+    const result = JSON.parse(out);
+    result.cpu_us = (cpuSeconds(shop.souk.child.pid) - before) / count * 1e6;
+    if (result.statuses['200'] !== count) throw new Error(`${target}: ${out}`);
+    return result;
+  };
+  const order = '/api/v1/order/create';
+  const verify = '/api/v1/license/verify';
+  const results = {};
+  load(order, [{ product_id: product.id }], 64, 2000); // warm
+  results['order, licence key, 64 connections'] = load(order, [{ product_id: product.id }], 64, ORDERS);
+  results['order, licence key, 256 connections'] = load(order, [{ product_id: product.id }], 256, ORDERS);
+  results['order with Idempotency-Key, 64'] = load(order, [{ product_id: product.id }], 64, ORDERS, 'bench');
+  results['order, serial code, 64'] = load(order, [{ product_id: codes.id }], 64, ORDERS);
+  const licenses = shop.seed.sql('SELECT license_key FROM license ORDER BY id LIMIT 20000;').map(([key]) => key);
+  const plain = licenses.map((license_key) => ({ license_key, product_id: product.id }));
+  load(verify, plain, 64, 20000);
+  results['verify, 64 connections'] = load(verify, plain, 64, VERIFICATIONS);
+  results['verify, first binding, 64'] = load(verify, plain.map((b, i) => ({ ...b, hardware_id: `hw-${i}` })), 64, licenses.length);
+  results['verify, bound, 64'] = load(verify, plain.map((b, i) => ({ ...b, hardware_id: `hw-${i}` })), 64, VERIFICATIONS);
+  results['verify, 1 connection'] = load(verify, plain, 1, 20000);
+  return results;
+}
