@@ -29,5 +29,6 @@ const struct route *const route_tables[] = {
     admin_stats_routes,
     admin_files_routes,
     admin_exports_routes,
+    panel_routes,
     NULL,
 };

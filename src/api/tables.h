@@ -30,3 +30,4 @@ extern const struct route admin_licenses_routes[];
 extern const struct route admin_stats_routes[];
 extern const struct route admin_files_routes[];
 extern const struct route admin_exports_routes[];
+extern const struct route panel_routes[];

@@ -1,0 +1,122 @@
+// tests/web/lib/panel.mjs - a store, and the panel in a real browser that reports everything it should not say.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import AxeBuilder from '@axe-core/playwright';
+import { chromium } from 'playwright-core';
+import { dataOf } from '../../api/lib/http.mjs';
+import { Shop } from '../../api/lib/shop.mjs';
+import { startSouk } from '../../api/lib/souk.mjs';
+
+const CHROMIUM = '/usr/bin/chromium';
+const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync'];
+/** A machine that is busy with other tests is slow. */
+const PATIENCE_MS = 30000;
+
+export const OWNER = { email: 'owner@example.com', password: 'correct horse battery', name: 'Olivia Owner' };
+
+/** A fresh store without an owner, and a browser. Options as for startSouk. */
+export async function openPanel(options = {}) {
+  const souk = await startSouk({ engine: 'sqlite', ...options });
+  const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-chromium-'));
+  try {
+    const context = await chromium.launchPersistentContext(profile, {
+      executablePath: CHROMIUM, args: FLAGS, headless: true, viewport: { width: 1280, height: 800 }, locale: 'en-GB',
+      timezoneId: 'Europe/Berlin', timeout: 120000,
+    });
+    return new Panel(souk, context, profile);
+  } catch (e) {
+    await souk.stop();
+    throw e;
+  }
+}
+
+export class Panel extends Shop {
+  constructor(souk, context, profile) {
+    super(souk);
+    this.context = context;
+    this.profile = profile;
+    /** Console errors, CSP violations, dialogs, failed requests: there must be none. */
+    this.complaints = [];
+    this.context.setDefaultTimeout(PATIENCE_MS);
+  }
+
+  async newPage(options = {}) {
+    const page = this.context.pages().find((p) => p.url() === 'about:blank') ?? await this.context.newPage();
+    if (options.width) await page.setViewportSize({ width: options.width, height: options.height ?? 800 });
+    page.on('console', (m) => { if (m.type() === 'error' && !this.isExpected(m)) this.complaints.push(`console: ${m.text()} (${m.location().url})`); });
+    page.on('pageerror', (e) => this.complaints.push(`error: ${e.stack ?? e}`));
+    page.on('dialog', (d) => { this.complaints.push(`dialog: ${d.message()}`); void d.dismiss(); });
+    await page.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', (e) => console.error(`CSP: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`));
+    });
+    return page;
+  }
+
+  /** The browser itself writes a line about each answer of 4xx; refusals are part of the tests. */
+  isExpected(message) {
+    return /^Failed to load resource: the server responded with a status of (401|403|404|409|412|422) /.test(message.text());
+  }
+
+  get setupLink() {
+    const token = /#setup=([A-Za-z0-9_-]+)/.exec(this.souk.stderr)?.[1];
+    assert.ok(token, `the server printed no setup link:\n${this.souk.stderr}`);
+    return `${this.souk.url}/admin/#setup=${token}`;
+  }
+
+  /** The first owner, made through the API; gives the token for calls of the test itself. */
+  async makeOwner() {
+    const token = this.setupLink.split('#setup=')[1];
+    dataOf(await this.souk.post('/api/setup', { token, ...OWNER }), 201);
+    this.ownerToken = dataOf(await this.souk.post('/api/auth/login', { email: OWNER.email, password: OWNER.password })).token;
+    return this.ownerToken;
+  }
+
+  async admin(method, target, body, status = 200) {
+    return dataOf(await this.souk.request(method, `/api/admin${target}`, { token: this.ownerToken, body }), status);
+  }
+
+  async logIn(page, { email, password } = OWNER) {
+    await page.goto(`${this.souk.url}/admin/`);
+    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
+  }
+
+  /** Goes to a page of the panel by its address and waits until it is there. */
+  async visit(page, hash, heading) {
+    await page.goto(`${this.souk.url}/admin/#${hash}`);
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    await this.settled(page);
+  }
+
+  async settled(page) {
+    await page.waitForFunction(() => !document.querySelector('.loading, [aria-busy="true"]'));
+  }
+
+  checkComplaints() {
+    const found = this.complaints.splice(0);
+    assert.deepEqual(found, [], `the browser complained:\n${found.join('\n')}`);
+  }
+
+  async stop() {
+    await this.context.close().catch(() => {});
+    fs.rmSync(this.profile, { recursive: true, force: true });
+    await this.souk.stop();
+  }
+}
+
+/** No violation that axe knows of, in the page as it is. */
+export async function checkAccessible(page, where) {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const text = violations.map((v) => `${v.id} (${v.impact}): ${v.help}\n${v.nodes.slice(0, 4).map((n) => `    ${n.html.slice(0, 200)}\n    ${n.failureSummary}`).join('\n')}`);
+  assert.equal(violations.length, 0, `${where}:\n${text.join('\n')}`);
+}
+
+/** A message about what was done. */
+export async function expectToast(page, text) {
+  await page.locator('.toast').filter({ hasText: text }).first().waitFor();
+}

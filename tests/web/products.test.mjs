@@ -1,0 +1,143 @@
+// The first day of a store: its owner sets it up and puts something on sale.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { dataOf } from '../api/lib/http.mjs';
+import { OWNER, expectToast, openPanel } from './lib/panel.mjs';
+
+let panel, page;
+before(async () => {
+  panel = await openPanel();
+  page = await panel.newPage();
+});
+after(() => panel?.stop());
+
+test('the setup link makes the first owner, once', async () => {
+  const link = panel.setupLink;
+  await page.goto(link);
+  await page.getByRole('heading', { name: 'Set up your store' }).waitFor();
+  await page.getByLabel('Your name').fill(OWNER.name);
+  await page.getByLabel('E-mail address').fill(OWNER.email);
+  await page.getByLabel('Password', { exact: true }).fill('short');
+  await page.getByLabel('Password again').fill('short');
+  await page.getByRole('button', { name: 'Create owner account' }).click();
+  await page.locator('.field-error').waitFor();
+  assert.equal(await page.getByLabel('Password', { exact: true }).getAttribute('aria-invalid'), 'true', 'the error is at its field');
+
+  await page.getByLabel('Password', { exact: true }).fill(OWNER.password);
+  await page.getByLabel('Password again').fill(OWNER.password);
+  await page.getByRole('button', { name: 'Create owner account' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
+  assert.ok(!page.url().includes('setup='), 'the token is gone from the address');
+
+  await page.goto('about:blank');
+  await page.goto(link);
+  await page.getByText('This store has its owner.').waitFor();
+  await page.getByRole('link', { name: 'Log in' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
+  panel.ownerToken = dataOf(await panel.souk.post('/api/auth/login', { email: OWNER.email, password: OWNER.password })).token;
+});
+
+test('a product with variants comes on sale', async () => {
+  await page.getByRole('link', { name: 'Products', exact: true }).click();
+  await page.getByText('No products yet').waitFor();
+  await page.getByRole('link', { name: 'Add product' }).first().click();
+  await page.getByLabel('Name', { exact: true }).fill('Night Editor');
+  await page.getByLabel('Price in USD').fill('much');
+  await page.getByRole('button', { name: 'Add product' }).click();
+  await page.getByText('This is not a number').waitFor();
+  await page.getByLabel('Price in USD').fill('19.90');
+  await page.getByLabel('Licences are valid for (days)').fill('365');
+  await page.getByLabel('Key prefix').fill('NIGHT');
+  await page.getByRole('button', { name: 'Add product' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Night Editor' }).waitFor();
+
+  for (const [name, price] of [['One seat', '19.90'], ['Team', '99']]) {
+    await page.getByRole('button', { name: 'Add variant' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New variant' });
+    await dialog.getByLabel('Name').fill(name);
+    await dialog.getByLabel('Price in USD').fill(price);
+    await dialog.getByRole('button', { name: 'Add variant' }).click();
+    await page.getByRole('row', { name }).waitFor();
+  }
+  const shown = dataOf(await panel.souk.get('/api/store/products/night-editor'));
+  assert.deepEqual(shown.variants.map((v) => [v.name, v.price]), [['One seat', 19.9], ['Team', 99]]);
+});
+
+test('two people do not overwrite each other', async () => {
+  const [product] = await panel.admin('GET', '/products');
+  await panel.visit(page, `/products/${product.id}`, 'Night Editor');
+  await panel.admin('PATCH', `/products/${product.id}`, { position: 7 });
+  await page.getByLabel('Description').fill('Mine');
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await page.getByText('Somebody else changed this meanwhile').waitFor();
+  await page.reload();
+  await page.getByLabel('Description').fill('For people who write at night.');
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await expectToast(page, 'Saved.');
+  const now = await panel.admin('GET', `/products/${product.id}`);
+  assert.deepEqual([now.position, now.description, now.license_days, now.key_prefix], [7, 'For people who write at night.', 365, 'NIGHT']);
+});
+
+test('serial codes are imported from text and from a file', async () => {
+  await panel.visit(page, '/products/new', 'New product');
+  await page.getByLabel('Name', { exact: true }).fill('Gift card');
+  await page.getByLabel('Price in USD').fill('25');
+  await page.getByLabel('Delivers').selectOption('serial_code');
+  await page.getByRole('button', { name: 'Add product' }).click();
+  await page.getByText('No codes yet').waitFor();
+
+  await page.getByRole('button', { name: 'Import codes' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Import serial codes' });
+  await dialog.getByRole('button', { name: 'Import' }).click();
+  await dialog.getByText('Paste some codes, or choose a file').waitFor();
+  await dialog.getByLabel('Codes', { exact: true }).fill('AAA-1\nAAA-2\nAAA-3\n');
+  await dialog.getByRole('button', { name: 'Import' }).click();
+  await expectToast(page, '3 codes were imported');
+
+  const file = path.join(panel.souk.dir, 'codes.txt');
+  fs.writeFileSync(file, Array.from({ length: 5000 }, (_, i) => `FILE-${i}`).join('\n') + '\nAAA-1\n');
+  await page.getByRole('button', { name: 'Import codes' }).click();
+  await dialog.getByLabel('Or a text file').setInputFiles(file);
+  await dialog.getByRole('button', { name: 'Import' }).click();
+  await expectToast(page, '5,000 codes were imported; 1 were there already');
+  await page.getByRole('row', { name: 'Every variant' }).getByText('5,003').waitFor();
+  const product = (await panel.admin('GET', '/products')).find((p) => p.name === 'Gift card');
+  const { pools } = await panel.admin('GET', `/products/${product.id}/serials`);
+  assert.equal(pools[0].free, 5003);
+});
+
+test('a file for download is uploaded, replaced and taken away', async () => {
+  await panel.visit(page, '/products/new', 'New product');
+  await page.getByLabel('Name', { exact: true }).fill('Handbook');
+  await page.getByLabel('Price in USD').fill('5');
+  await page.getByLabel('Delivers').selectOption('download_url');
+  await page.getByRole('button', { name: 'Add product' }).click();
+  await page.getByText('No file yet').waitFor();
+  const file = path.join(panel.souk.dir, 'handbook.pdf');
+  fs.writeFileSync(file, Buffer.alloc(300000, 7));
+  await page.getByLabel('Choose a file').setInputFiles(file);
+  await page.getByRole('button', { name: 'Upload file' }).click();
+  await expectToast(page, 'handbook.pdf was uploaded.');
+  await page.getByText('300.0 KB').waitFor();
+  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove file' }).click();
+  await page.getByText('No file yet').waitFor();
+});
+
+test('the list is filtered; a product that was never sold is deleted after asking', async () => {
+  await panel.visit(page, '/products', 'Products');
+  await page.getByLabel('Filter by name').fill('hand');
+  await page.getByRole('row', { name: 'Night Editor' }).waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Handbook' }).click();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete product' }).click();
+  await expectToast(page, 'Handbook was deleted.');
+  await page.getByRole('heading', { level: 1, name: 'Products' }).waitFor();
+  assert.equal((await panel.admin('GET', '/products')).length, 2);
+});
+
+test('the browser had nothing to complain about', () => panel.checkComplaints());

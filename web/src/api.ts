@@ -1,0 +1,138 @@
+// The one way to the server. Paths, parameters, bodies and answers are typed by the OpenAPI document.
+import type { components, paths } from '../generated/openapi';
+
+export type Schemas = components['schemas'];
+type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
+type Json<C> = C extends { content: { 'application/json': infer J } } ? J : unknown;
+type Operation<P extends keyof paths, M extends Method> = NonNullable<paths[P][M]>;
+type Answers<O> = O extends { responses: infer R } ? R : never;
+type Success<O> = Json<Answers<O>[keyof Answers<O> & (200 | 201)]>;
+type Parameters<O> = O extends { parameters: infer A } ? A : never;
+type PathOf<O> = Parameters<O> extends { path: infer V } ? { path: V } : { path?: never };
+type QueryOf<O> = Parameters<O> extends { query?: infer Q } ? { query?: Q } : { query?: never };
+type BodyOf<O> = O extends { requestBody: infer B } ? { body: Json<B> }
+  : O extends { requestBody?: infer B } ? { body?: Json<NonNullable<B>> } : { body?: never };
+
+/** The paths that have this method. */
+export type PathsWith<M extends Method> = {
+  [P in keyof paths]: paths[P] extends Record<M, { responses: unknown }> ? P : never;
+}[keyof paths];
+export type Options<P extends keyof paths, M extends Method> = PathOf<Operation<P, M>> & QueryOf<Operation<P, M>> &
+  BodyOf<Operation<P, M>> & { ifMatch?: string; once?: string; signal?: AbortSignal };
+export type Answer<P extends keyof paths, M extends Method> = Success<Operation<P, M>> & { etag: string };
+type DataOf<S> = S extends { data: infer D } ? D : undefined;
+/** The `data` of a call's success. */
+export type Data<P extends PathsWith<M>, M extends Method = 'get'> = DataOf<Success<Operation<P, M>>>;
+/** One row of a list. */
+export type Row<P extends PathsWith<'get'>> = Data<P> extends (infer R)[] ? R : never;
+
+export interface FieldError { field: string; code: string; message: string }
+
+export class ApiError extends Error {
+  constructor(readonly status: number, readonly code: string, message: string, readonly errors: FieldError[] = [],
+    readonly requestId = '') {
+    super(message);
+  }
+}
+
+/** Set by the session: the bearer token, and what to do when it is not valid any more. */
+export const credentials = { token: '', onRefused: () => {} };
+
+export function urlOf(template: string, path?: object, query?: object): string {
+  const values = path as Record<string, unknown> | undefined;
+  const filled = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(values?.[name])));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
+  }
+  return search.size > 0 ? `${filled}?${search}` : filled;
+}
+
+function errorOf(status: number, text: string): ApiError {
+  try {
+    const body = JSON.parse(text) as { code: string; message: string; errors?: FieldError[]; request_id?: string };
+    return new ApiError(status, body.code, body.message, body.errors, body.request_id);
+  } catch {
+    return new ApiError(status, 'unreadable', `The server answered ${status} without saying why.`);
+  }
+}
+
+const UNREACHABLE = 'The server can not be reached. Check the connection and try again.';
+
+function refused(error: ApiError): ApiError {
+  if (error.status === 401 && credentials.token && /^token_/.test(error.code)) credentials.onRefused();
+  return error;
+}
+
+async function send(method: string, url: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
+  if (credentials.token) init.headers.Authorization = `Bearer ${credentials.token}`;
+  const response = await fetch(url, { method, ...init, credentials: 'omit', cache: 'no-store' }).catch((e: unknown) => {
+    if (e instanceof DOMException && e.name === 'AbortError') throw e;
+    throw new ApiError(0, 'unreachable', UNREACHABLE);
+  });
+  if (response.ok) return response;
+  throw refused(errorOf(response.status, await response.text()));
+}
+
+async function call<P extends keyof paths, M extends Method>(method: M, template: P, options: Options<P, M>): Promise<Answer<P, M>> {
+  const { path, query, body, ifMatch, once, signal } = options as {
+    path?: object; query?: object; body?: unknown; ifMatch?: string; once?: string; signal?: AbortSignal;
+  };
+  const headers: Record<string, string> = { Accept: 'application/json' };
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (ifMatch) headers['If-Match'] = ifMatch;
+  if (once) headers['Idempotency-Key'] = once;
+  const init = { headers, signal, body: body === undefined ? undefined : JSON.stringify(body) };
+  const response = await send(method.toUpperCase(), urlOf(template, path, query), init);
+  return { ...await response.json(), etag: response.headers.get('ETag') ?? '' } as Answer<P, M>;
+}
+
+/** Arguments: the options may be left out where nothing in them is required. */
+type Given<P extends keyof paths, M extends Method> = {} extends Options<P, M> ? [options?: Options<P, M>] : [options: Options<P, M>];
+const caller = <M extends Method>(method: M) =>
+  <P extends PathsWith<M>>(template: P, ...[options]: Given<P, M>) => call(method, template, options ?? {} as Options<P, M>);
+
+export const get = caller('get');
+export const post = caller('post');
+export const patch = caller('patch');
+export const remove = caller('delete');
+
+/** Raw bytes with progress (0 … 1); fetch can not tell how far an upload is. */
+export function upload<T>(method: 'PUT' | 'POST', url: string, body: Blob | string, type: string,
+  options: { ifMatch?: string; once?: string; onProgress?: (done: number) => void } = {}): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(method, url);
+    request.setRequestHeader('Authorization', `Bearer ${credentials.token}`);
+    request.setRequestHeader('Content-Type', type);
+    if (options.ifMatch) request.setRequestHeader('If-Match', options.ifMatch);
+    if (options.once) request.setRequestHeader('Idempotency-Key', options.once);
+    request.upload.onprogress = (e) => options.onProgress?.(e.lengthComputable ? e.loaded / e.total : 0);
+    request.onerror = () => reject(new ApiError(0, 'unreachable', UNREACHABLE));
+    request.onload = () => {
+      if (request.status < 300) resolve((JSON.parse(request.responseText) as { data: T }).data);
+      else reject(refused(errorOf(request.status, request.responseText)));
+    };
+    request.send(body);
+  });
+}
+
+export type Export = 'orders' | 'customers' | 'ledger';
+
+/** A whole CSV export; one that does not fit into one answer goes on at its Link. */
+export async function download(what: Export): Promise<Blob> {
+  const parts: string[] = [];
+  let url: string | null = `/api/admin/exports/${what}`;
+  while (url) {
+    const response: Response = await send('GET', url, { headers: { Accept: 'text/csv' } });
+    const text = await response.text();
+    parts.push(parts.length === 0 ? text : text.slice(text.indexOf('\n') + 1));
+    url = /<([^>]+)>;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1] ?? null;
+  }
+  return new Blob(parts, { type: 'text/csv' });
+}
+
+/** A fresh Idempotency-Key. (randomUUID exists on secure origins only.) */
+export function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
+}

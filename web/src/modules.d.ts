@@ -1,0 +1,4 @@
+declare module '*.svg' {
+  const shapes: [string, Record<string, string>][];
+  export default shapes;
+}

@@ -1,0 +1,68 @@
+// One product: its fields, variants, and what it delivers. Changes carry the version they are based on, so that two
+// people can not overwrite each other unseen.
+import { ApiError, get, patch, remove } from '../api';
+import type { PageProps } from '../pages';
+import { useLoad } from '../load';
+import { go, href } from '../route';
+import { Button, Card, Load, Page, Time } from '../ui/basic';
+import { ask } from '../ui/dialog';
+import { Form } from '../ui/form';
+import { toast } from '../ui/toast';
+import { ProductFields, productBody } from './product_form';
+import { ProductFile } from './product_file';
+import { ProductState } from './products';
+import { Serials } from './serials';
+import { Variants } from './variants';
+
+export const CHANGED_MEANWHILE = 'Somebody else changed this meanwhile. Reload the page to see their changes, then make yours again.';
+
+/** 412 in words that help. */
+export function explainConflict(e: unknown): never {
+  throw e instanceof ApiError && e.status === 412 ? new Error(CHANGED_MEANWHILE) : e;
+}
+
+export function Product({ id }: PageProps) {
+  const product = useLoad(async () => {
+    const { data, etag } = await get('/api/admin/products/{id}', { path: { id } });
+    return { ...data, etag };
+  }, [id]);
+  const p = product.data;
+  const removeIt = () => p && ask({
+    title: `Delete ${p.name}?`,
+    text: 'A product that was ever sold is taken off sale instead, and stays in your orders.',
+    action: 'Delete product',
+    danger: true,
+    run: async () => {
+      const { data } = await remove('/api/admin/products/{id}', { path: { id }, ifMatch: p.etag }).catch(explainConflict);
+      toast(data.deleted ? `${p.name} was deleted.` : `${p.name} was sold before: it is off sale now.`);
+      if (data.deleted) go('/products');
+      else product.reload();
+    },
+  });
+  return (
+    <Page title={p?.name ?? 'Product'} back={[href('/products'), 'Products']}
+      lead={p && <><ProductState of={p} /> changed <Time at={p.updated_at} /></>}
+      actions={p && <Button onClick={removeIt}>Delete</Button>}>
+      <Load of={product}>
+        {(data) => (
+          <div class="columns">
+            <Card title="Details">
+              <Form key={data.version} submit="Save changes" onSubmit={async (v) => {
+                const saved = await patch('/api/admin/products/{id}', { path: { id }, body: productBody(v), ifMatch: data.etag }).catch(explainConflict);
+                product.set({ ...saved.data, etag: saved.etag });
+                toast('Saved.');
+              }}>
+                <ProductFields product={data} />
+              </Form>
+            </Card>
+            <div class="stack">
+              <Variants product={data} onChange={product.reload} />
+              {data.delivery_type === 'serial_code' && <Serials product={data} onChange={product.reload} />}
+              {data.delivery_type === 'download_url' && <ProductFile product={data} onChange={product.reload} />}
+            </div>
+          </div>
+        )}
+      </Load>
+    </Page>
+  );
+}
