@@ -79,15 +79,24 @@ static Str whole_list(struct arena *a, const struct catalog_item *items, size_t 
     return buf_str(&b);
 }
 
-static Str item_json(struct arena *a, const struct product *p, const struct settings *settings, bool v1)
+/* The product alone, and in its envelope. */
+static Str item_json(struct arena *a, const struct product *p, const struct settings *settings, bool v1,
+                     Str *ret_answer)
 {
     struct buf b;
     struct json_writer w;
     buf_init(&b, a, LIST_BYTES_MAX);
     json_writer_init(&w, &b, settings->exponent);
+    json_begin_object(&w);
+    json_kv_cstr(&w, "status", "success");
+    json_key(&w, "data");
+    size_t start = b.len;
     view_product(&w, p, str_from(settings->currency), v1);
+    size_t end = b.len;
+    json_end_object(&w);
     assert(!b.full);
-    return buf_str(&b);
+    *ret_answer = buf_str(&b);
+    return (Str){b.ptr + start, end - start};
 }
 
 static int str_cmp(Str a, Str b)
@@ -122,8 +131,9 @@ static enum err build(struct db *db, const struct settings *settings, int64_t re
         item->id = products[i].id;
         item->position = products[i].position;
         item->slug = str_dup(&s->arena, products[i].slug);
-        item->json = item_json(&s->arena, &products[i], settings, false);
-        item->v1_json = item_json(&s->arena, &products[i], settings, true);
+        Str unused;
+        item->json = item_json(&s->arena, &products[i], settings, false, &item->answer);
+        item->v1_json = item_json(&s->arena, &products[i], settings, true, &unused);
         item->etag = catalog_etag(&s->arena, item->json);
         s->by_slug[i] = i;
     }

@@ -14,7 +14,8 @@ struct catalog_item {
     Id id;
     int64_t position;
     Str slug;
-    Str json;    /* one product */
+    Str answer;  /* the whole answer for this product, */
+    Str json;    /* and the product in it */
     Str v1_json; /* the same with product_id */
     Str etag;
 };

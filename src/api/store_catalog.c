@@ -78,7 +78,8 @@ static enum err get_product(struct request *req)
         e = ERR_PRODUCT_NOT_FOUND;
     } else {
         cache_for_all(req);
-        if (!request_not_modified(req, str_dup(req->arena, item->etag))) json_raw(&req->out, item->json);
+        if (!request_not_modified(req, str_dup(req->arena, item->etag)))
+            request_ready(req, "application/json", str_dup(req->arena, item->answer));
     }
     catalog_snapshot_release(s);
     return e;
