@@ -294,6 +294,65 @@ static void test_race(void **state)
     assert_int_equal(test_number(store.d, "SELECT CAST(SUM(id) AS BIGINT) FROM serial"), ids);
 }
 
+/* The last code is held by somebody who then rolls back: whoever comes meanwhile waits for that, and gets it. */
+struct held {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_taken;
+};
+static struct held held = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+
+static enum err take_and_give_back(void *arg, struct db *db)
+{
+    (void)arg;
+    Id id;
+    Str code;
+    enum err e = serial_take(db, product, (Id){0}, (Id){1}, now, &id, &code);
+    pthread_mutex_lock(&held.lock);
+    held.is_taken = true;
+    pthread_cond_signal(&held.changed);
+    pthread_mutex_unlock(&held.lock);
+    usleep(300 * 1000);
+    return e ? e : ERR_ROLLED_BACK;
+}
+
+static void *hold_and_give_back(void *arg)
+{
+    struct arena a = {0};
+    *(enum err *)arg = tx_call(store.d, TX_WRITE, take_and_give_back, NULL, &a);
+    arena_done(&a);
+    return NULL;
+}
+
+static enum err add_one(struct db *db)
+{
+    const Str last = STR("the last one");
+    add(db, (Id){0}, &last, 1, NULL);
+    return OK;
+}
+
+static enum err take_last(struct db *db)
+{
+    take(db, (Id){0}, "the last one");
+    return OK;
+}
+
+static void test_waits_for_rollback(void **state)
+{
+    (void)state;
+    pthread_t other;
+    enum err e = OK;
+    held.is_taken = false;
+    assert_err(store_tx(TX_WRITE, add_one), OK);
+    assert_int_equal(pthread_create(&other, NULL, hold_and_give_back, &e), 0);
+    pthread_mutex_lock(&held.lock);
+    while (!held.is_taken) pthread_cond_wait(&held.changed, &held.lock);
+    pthread_mutex_unlock(&held.lock);
+    assert_err(store_tx(TX_WRITE, take_last), OK);
+    pthread_join(other, NULL);
+    assert_err(e, ERR_ROLLED_BACK);
+}
+
 #define ON_BOTH_WITH_CODES(f)                                                                                          \
     {"sqlite " #f, f, open_sqlite, store_close, NULL},                                                                 \
     {                                                                                                                  \
@@ -303,9 +362,13 @@ static void test_race(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        {"sqlite test_masks", test_masks},     ON_BOTH_WITH_CODES(test_order_of_pools),
-        ON_BOTH_WITH_CODES(test_many_at_once), ON_BOTH_WITH_CODES(test_imports),
-        ON_BOTH_WITH_CODES(test_counts),       ON_BOTH_WITH_CODES(test_race),
+        {"sqlite test_masks", test_masks},
+        ON_BOTH_WITH_CODES(test_order_of_pools),
+        ON_BOTH_WITH_CODES(test_many_at_once),
+        ON_BOTH_WITH_CODES(test_imports),
+        ON_BOTH_WITH_CODES(test_counts),
+        ON_BOTH_WITH_CODES(test_race),
+        ON_BOTH_WITH_CODES(test_waits_for_rollback),
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, NULL, NULL);
