@@ -46,6 +46,7 @@ const char *cli_data_dir(const struct config *config)
 {
     static char path[PATH_MAX];
     if (*config->data) return config->data;
+    if (*path) return path; /* written once: the server's threads read it from then on */
     const char *home = getenv("HOME");
     if (!is_postgres(config->db))
         snprintf(path, sizeof path, "%s.d", config->db);

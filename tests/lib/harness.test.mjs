@@ -80,6 +80,7 @@ test('Node results: passes, failures, crashes, empty files and bad exit codes', 
   assert.equal(nodeResult('ok 1 - a\n', 'SIGSEGV').failed, 1);
   assert.equal(nodeResult(end(0, 0), 0).failed, 1);
   assert.equal(nodeResult(`ok 1 - a\n${end(1, 0)}`, 1).failed, 1);
+  assert.deepEqual(nodeResult(`ok 1 - a\nnot ok 2 - hook\n${end(1, 0)}`, 1).failures, ['not ok 2 - hook']);
 });
 
 test('cmocka results: passes, failures, crashes half way, several groups', () => {

@@ -19,7 +19,9 @@ export function nodeResult(output, exit) {
     skipped: (number('skipped') ?? 0) + (number('todo') ?? 0),
     failures: failingBlocks(output),
   };
-  if (result.failed === 0 && exit !== 0) {
+  if (result.failed === 0 && result.failures.length > 0) {
+    result.failed = result.failures.length; // hooks that fail are not in the closing lines
+  } else if (result.failed === 0 && exit !== 0) {
     result.failed = 1;
     result.failures.push(`every test passed, but the test program ended with ${exit}:\n${output}`);
   } else if (result.failed === 0 && passed + result.skipped === 0) {
