@@ -3,6 +3,8 @@
 //     node tests/run.mjs [FILTER...]     (./dev test installs what is needed first)
 //
 // A filter that is part of a phase's name chooses phases; any other chooses test files and unit programs by name.
+// A test file that is the same whatever the engine or build says so in its head, e.g. `// runs: sqlite` or `// runs: release
+// asan`; it is then left out of the phases of other engines and builds.
 // Logs of servers and programs go to a temporary folder that is kept when something failed.
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -78,7 +80,13 @@ async function main(filters) {
 function unitsOf(phase, words) {
   if (!phase.folder) return null;
   const files = fs.existsSync(phase.folder) ? fs.readdirSync(phase.folder).filter((f) => f.endsWith('.test.mjs')).sort() : [];
-  return matching(files, words).map((f) => path.join(phase.folder, f));
+  return matching(files, words).map((f) => path.join(phase.folder, f)).filter((f) => belongs(phase, f));
+}
+
+function belongs(phase, file) {
+  const words = /^\/\/ runs: (.*)$/m.exec(fs.readFileSync(file, 'utf8').slice(0, 2000))?.[1].split(' ') ?? [];
+  const allows = (choices, value) => !value || !words.some((w) => choices.includes(w)) || words.includes(value);
+  return allows(['sqlite', 'pg'], phase.engine) && allows(['release', 'asan', 'tsan'], phase.build);
 }
 
 function matching(names, words) {

@@ -1,5 +1,6 @@
 // The HTTP layer with echo_server behind it: what a request was read as, files, deferred answers, sinks, slow readers,
 // proxies, and running out of descriptors.
+// runs: sqlite
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import net from 'node:net';

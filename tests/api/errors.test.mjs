@@ -1,4 +1,5 @@
 // The error index explains every code that the server can give, and nothing else.
+// runs: sqlite release
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
 // Rate limits: what they count, what they say, and that nobody gets around them.
+// runs: sqlite
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

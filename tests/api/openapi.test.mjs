@@ -1,4 +1,5 @@
 // The document and the program say the same: every route is described, and everything described is a route.
+// runs: sqlite release
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';

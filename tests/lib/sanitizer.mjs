@@ -2,7 +2,7 @@
 
 /** Environment for every instrumented program. Nothing is suppressed. */
 export const SANITIZER_ENV = {
-  ASAN_OPTIONS: 'detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:exitcode=66',
+  ASAN_OPTIONS: 'detect_leaks=1:strict_string_checks=1:exitcode=66',
   LSAN_OPTIONS: 'exitcode=66',
   UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1:exitcode=66',
   TSAN_OPTIONS: 'halt_on_error=0:second_deadlock_stack=1:exitcode=66',
