@@ -120,8 +120,6 @@ CREATE TABLE sandbox_payment (
     status      TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'paid', 'failed')),
     success_url TEXT NOT NULL DEFAULT '',
     cancel_url  TEXT NOT NULL DEFAULT '',
-    last_event  TEXT NOT NULL DEFAULT '',           -- id of what was sent last, for sending it twice
-    last_kind   TEXT NOT NULL DEFAULT '',
     created_at  @int NOT NULL
 ) @strict;
 CREATE TABLE sandbox_refund (

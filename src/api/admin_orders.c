@@ -4,6 +4,7 @@
 #include "api/tables.h"
 #include "api/view_order.h"
 #include "domain/order_search.h"
+#include "domain/payment_desk.h"
 
 static const char *const status_names[] = {"pending", "confirmed", "cancelled", "refunded", NULL};
 
@@ -95,7 +96,7 @@ static enum err post_confirm(struct request *req)
     struct order before;
     bool is_changed;
     enum err e = order_find(req->db, (Id){0}, req->param_id, &before);
-    if (!e) e = order_confirm(req->db, req->param_id, STR(PAID_BY_HAND), req->now, &is_changed);
+    if (!e) e = payment_confirm_order(req->db, req->param_id, req->now, &is_changed);
     if (e) return e;
     return is_changed ? changed(req, "order.confirm", &before) : ERR_INVALID_STATE;
 }
@@ -133,7 +134,7 @@ static enum err post_refund(struct request *req)
     if (!money_sub(before.total, before.refunded_amount, &left)) return ERR_INTERNAL;
     if (in->has_amount && money_cmp(in->amount, left) > 0) return request_bad_field(req, "amount", ERR_FIELD_RANGE);
     if (!money_add(before.refunded_amount, in->has_amount ? in->amount : left, &total)) return ERR_INTERNAL;
-    e = order_refund(req->db, req->param_id, total, req->now, &given);
+    e = payment_refund_order(req->db, req->param_id, total, req->now, &given);
     return e ? e : changed(req, "order.refund", &before);
 }
 

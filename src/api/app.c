@@ -1,6 +1,7 @@
 /* api/app.c - see app.h. */
 #include "api/app.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/catalog_cache.h"
@@ -8,11 +9,14 @@
 #include "api/match.h"
 #include "api/metrics.h"
 #include "api/seen.h"
+#include "base/log.h"
+#include "domain/mail.h"
 #include "domain/signing_key.h"
 #include "domain/upload.h"
 
 #define POOL_THREADS 4
 #define POOL_QUEUE_MAX 512
+#define CALL_THREADS 16
 
 void app_set_settings(struct app *app, const struct settings *s)
 {
@@ -58,13 +62,63 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     app->catalog = catalog_cache_new();
     app->seen = seen_new();
     app->pool = pool_new(POOL_THREADS, POOL_QUEUE_MAX);
+    app->calls = pool_new(CALL_THREADS, POOL_QUEUE_MAX);
+    app->outbound = outbound_start(&(struct outbound_options){.ca_file = options->ca_file});
+    app->link = link_new(app->outbound);
+    mail_enable(*options->mail.url != '\0', options->base_url);
     app_set_settings(app, &settings);
     return OK;
+}
+
+/* An address that listens everywhere is reached at the loopback one. */
+static void self_url(const char *listen, int port, char *ret, size_t bytes)
+{
+    const char *colon = strrchr(listen, ':');
+    Str host = {listen, colon ? (size_t)(colon - listen) : 0};
+    if (!host.len || str_eq(host, STR("0.0.0.0")) || str_eq(host, STR("*"))) host = STR("127.0.0.1");
+    if (str_eq(host, STR("[::]"))) host = STR("[::1]");
+    snprintf(ret, bytes, "http://%.*s:%d", STR_FMT(host), port);
+}
+
+static enum err find_sandbox(void *arg, struct db *db)
+{
+    return gateway_config_find(db, STR("sandbox"), arg);
+}
+
+static void warn_of_sandbox(struct app *app)
+{
+    struct arena arena = {0};
+    struct gateway_config sandbox = {0};
+    enum err e = tx_call(app->database, TX_READ, find_sandbox, &sandbox, &arena);
+    if (!e && sandbox.is_enabled)
+        log_event(LOG_WARN, "sandbox_is_on", LOGC("meaning", "orders can be paid without money: not for a real shop"));
+    arena_done(&arena);
+}
+
+void app_listening(struct app *app, const char *listen, int port)
+{
+    self_url(listen, port, app->self_url, sizeof app->self_url);
+    link_set_self(app->link, str_from(app->self_url));
+    struct dispatch_options options = {
+        .database = app->database,
+        .outbound = app->outbound,
+        .link = app->link,
+        .mail = app->options.mail,
+        .self_url = str_from(app->self_url),
+        .base_url = app->options.base_url,
+    };
+    app->dispatcher = dispatcher_start(&options);
+    warn_of_sandbox(app);
 }
 
 void app_stop(struct app *app)
 {
     pool_free(app->pool);
+    pool_free(app->calls);
+    outbound_cancel(app->outbound);
+    dispatcher_stop(app->dispatcher);
+    link_free(app->link);
+    outbound_stop(app->outbound);
     periodic_at_stop(app);
     catalog_cache_free(app->catalog);
     seen_free(app->seen);

@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "db/tx.h"
 #include "domain/settings.h"
+#include "gateway/dispatch.h"
 #include "http/server.h"
 
 struct limiter;
@@ -26,6 +27,8 @@ struct app_options {
     Str cors_origins[CORS_ORIGINS_MAX];
     size_t cors_count;
     bool log_requests;
+    struct mail_options mail;
+    const char *ca_file; /* authorities to trust for calls to the outside; "": the system's */
 };
 
 /* A snapshot; replaced ones are kept until the end, because requests may still read them. Changes are rare. */
@@ -38,7 +41,12 @@ struct app {
     struct app_options options;
     struct database *database;
     struct http_server *server;
-    struct pool *pool; /* password hashing and other slow handlers */
+    struct pool *pool;  /* password hashing and other slow handlers */
+    struct pool *calls; /* handlers that wait for somebody else's server */
+    struct outbound *outbound;
+    struct gateway_link *link;
+    struct dispatcher *dispatcher;
+    char self_url[128]; /* where this process can reach itself */
     struct limiter *limiter;
     struct metrics *metrics;
     struct matcher *matcher;
@@ -50,6 +58,8 @@ struct app {
 
 /* Opens nothing: the database must be open and migrated, the vault too. */
 enum err app_start(struct app *app, struct database *database, const struct app_options *options);
+/* The server listens: work that calls it, or that may be due since the last run, can begin. */
+void app_listening(struct app *app, const char *listen, int port);
 /* After the HTTP server has stopped. */
 void app_stop(struct app *app);
 const struct settings *app_settings(struct app *app);

@@ -6,6 +6,7 @@
 #include "api/seen.h"
 #include "base/log.h"
 #include "domain/idempotency.h"
+#include "domain/outbox.h"
 
 /* Another node, or the admin panel, may have changed the settings. */
 static enum err reload_settings(struct app *app, struct db *db)
@@ -19,6 +20,12 @@ static enum err reload_settings(struct app *app, struct db *db)
     return e;
 }
 
+static enum err forget_old_errands(struct app *app, struct db *db)
+{
+    (void)app;
+    return outbox_expire(db, time_now(), 1000);
+}
+
 static enum err forget_old_keys(struct app *app, struct db *db)
 {
     (void)app;
@@ -27,6 +34,7 @@ static enum err forget_old_keys(struct app *app, struct db *db)
 
 const struct periodic periodic_jobs[] = {
     {"settings", 1000, TX_READ, reload_settings, false},
+    {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
     {"idempotency", 60000, TX_WRITE, forget_old_keys, false},
     {"seen", 1000, TX_READ, seen_flush, true, seen_flushed},
     {0},

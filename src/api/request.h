@@ -117,3 +117,7 @@ void request_page_end(struct request *req, bool more, int64_t last_key, Id last_
  * route claims the key before fn and keeps the answer that fn wrote, all in that transaction; a replay returns OK with
  * the kept answer in place, and fn is not run. */
 enum err request_tx(struct request *req, enum tx_mode mode, enum err (*fn)(struct request *req));
+/* For TX_SELF handlers whose request_tx began something that has been finished since, outside: runs fn in TX_WRITE and
+ * keeps its answer in place of the first one's. With `forget` the key is free again: what was begun is undone by fn, and
+ * the handler returns an error. */
+enum err request_tx_finish(struct request *req, bool forget, enum err (*fn)(struct request *req));

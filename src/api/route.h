@@ -20,6 +20,7 @@ enum route_flags {
     PUBLIC_CACHE = 8,   /* Cache-Control is set by the handler, no token involved */
     RAW_BODY = 16,      /* the body is not JSON: req->raw_body, any content type */
     ANY_ACCEPT = 32,    /* answers something else than JSON too: Accept is not looked at */
+    CALLS_OUT = 256,    /* TX_SELF that may wait for another server: threads of its own, so that logins do not wait */
     BODY_TO_FILE = 128, /* the caller is checked first, then the body goes to req->upload as it comes */
     HIDDEN = 64,        /* not part of the API: pages and their parts; absent from `souk routes` and the document */
 };

@@ -470,7 +470,8 @@ static void done(struct tx_job *job, enum err e)
     struct call *c = call_of(job, job);
     if (!e && !c->is_replayed && c->req.route->tx == TX_SELF) {
         c->pool_job.run = run_on_pool;
-        if (pool_submit(c->req.app->pool, &c->pool_job)) return;
+        const struct app *app = c->req.app;
+        if (pool_submit(c->req.route->flags & CALLS_OUT ? app->calls : app->pool, &c->pool_job)) return;
         e = ERR_UNAVAILABLE;
     }
     finish(c, e);
@@ -479,6 +480,7 @@ static void done(struct tx_job *job, enum err e)
 struct self_tx {
     struct call *call;
     enum err (*fn)(struct request *);
+    bool forget;
 };
 
 static enum err run_self_tx(void *arg, struct db *db)
@@ -491,9 +493,31 @@ static enum err run_self_tx(void *arg, struct db *db)
     return e;
 }
 
+static enum err run_finish(void *arg, struct db *db)
+{
+    struct self_tx *t = arg;
+    struct call *c = t->call;
+    answer_reset(&c->req);
+    c->req.db = db;
+    enum err e = t->fn(&c->req);
+    c->req.db = NULL;
+    if (e) return e;
+    answer_success(&c->req);
+    if (!c->has_key) return OK;
+    if (t->forget) return idempotency_forget(db, &c->key);
+    struct kept_answer kept = {c->req.status, c->answer.location, c->answer.body};
+    return idempotency_store(db, &c->key, &kept);
+}
+
+enum err request_tx_finish(struct request *req, bool forget, enum err (*fn)(struct request *))
+{
+    struct self_tx t = {call_of(req, req), fn, forget};
+    return tx_call(req->app->database, TX_WRITE, run_finish, &t, req->arena);
+}
+
 enum err request_tx(struct request *req, enum tx_mode mode, enum err (*fn)(struct request *))
 {
-    struct self_tx t = {call_of(req, req), fn};
+    struct self_tx t = {.call = call_of(req, req), .fn = fn};
     return tx_call(req->app->database, mode, run_self_tx, &t, req->arena);
 }
 

@@ -30,5 +30,12 @@ const struct route *const route_tables[] = {
     admin_files_routes,
     admin_exports_routes,
     panel_routes,
+    store_checkout_routes,
+    customer_topup_routes,
+    webhook_routes,
+    sandbox_routes,
+    admin_gateways_routes,
+    admin_events_routes,
+    password_reset_routes,
     NULL,
 };

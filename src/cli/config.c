@@ -39,6 +39,12 @@ static const struct option options[] = {
     {"log-requests", FLAG, AT(log_requests), "", "one record per request"},
     {"trusted-proxy", TEXT, AT(trusted_proxy), "", "address of the proxy whose X-Forwarded-For is believed"},
     {"cors-origins", TEXT, AT(cors_origins), "", "origins that browsers may call from, separated by commas"},
+    {"smtp-url", TEXT, AT(smtp_url), "", "mail server: smtp://host:587 (STARTTLS) or smtps://host:465; empty: no mail"},
+    {"smtp-user", TEXT, AT(smtp_user), "", "login at the mail server"},
+    {"smtp-password", TEXT, AT(smtp_password), "", "password at the mail server", .is_secret = true},
+    {"smtp-plain", FLAG, AT(smtp_plain), "", "mail without encryption, inside the own network only"},
+    {"mail-from", TEXT, AT(mail_from), "", "address that mail is sent from"},
+    {"ca-file", TEXT, AT(ca_file), "", "authorities to trust for outgoing calls and mail; default: the system's"},
     {"loops", NUMBER, AT(loops), "0", "event loop threads; 0: one per core"},
     {"workers", NUMBER, AT(workers), "0", "PostgreSQL connections; 0: chosen by cores"},
     {"connections-max", NUMBER, AT(connections_max), "10000", "open client connections at most"},
@@ -242,8 +248,10 @@ void config_help(void)
 {
     for (size_t i = 0; i < OPTIONS; i++) {
         const struct option *o = &options[i];
+        char name[64];
+        env_name(o, name, sizeof name);
         if (o->is_secret)
-            fprintf(stderr, "  SOUK_KEY (environment only)  %s\n", o->help);
+            fprintf(stderr, "  %s (environment only)  %s\n", name, o->help);
         else
             fprintf(stderr, "  --%-20s %s%s%s%s\n", o->name, o->help, *o->fallback ? " [" : "", o->fallback,
                     *o->fallback ? "]" : "");

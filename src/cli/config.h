@@ -17,6 +17,9 @@ struct config {
     const char *log_format;
     const char *trusted_proxy;
     const char *cors_origins;
+    const char *smtp_url, *smtp_user, *smtp_password, *mail_from; /* the password: environment only */
+    bool smtp_plain;
+    const char *ca_file;
     bool log_requests;
     int64_t loops, workers, connections_max;
     int64_t header_timeout_ms, idle_timeout_ms, drain_timeout_ms, body_rate_min;

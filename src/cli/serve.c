@@ -18,6 +18,8 @@
 #include "api/version.h"
 #include "base/log.h"
 #include "domain/staff.h"
+#include "gateway/address.h"
+#include "gateway/mail.h"
 
 static bool log_options(const struct config *config)
 {
@@ -31,6 +33,14 @@ static bool log_options(const struct config *config)
     return true;
 }
 
+static bool mail_options_are_fine(const struct config *config)
+{
+    struct base_address at;
+    if (!*config->smtp_url) return true;
+    return mail_address_parse(str_from(config->smtp_url), &at) && mail_address_is_fine(str_from(config->mail_from)) &&
+           (!config->smtp_plain || at.names_private);
+}
+
 static struct app_options app_options(const struct config *config)
 {
     struct app_options o = {
@@ -42,6 +52,12 @@ static struct app_options app_options(const struct config *config)
         .base_url = config->base_url,
         .data_dir = cli_data_dir(config),
         .log_requests = config->log_requests,
+        .mail = {.url = config->smtp_url,
+                 .user = config->smtp_user,
+                 .password = config->smtp_password,
+                 .from = config->mail_from,
+                 .is_plain = config->smtp_plain},
+        .ca_file = config->ca_file,
     };
     for (Str rest = str_from(config->cors_origins); rest.len && o.cors_count < CORS_ORIGINS_MAX;) {
         Str origin = rest, after = {0};
@@ -137,6 +153,7 @@ static int serve(const struct config *config, struct database *d, const sigset_t
     }
     int port = http_server_port(app.server);
     offer_setup(config, d, port);
+    app_listening(&app, config->listen, port);
     bool wrote = write_port_file(config->port_file, port);
     if (!wrote)
         fail("can not write the port file %s", config->port_file);
@@ -163,6 +180,8 @@ int serve_command(const struct config *config)
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
 
+    if (!mail_options_are_fine(config))
+        return usage("--smtp-url is smtp://host:port or smtps://host:port, and needs --mail-from with an address");
     if (!log_options(config)) return usage("--log-level is debug, info, warn or error; --log-format is logfmt or json");
     struct database *d = cli_open(config, OPEN_SERVER);
     if (!d) return EXIT_FAILED;

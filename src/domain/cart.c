@@ -140,6 +140,30 @@ enum err cart_clear(struct db *db, Id token, Time now)
     return set_coupon(db, token, (Id){0});
 }
 
+enum err cart_refill(struct db *db, Id token, Id order, Time now)
+{
+    static const char begin[] =
+        "UPDATE cart SET updated_at = $3, coupon_id = (SELECT o.coupon_id FROM orders o WHERE o.id = $2)"
+        " WHERE token_id = $1 AND NOT EXISTS (SELECT 1 FROM cart_line l WHERE l.token_id = $1)"
+        " RETURNING token_id";
+    static const char refill[] =
+        "INSERT INTO cart_line (token_id, product_id, variant_id, quantity, unit_price)"
+        " SELECT CAST($1 AS BIGINT), product_id, variant_id, quantity, unit_price FROM order_item WHERE order_id = $2"
+        " ORDER BY id";
+
+    struct stmt *st = db_prepare(db, begin);
+    bind_id(st, token);
+    bind_id(st, order);
+    bind_time(st, now);
+    bool is_empty = db_step(st);
+    enum err e = db_done(st);
+    if (e || !is_empty) return e;
+    st = db_prepare(db, refill);
+    bind_id(st, token);
+    bind_id(st, order);
+    return db_run(st);
+}
+
 enum err cart_add(struct db *db, Id token, Id account, Id product, Id variant, int64_t quantity, Time now,
                   struct cart *ret)
 {

@@ -40,6 +40,8 @@ enum err cart_read(struct db *db, Id token, Id account, Time now, struct cart *r
 enum err cart_lock(struct db *db, Id token, Id account, Time now, struct cart *ret);
 /* Drops the lines and the coupon. TX_WRITE. */
 enum err cart_clear(struct db *db, Id token, Time now);
+/* Puts back what an order took that could not be paid for, where the cart is still empty and the token still there. */
+enum err cart_refill(struct db *db, Id token, Id order, Time now);
 
 /* The changes; each gives the cart that it leaves. TX_WRITE; on any error the transaction is to be rolled back.
  *

@@ -78,6 +78,14 @@ enum err idempotency_store(struct db *db, const struct idempotency *i, const str
     return db_run(st);
 }
 
+enum err idempotency_forget(struct db *db, const struct idempotency *i)
+{
+    static const char forget[] = "DELETE FROM idempotency WHERE account_id = $1 AND route = $2 AND key = $3";
+    struct stmt *st = db_prepare(db, forget);
+    bind_key(st, i);
+    return db_run(st);
+}
+
 enum err idempotency_expire(struct db *db, Time now, int64_t limit)
 {
     static const char expire[] =

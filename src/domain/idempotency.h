@@ -28,5 +28,7 @@ enum err idempotency_find(struct db *db, const struct idempotency *i, struct kep
 /* Takes the key, or finds what it has got: as idempotency_find. */
 enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret);
 enum err idempotency_store(struct db *db, const struct idempotency *i, const struct kept_answer *answer);
+/* Frees a key: what was done under it has been undone in this transaction. */
+enum err idempotency_forget(struct db *db, const struct idempotency *i);
 /* Forgets keys older than 30 days, at most `limit` of them. */
 enum err idempotency_expire(struct db *db, Time now, int64_t limit);

@@ -20,6 +20,21 @@ enum err notification_add(struct db *db, Id account, const struct notification *
     return e ? e : mail_notification(db, account, n->kind, n->message, now);
 }
 
+enum err notification_add_staff(struct db *db, const struct notification *n, Time now)
+{
+    static const char insert[] =
+        "INSERT INTO notification (account_id, kind, message, reference_id, created_at)"
+        " SELECT id, CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS BIGINT) FROM account"
+        " WHERE role IN ('staff', 'owner') AND is_active = 1";
+
+    struct stmt *st = db_prepare(db, insert);
+    bind_text(st, n->kind);
+    bind_text(st, n->message);
+    bind_id(st, n->reference);
+    bind_time(st, now);
+    return db_run(st);
+}
+
 enum err notification_list(struct db *db, Id account, Id before, int64_t limit, struct notification **ret,
                            size_t *ret_count)
 {

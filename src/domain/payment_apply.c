@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "domain/ledger.h"
+#include "domain/notification.h"
 #include "domain/order.h"
 #include "domain/outbox.h"
 #include "domain/receipt.h"
@@ -318,16 +319,12 @@ static enum err act_on(struct act *a)
 /* Staff see what needs them in their list of notifications. */
 static enum err tell_staff(struct db *db, Id event, const char *why, Time now)
 {
-    static const char tell[] =
-        "INSERT INTO notification (account_id, kind, message, reference_id, created_at)"
-        " SELECT id, 'payment_review', CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM account"
-        " WHERE role IN ('staff', 'owner') AND is_active = 1";
-
-    struct stmt *st = db_prepare(db, tell);
-    bind_text(st, str_printf(db_arena(db), "Payment event #%lld: %s.", (long long)event.v, why));
-    bind_id(st, event);
-    bind_time(st, now);
-    return db_run(st);
+    struct notification n = {
+        .kind = STR("payment_review"),
+        .message = str_printf(db_arena(db), "Payment event #%lld: %s.", (long long)event.v, why),
+        .reference = event,
+    };
+    return notification_add_staff(db, &n, now);
 }
 
 /* Decides without touching a payment where that can be done. */

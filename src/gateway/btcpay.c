@@ -9,10 +9,13 @@
 #include "gateway/signature.h"
 #include "json/writer.h"
 
-static const char *problem(const struct gateway_config *config)
+static const char *problem(const struct gateway_config *config, const char **ret_field)
 {
+    *ret_field = "secrets";
     if (!config->secret_count) return "The secret of the webhook is needed";
+    *ret_field = "base_url";
     if (config->api_key.len && !config->base_url.len) return "The address of the BTCPay server is needed";
+    *ret_field = "store_id";
     if (config->api_key.len && !ref_is_safe(config->store_id)) return "The id of the store is needed";
     return NULL;
 }

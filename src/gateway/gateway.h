@@ -87,8 +87,8 @@ struct gateway {
     bool confirms;
     bool expires; /* a payment page ends by itself, and the provider says so */
 
-    /* What is missing in a configuration, as a sentence; NULL when it can be used. */
-    const char *(*problem)(const struct gateway_config *config);
+    /* What is missing in a configuration, as a sentence, and which field of it; NULL when it can be used. */
+    const char *(*problem)(const struct gateway_config *config, const char **ret_field);
 
     enum verdict (*verify)(const struct gateway_config *config, const struct webhook *hook,
                            const struct certificates *certs, struct arena *a, Time now);

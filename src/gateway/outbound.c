@@ -17,7 +17,7 @@ struct outbound {
     CURLM *multi;
     struct mailbox box;
     pthread_t thread;
-    atomic_bool is_stopping;
+    atomic_bool is_cancelled, is_stopping;
     struct curl_slist *resolve;
     char *ca_file;
     struct outbound_job *running; /* the thread's own, chained through letter.next */
@@ -124,6 +124,8 @@ static const char *prepare_http(struct outbound_job *job)
     if (strcmp(call->method, "GET") == 0) {
         SET(s->easy, CURLOPT_HTTPGET, 1L);
     } else {
+        /* Sent once: on a kept connection that turns out to be dead libcurl would send it again by itself. */
+        SET(s->easy, CURLOPT_FRESH_CONNECT, 1L);
         SET(s->easy, CURLOPT_POST, 1L);
         SET(s->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len);
         SET(s->easy, CURLOPT_POSTFIELDS, call->body.len ? call->body.ptr : "");
@@ -257,10 +259,20 @@ static void take_new(struct outbound *o)
     for (struct letter *l = mailbox_take(&o->box), *next; l; l = next) {
         next = l->next;
         struct outbound_job *job = (struct outbound_job *)l;
-        if (atomic_load(&o->is_stopping))
+        if (atomic_load(&o->is_cancelled))
             end(job, "the server is stopping");
         else
             begin(o, job);
+    }
+}
+
+static void end_running(struct outbound *o)
+{
+    while (o->running) {
+        struct outbound_job *job = o->running;
+        o->running = (struct outbound_job *)job->letter.next;
+        curl_multi_remove_handle(o->multi, job->state->easy);
+        end(job, "the server is stopping");
     }
 }
 
@@ -270,17 +282,13 @@ static void *run(void *arg)
     while (!atomic_load(&o->is_stopping)) {
         int running, left;
         take_new(o);
+        if (atomic_load(&o->is_cancelled)) end_running(o);
         must(curl_multi_perform(o->multi, &running) == CURLM_OK);
         for (CURLMsg *m; (m = curl_multi_info_read(o->multi, &left));)
             if (m->msg == CURLMSG_DONE) finish(o, m->easy_handle, m->data.result);
         must(curl_multi_poll(o->multi, NULL, 0, 60000, NULL) == CURLM_OK);
     }
-    while (o->running) {
-        struct outbound_job *job = o->running;
-        o->running = (struct outbound_job *)job->letter.next;
-        curl_multi_remove_handle(o->multi, job->state->easy);
-        end(job, "the server is stopping");
-    }
+    end_running(o);
     take_new(o);
     return NULL;
 }
@@ -307,9 +315,17 @@ struct outbound *outbound_start(const struct outbound_options *options)
     return o;
 }
 
+void outbound_cancel(struct outbound *o)
+{
+    if (!o) return;
+    atomic_store(&o->is_cancelled, true);
+    wake(o);
+}
+
 void outbound_stop(struct outbound *o)
 {
     if (!o) return;
+    atomic_store(&o->is_cancelled, true);
     atomic_store(&o->is_stopping, true);
     wake(o);
     pthread_join(o->thread, NULL);

@@ -53,7 +53,9 @@ struct outbound_job {
 };
 
 struct outbound *outbound_start(const struct outbound_options *options);
-/* Running and waiting jobs end at once, with a failure. Nobody may submit after this. */
+/* Running and waiting jobs end at once, with a failure; so do those that are submitted from now on. */
+void outbound_cancel(struct outbound *o);
+/* Cancels and ends the thread. Nobody may submit after this. */
 void outbound_stop(struct outbound *o);
 void outbound_submit(struct outbound *o, struct outbound_job *job);
 /* Blocks until the job is done; `done` and `ctx` are used by this. Not from an event loop. */

@@ -15,12 +15,15 @@ static int decimals(Str currency)
     return currency_exponent(currency);
 }
 
-static const char *problem(const struct gateway_config *config)
+static const char *problem(const struct gateway_config *config, const char **ret_field)
 {
+    *ret_field = "webhook_id";
     if (!config->webhook_id.len) return "The id of the webhook is needed";
     if (str_eq(config->webhook_id, STR("WEBHOOK_ID")))
         return "WEBHOOK_ID is the simulator's: anybody can get it signed";
+    *ret_field = "api_secret";
     if (!config->api_key.len != !config->api_secret.len) return "The client id and the client secret go together";
+    *ret_field = "ca_bundle";
     if (!config->ca_bundle.len) return "The certificates of who issues PayPal's message certificates are needed";
     return NULL;
 }
@@ -38,7 +41,8 @@ static enum verdict verify(const struct gateway_config *config, const struct web
     Str path, pem;
     if (!h.id.len || h.id.len > REF_BYTES_MAX || !h.time.len || !h.sig.len) return VERDICT_MALFORMED;
     if (!paypal_cert_path(h.cert_url, config->is_live, &path)) return VERDICT_MALFORMED;
-    if (problem(config)) return VERDICT_UNAVAILABLE;
+    const char *field;
+    if (problem(config, &field)) return VERDICT_UNAVAILABLE;
     enum verdict v = certs->find(certs->ctx, config, path, a, &pem);
     if (v != VERDICT_OK) return v;
     const char *name =

@@ -11,9 +11,11 @@
 
 #include <sodium.h>
 
-static const char *problem(const struct gateway_config *config)
+static const char *problem(const struct gateway_config *config, const char **ret_field)
 {
+    *ret_field = "secrets";
     if (!config->secret_count) return "The secret of the webhook is needed";
+    *ret_field = "api_secret";
     if (!config->api_key.len != !config->api_secret.len) return "The key id and the key secret go together";
     return NULL;
 }

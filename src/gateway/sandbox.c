@@ -1,4 +1,5 @@
-/* gateway/sandbox.c - see sandbox.h. Amounts are minor units by ISO 4217; signatures are stamped with a time. */
+/* gateway/sandbox.c - the sandbox's adapter; what the sandbox itself is, says domain/sandbox_message.h. Amounts are
+ * minor units by ISO 4217; signatures are stamped with a time. */
 #include "gateway/sandbox.h"
 
 #include "gateway/amount.h"
@@ -13,7 +14,7 @@ static const struct {
     {S("payment.succeeded"), EVENT_SUCCEEDED},   {S("payment.failed"), EVENT_FAILED},
     {S("payment.pending"), EVENT_PENDING},       {S("payment.refunded"), EVENT_REFUNDED},
     {S("refund.failed"), EVENT_REFUND_FAILED},   {S("dispute.opened"), EVENT_DISPUTED},
-    {S("dispute.closed"), EVENT_DISPUTE_CLOSED},
+    {S("dispute.closed"), EVENT_DISPUTE_CLOSED}, {{0}, EVENT_IGNORED},
 };
 
 Str sandbox_body(struct arena *a, const struct sandbox_message *m)
@@ -43,8 +44,9 @@ Str sandbox_body(struct arena *a, const struct sandbox_message *m)
     return buf_str(&body);
 }
 
-static const char *problem(const struct gateway_config *config)
+static const char *problem(const struct gateway_config *config, const char **ret_field)
 {
+    *ret_field = "secrets";
     return config->secret_count ? NULL : "The sandbox needs a secret to sign with";
 }
 

@@ -16,8 +16,9 @@ static int decimals(Str currency)
     return currency_exponent(currency);
 }
 
-static const char *problem(const struct gateway_config *config)
+static const char *problem(const struct gateway_config *config, const char **ret_field)
 {
+    *ret_field = "secrets";
     return config->secret_count ? NULL : "The signing secret of the webhook endpoint (whsec_…) is needed";
 }
 

@@ -324,7 +324,9 @@ static void test_whole_delivery(void **state)
 
     /* The simulator signs for this id whatever anybody wants. */
     config.webhook_id = STR("WEBHOOK_ID");
-    assert_non_null(gateway_paypal.problem(&config));
+    const char *field;
+    assert_non_null(gateway_paypal.problem(&config, &field));
+    assert_string_equal(field, "webhook_id");
     assert_int_not_equal(gateway_paypal.verify(&config, &hook, &certs, &a, now), VERDICT_OK);
     arena_done(&a);
 }

@@ -148,7 +148,8 @@ static void test_no_secret(void **state)
     assert_int_equal(verify(&config, "Stripe-Signature", signed_with_nothing, raw, 1700000000), VERDICT_BAD);
     for (enum provider p = 0; p < PROVIDER_COUNT; p++) {
         config = test_config(p, NULL);
-        assert_non_null(gateway_of(p)->problem(&config));
+        const char *field;
+        assert_non_null(gateway_of(p)->problem(&config, &field));
     }
     arena_done(&a);
 }

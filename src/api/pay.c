@@ -1,0 +1,110 @@
+/* api/pay.c - see pay.h. */
+#include "api/pay.h"
+
+#include "api/app.h"
+#include "base/log.h"
+#include "domain/account.h"
+#include "domain/outbox.h"
+#include "domain/payment_apply.h"
+
+#define CALL_TIMEOUT_MS 15000
+#define CALL_LEASE_MS (60 * TIME_SECOND) /* after this the outbox takes over: longer than the call can last */
+#define PAGE_HOURS 24
+#define CRYPTO_PAGE_MINUTES 60 /* a rate is promised for as long */
+
+enum err pay_gateway(struct request *req, Str label, struct gateway_config *ret)
+{
+    enum err e = gateway_config_find(req->db, label, ret);
+    if (e == ERR_NOT_FOUND || (!e && !ret->is_enabled)) return ERR_FIELD_VALUE;
+    return e;
+}
+
+enum err pay_begin(struct request *req, struct pay *pay, const struct payment *want)
+{
+    struct account account;
+    bool calls = pay->gateway.api_key.len != 0;
+    struct payment p = *want;
+    p.gateway_id = pay->gateway.id;
+    p.currency = str_from(req->settings->currency);
+    int64_t lasts =
+        pay->gateway.provider == PROVIDER_BTCPAY ? CRYPTO_PAGE_MINUTES * TIME_MINUTE : PAGE_HOURS * TIME_HOUR;
+    if (calls) p.expires_at = time_add(req->now, lasts);
+    enum err e = payment_create(req->db, &p, req->now, &pay->payment);
+    if (!e) e = account_find(req->db, want->account_id, &account);
+    if (e) return e;
+    pay->email = account.email;
+    pay->errand = (Id){0};
+    if (!calls) return OK;
+    struct outbox_item create = {.kind = OUTBOX_CREATE, .payment = pay->payment.id};
+    return outbox_add(req->db, &create, time_add(req->now, CALL_LEASE_MS), req->now, &pay->errand);
+}
+
+/* req->user starts with a struct pay: see pay_finish. */
+static struct pay *pay_of(struct request *req)
+{
+    return req->user;
+}
+
+static enum err store_page(struct request *req, struct pay *pay)
+{
+    const struct pay_page *page = &pay->op.page;
+    Time now = time_now();
+    enum err e = payment_set_page(req->db, &pay->gateway, pay->payment.id, page->group_ref, page->payment_ref,
+                                  page->url, page->expires_at, now);
+    if (!e) e = outbox_done(req->db, pay->errand, now);
+    return e ? e : payment_find(req->db, pay->payment.id, &pay->payment);
+}
+
+struct retry {
+    Id errand;
+    Str why;
+};
+
+static enum err release_errand(void *arg, struct db *db)
+{
+    const struct retry *r = arg;
+    return outbox_retry(db, r->errand, time_add(time_now(), outbox_delay_ms(1)), r->why);
+}
+
+static enum err give_up(struct request *req, struct pay *pay)
+{
+    enum err e = payment_give_up(req->db, pay->payment.id, req->now);
+    return e ? e : outbox_fail(req->db, pay->errand, str_from(pay->op.failure), req->now);
+}
+
+static enum err finish_made(struct request *req)
+{
+    struct pay *pay = pay_of(req);
+    enum err e = store_page(req, pay);
+    return e ? e : pay->again(req);
+}
+
+static enum err finish_refused(struct request *req)
+{
+    struct pay *pay = pay_of(req);
+    enum err e = give_up(req, pay);
+    return e ? e : pay->undo(req);
+}
+
+enum err pay_finish(struct request *req, struct pay *pay, enum err (*again)(struct request *req),
+                    enum err (*undo)(struct request *req))
+{
+    if (!id_is(pay->errand)) return OK;
+    struct app *app = req->app;
+    pay->again = again;
+    pay->undo = undo;
+    pay->op = (struct gateway_op){.kind = OP_CREATE, .timeout_ms = CALL_TIMEOUT_MS};
+    pay->op.pay = pay_request_of(req->arena, &pay->payment, req->settings->store_name, pay->email,
+                                 *app->options.base_url ? app->options.base_url : app->self_url, req->now);
+    pay->reply = link_run(app->link, &pay->gateway, &pay->op, req->arena);
+    if (pay->reply == REPLY_OK) return request_tx_finish(req, false, finish_made);
+    if (pay->reply == REPLY_RETRY) {
+        /* The answer stays: a payment without an address yet. The outbox goes on trying. */
+        struct retry r = {pay->errand, str_from(pay->op.failure)};
+        enum err e = tx_call(app->database, TX_WRITE, release_errand, &r, req->arena);
+        dispatcher_wake(app->dispatcher);
+        return e;
+    }
+    enum err e = request_tx_finish(req, true, finish_refused);
+    return e ? e : ERR_GATEWAY_FAILED;
+}

@@ -1,0 +1,33 @@
+/* api/pay.h - starting a payment at a gateway, for checkout and top-up alike.
+ *
+ * Three steps: pay_begin in the transaction that makes the order, so that the payment is there before its gateway hears
+ * of it; pay_call outside any transaction; and, in a second one, what came of it. A crash in between is mended by the
+ * outbox row that the first step leaves. */
+#pragma once
+
+#include "api/request.h"
+#include "domain/payment.h"
+#include "gateway/link.h"
+
+/* Lives in the handler's frame, as the first member of what req->user points at. */
+struct pay {
+    struct gateway_config gateway;
+    struct payment payment;
+    Str email;
+    Id errand; /* the outbox row; 0: no API key, nothing is called */
+    enum reply reply;
+    struct gateway_op op;
+    enum err (*again)(struct request *req);
+    enum err (*undo)(struct request *req);
+};
+
+/* An enabled gateway with this label. ERR_FIELD_VALUE: there is none. */
+enum err pay_gateway(struct request *req, Str label, struct gateway_config *ret);
+/* Of `want` account_id, order_id, amount and urls are read. */
+enum err pay_begin(struct request *req, struct pay *pay, const struct payment *want);
+
+/* Calls the gateway when it is to be called. `again` writes the answer anew, from pay->payment; `undo` gives back what
+ * the transaction of pay_begin took when the gateway will not make the payment, and the result is ERR_GATEWAY_FAILED.
+ */
+enum err pay_finish(struct request *req, struct pay *pay, enum err (*again)(struct request *req),
+                    enum err (*undo)(struct request *req));

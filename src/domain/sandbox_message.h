@@ -1,0 +1,24 @@
+/* domain/sandbox_message.h - what the sandbox, the gateway inside this program, tells: for demos and tests only.
+ *
+ * It behaves like a provider elsewhere: a payment is made through its API (api/sandbox_page.c), its page is where the
+ * customer "pays", and what happened comes back as signed webhooks over HTTP. No money moves anywhere. */
+#pragma once
+
+#include "domain/payment_event.h"
+
+struct sandbox_message {
+    Str event_id;
+    enum payment_event_kind kind;
+    Str payment_ref;
+    Str order_ref;
+    Money amount;
+    Str currency;
+    Str refund_ref;
+    Money refunded_total;
+    bool is_won;
+    Time at;
+};
+
+/* How a message waits in the outbox. No text in it has a line end. */
+Str sandbox_message_pack(struct arena *a, const struct sandbox_message *m);
+bool sandbox_message_unpack(Str payload, struct sandbox_message *ret);

@@ -1,0 +1,49 @@
+/* gateway/link.h - runs an adapter's operation against its provider: access token, call, answer. Blocks; never inside a
+ * transaction and never on an event loop. Safe from any thread.
+ *
+ * It keeps what is worth keeping between calls: access tokens until they end, PayPal's certificates for a day. */
+#pragma once
+
+#include "gateway/gateway.h"
+#include "gateway/outbound.h"
+
+struct gateway_link;
+
+struct gateway_link *link_new(struct outbound *outbound);
+void link_free(struct gateway_link *link);
+/* Where the sandbox, which lives in this server, can be reached; known once the server listens. Must live on. */
+void link_set_self(struct gateway_link *link, Str url);
+
+enum op_kind { OP_CREATE, OP_CAPTURE, OP_REFUND, OP_CONFIRM, OP_ASK };
+
+struct gateway_op {
+    enum op_kind kind;
+    /* Asked for. */
+    struct pay_request pay; /* create */
+    bool may_exist;         /* create: an earlier attempt may have made it, so look first */
+    struct refund_request refund;
+    Str group_ref;              /* capture, ask */
+    Str reference;              /* capture */
+    struct payment_event claim; /* confirm */
+    int64_t timeout_ms;         /* of each call; 0: the default */
+    /* What came, on REPLY_OK: */
+    struct pay_page page;
+    struct refund_page refunded;
+    struct payment_event event; /* capture, confirm, ask */
+    Str body;                   /* of the last answer */
+    /* Otherwise: */
+    const char *failure; /* a text for logs and staff */
+    int64_t retry_after_s;
+};
+
+/* Memory of the results is the arena's. REPLY_REFUSED also when the call can not be made at all. */
+enum reply link_run(struct gateway_link *link, const struct gateway_config *config, struct gateway_op *op,
+                    struct arena *a);
+
+/* Where the provider's word alone is not enough: asks its API, and puts in *event what that says. What can not be
+ * confirmed for good is marked for review. ERR_UNAVAILABLE: not now. */
+enum err link_confirm(struct gateway_link *link, const struct gateway_config *config, struct payment_event *event,
+                      struct arena *a);
+
+/* A struct certificates' find; ctx is the link. */
+enum verdict link_certificate(void *ctx, const struct gateway_config *config, Str path, struct arena *a, Str *ret_pem);
