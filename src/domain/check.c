@@ -15,7 +15,7 @@ struct check {
     " UNION ALL SELECT debit_id, -(amount / 1000000000), -(amount % 1000000000) FROM transfer)"
 
 /* The wallet of whoever `row` belongs to. */
-#define WALLET_OF(row) "(SELECT id FROM ledger_account WHERE owner_id = " row ".account_id)"
+#define WALLET_OF(row) "(SELECT MIN(id) FROM ledger_account WHERE owner_id = " row ".account_id)"
 
 /* Where the money of order `o` comes from and goes back to. */
 #define COUNTERPART "CASE o.paid_with WHEN 'wallet' THEN " WALLET_OF("o") " WHEN 'manual' THEN 5 ELSE 2 END"

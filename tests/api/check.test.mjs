@@ -35,6 +35,10 @@ const SOUND = `
   INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES
     (6, 1, 150, 'order', 1, 'o', 30), (2, 1, 200, 'payment', 2, 'o', 31);
   UPDATE ledger_account SET balance = balance - 150 WHERE id = 6;
+  INSERT INTO payment (gateway_id, account_id, order_id, reference, status, amount, currency, created_at, succeeded_at) VALUES
+    (1, 2, 2, 'order-2', 'succeeded', 200, 'USD', 31, 31), (1, 2, NULL, 'topup-1', 'succeeded', 700, 'USD', 31, 31);
+  INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES (2, 7, 700, 'topup', 2, 't', 31);
+  UPDATE ledger_account SET balance = balance + 700 WHERE id = 7;
   INSERT INTO serial (product_id, code, taken_by, taken_at) VALUES (1, 'AAA', 1, 30), (1, 'BBB', 1, 30), (1, 'CCC', NULL, NULL);
   INSERT INTO license (license_key, key_hash, product_id, account_id, order_item_id, created_at) VALUES
     ('K1', ${blob('01')}, 2, 2, 2, 31);
@@ -67,6 +71,13 @@ const DAMAGE = [
   ['a system account is gone', 'DELETE FROM ledger_account WHERE id = 5', ['system_accounts: .*'], /^I1: transfer/],
   ['a wallet belongs to nobody', 'UPDATE ledger_account SET owner_id = 77 WHERE id = 7', ['wallet_owner: .*\\(ledger account 7\\)'], null],
   ['somebody has two wallets', "INSERT INTO ledger_account (kind, owner_id) VALUES ('wallet', 2)", ['wallet_owner: .*\\(ledger account 7, \\d+\\)'], null, 'pg'],
+  ['an order was confirmed without its payment', "UPDATE payment SET status = 'failed' WHERE order_id = 2", ['gateway_paid: .*\\(order 2\\)'], null],
+  ['a payment gave back what its order did not', 'UPDATE payment SET refunded_total = 50, refunded_booked = 50 WHERE order_id = 2',
+    ['gateway_refunded: .*\\(order 2\\)'], null],
+  ['a top-up that failed credited a wallet', "UPDATE payment SET status = 'failed' WHERE order_id IS NULL", ['topup_credited: .*\\(payment 2\\)'], null],
+  ['a top-up was given back and the wallet kept it', 'UPDATE payment SET refunded_total = 50, refunded_booked = 50 WHERE order_id IS NULL',
+    ['topup_refunded: .*\\(payment 2\\)'], null],
+  ['a top-up is gone', 'DELETE FROM payment WHERE order_id IS NULL', ['topup_transfer: .*'], null],
   ['a pending withdrawal is gone', 'DELETE FROM withdrawal WHERE id = 1', ['held_sum: .*', 'withdrawal_transfer: .*'], /^I2: 500 is held, 0 is pending/],
   ['a withdrawal was never held', `DELETE FROM transfer WHERE kind = 'withdrawal' AND reference_id = 1;
     UPDATE ledger_account SET balance = balance + 500 WHERE id = 6`, ['withdrawal_held: .*\\(withdrawal 1\\)', 'held_sum: .*'], /^I2: withdrawal 1 is pending/],
@@ -123,7 +134,7 @@ const DAMAGE = [
 
 /** The tables that SOUND fills, and how PostgreSQL gets them back into that state. */
 const TABLES = ['account', 'coupon', 'coupon_use', 'delivery', 'department', 'ledger_account', 'license', 'order_item', 'orders', 'product',
-  'serial', 'ticket', 'ticket_message', 'transfer', 'withdrawal'];
+  'payment', 'serial', 'ticket', 'ticket_message', 'transfer', 'withdrawal'];
 const KEEP = ['CREATE SCHEMA sound', ...TABLES.map((t) => `CREATE TABLE sound.${t} AS TABLE public.${t}`)].join(';\n');
 const RESTORE = [`TRUNCATE ${TABLES.join(', ')}`, ...TABLES.map((t) => `INSERT INTO ${t} OVERRIDING SYSTEM VALUE SELECT * FROM sound.${t}`)].join(';\n');
 

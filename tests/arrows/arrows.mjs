@@ -109,7 +109,7 @@ const BUILDERS = 'str_printf|str_cat|str_join|buf_printf|buf_append|buf_lit|buf_
 
 /**
  * SQL is a fixed text: no piece of it goes through a function that builds text, and what db_prepare is given is a name, an
- * element of a table, or a choice between such (db_sql chooses by engine). Buffers and results of other calls are refused.
+ * element of a table, or a choice between such (db_sql and DB_PAGE choose by engine). Buffers and results of other calls are refused.
  */
 export function builtSql(src) {
   const wrong = [];
@@ -142,7 +142,7 @@ function upToClosing(text, start) {
 }
 
 function isFixedText(buffers, argument) {
-  const calls = [...argument.matchAll(/(\w+)\s*\(/g)].map((m) => m[1]).filter((name) => !['db_sql', 'id_is'].includes(name));
+  const calls = [...argument.matchAll(/(\w+)\s*\(/g)].map((m) => m[1]).filter((name) => !['db_sql', 'DB_PAGE', 'DB_PAGE_2', 'id_is'].includes(name));
   if (calls.length > 0 || /\.(ptr|data|text)\b/.test(argument)) return false;
   return (argument.match(/\b[a-z_]\w*\b/gi) ?? []).every((name) => !buffers.has(name));
 }
