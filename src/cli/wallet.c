@@ -46,12 +46,11 @@ static int bad_amount(const struct credit_job *job)
     return usage("--amount must be greater than 0");
 }
 
-int wallet_credit_command(const struct config *config)
+static int credit_command(const struct config *config, struct arena *a)
 {
-    struct arena a = {0};
     struct credit_job job = {.amount = str_from(config->amount),
                              .description = text_trim(str_from(config->description))};
-    if (!cli_email(config, &a, &job.email)) return usage("--email wants an e-mail address");
+    if (!cli_email(config, a, &job.email)) return usage("--email wants an e-mail address");
     if (!job.amount.len) return usage("--amount is missing");
     if (!utf8_valid(job.description) || !text_is_line(job.description) || utf8_count(job.description) > DESCRIPTION_MAX)
         return usage("--description wants at most %d characters on one line", DESCRIPTION_MAX);
@@ -59,23 +58,23 @@ int wallet_credit_command(const struct config *config)
 
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
-    int result = EXIT_FAILED;
-    enum err e = tx_call(d, TX_WRITE, credit, &job, &a);
-    if (e == ERR_FIELD_VALUE) {
-        result = bad_amount(&job);
-    } else if (e == ERR_NOT_FOUND) {
-        fail("no account has the e-mail address %.*s", STR_FMT(job.email));
-    } else if (e == ERR_FIELD_RANGE) {
-        fail("the wallet can not hold that much");
-    } else if (e) {
-        fail("%s", err_info(e)->message);
-    } else {
-        char text[MONEY_TEXT_MAX];
-        size_t n = money_format(job.wallet.balance, job.settings.exponent, text);
-        printf("%.*s\n", (int)n, text);
-        result = EXIT_OK;
-    }
+    enum err e = tx_call(d, TX_WRITE, credit, &job, a);
     database_close(d);
+    if (e == ERR_FIELD_VALUE) return bad_amount(&job);
+    if (e == ERR_NOT_FOUND) return fail("no account has the e-mail address %.*s", STR_FMT(job.email));
+    if (e == ERR_FIELD_RANGE) return fail("the wallet can not hold that much");
+    if (e) return fail("%s", err_info(e)->message);
+
+    char text[MONEY_TEXT_MAX];
+    size_t n = money_format(job.wallet.balance, job.settings.exponent, text);
+    printf("%.*s\n", (int)n, text);
+    return EXIT_OK;
+}
+
+int wallet_credit_command(const struct config *config)
+{
+    struct arena a = {0};
+    int result = credit_command(config, &a);
     arena_done(&a);
     return result;
 }

@@ -14,7 +14,7 @@ struct check {
     "(SELECT credit_id AS ledger_id, amount / 1000000000 AS hi, amount % 1000000000 AS lo FROM transfer"               \
     " UNION ALL SELECT debit_id, -(amount / 1000000000), -(amount % 1000000000) FROM transfer)"
 
-/* The wallet of whoever `row` belongs to. */
+/* The wallet of whoever `row` belongs to; one of them where there are two, which is another check's business. */
 #define WALLET_OF(row) "(SELECT MIN(id) FROM ledger_account WHERE owner_id = " row ".account_id)"
 
 /* Where the money of order `o` comes from and goes back to. */

@@ -35,10 +35,12 @@ const SOUND = `
   INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES
     (6, 1, 150, 'order', 1, 'o', 30), (2, 1, 200, 'payment', 2, 'o', 31);
   UPDATE ledger_account SET balance = balance - 150 WHERE id = 6;
-  INSERT INTO payment (gateway_id, account_id, order_id, reference, status, amount, currency, created_at, succeeded_at) VALUES
-    (1, 2, 2, 'order-2', 'succeeded', 200, 'USD', 31, 31), (1, 2, NULL, 'topup-1', 'succeeded', 700, 'USD', 31, 31);
-  INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES (2, 7, 700, 'topup', 2, 't', 31);
-  UPDATE ledger_account SET balance = balance + 700 WHERE id = 7;
+  INSERT INTO payment (gateway_id, account_id, order_id, reference, status, amount, currency, refunded_total, refunded_booked, created_at) VALUES
+    (1, 2, 2, 'r1', 'succeeded', 200, 'USD', 0, 0, 31), (1, 2, NULL, 'r2', 'succeeded', 500, 'USD', 100, 100, 31),
+    (1, 2, 3, 'r3', 'pending', 250, 'USD', 0, 0, 32);
+  INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES
+    (2, 7, 500, 'topup', 2, 't', 31), (7, 2, 100, 'topup', 2, 't', 32);
+  UPDATE ledger_account SET balance = balance + 400 WHERE id = 7;
   INSERT INTO serial (product_id, code, taken_by, taken_at) VALUES (1, 'AAA', 1, 30), (1, 'BBB', 1, 30), (1, 'CCC', NULL, NULL);
   INSERT INTO license (license_key, key_hash, product_id, account_id, order_item_id, created_at) VALUES
     ('K1', ${blob('01')}, 2, 2, 2, 31);
@@ -65,19 +67,12 @@ const DAMAGE = [
   ['an amount is negative', "UPDATE transfer SET amount = -amount WHERE kind = 'order'", ['transfer: .*\\(transfer \\d+\\)'], /^I1: transfer \d+ has the amount -150/],
   ['a transfer goes to an account that does not exist', "UPDATE transfer SET credit_id = 999 WHERE kind = 'payment'", ['transfer: .*'], /^I1: transfer/],
   ['a wallet is below its credit limit', `UPDATE ledger_account SET balance = -1 WHERE id = 7;
-    INSERT INTO transfer (debit_id, credit_id, amount, kind, description, created_at) VALUES (7, 5, 10001, 'adjustment', 'x', 1)`,
+    INSERT INTO transfer (debit_id, credit_id, amount, kind, description, created_at) VALUES (7, 5, 10401, 'adjustment', 'x', 1)`,
   ['wallet_limit: .*\\(account 2\\)'], /^I2: the wallet of account 2 is at -1, its limit is 0/],
   ['a system account keeps a balance', 'UPDATE ledger_account SET balance = 5 WHERE id = 1', ['system_accounts: .*\\(ledger account 1\\)'], /^I1: the system account sales/],
   ['a system account is gone', 'DELETE FROM ledger_account WHERE id = 5', ['system_accounts: .*'], /^I1: transfer/],
   ['a wallet belongs to nobody', 'UPDATE ledger_account SET owner_id = 77 WHERE id = 7', ['wallet_owner: .*\\(ledger account 7\\)'], null],
   ['somebody has two wallets', "INSERT INTO ledger_account (kind, owner_id) VALUES ('wallet', 2)", ['wallet_owner: .*\\(ledger account 7, \\d+\\)'], null, 'pg'],
-  ['an order was confirmed without its payment', "UPDATE payment SET status = 'failed' WHERE order_id = 2", ['gateway_paid: .*\\(order 2\\)'], null],
-  ['a payment gave back what its order did not', 'UPDATE payment SET refunded_total = 50, refunded_booked = 50 WHERE order_id = 2',
-    ['gateway_refunded: .*\\(order 2\\)'], null],
-  ['a top-up that failed credited a wallet', "UPDATE payment SET status = 'failed' WHERE order_id IS NULL", ['topup_credited: .*\\(payment 2\\)'], null],
-  ['a top-up was given back and the wallet kept it', 'UPDATE payment SET refunded_total = 50, refunded_booked = 50 WHERE order_id IS NULL',
-    ['topup_refunded: .*\\(payment 2\\)'], null],
-  ['a top-up is gone', 'DELETE FROM payment WHERE order_id IS NULL', ['topup_transfer: .*'], null],
   ['a pending withdrawal is gone', 'DELETE FROM withdrawal WHERE id = 1', ['held_sum: .*', 'withdrawal_transfer: .*'], /^I2: 500 is held, 0 is pending/],
   ['a withdrawal was never held', `DELETE FROM transfer WHERE kind = 'withdrawal' AND reference_id = 1;
     UPDATE ledger_account SET balance = balance + 500 WHERE id = 6`, ['withdrawal_held: .*\\(withdrawal 1\\)', 'held_sum: .*'], /^I2: withdrawal 1 is pending/],
@@ -126,6 +121,21 @@ const DAMAGE = [
     UPDATE ledger_account SET balance = balance + 50 WHERE id = 7`, ['order_refunded: .*\\(order 1\\)'], /^I8: the refund of order 1 went elsewhere/],
   ['an order is refunded in name only', "UPDATE orders SET status = 'refunded' WHERE id = 1", ['order_refunded: .*\\(order 1\\)'], /^I8: order 1 over 150 is refunded/],
   ["an order's total is wrong", 'UPDATE orders SET total = 251, subtotal = 251 WHERE id = 3', ['order_sum: .*\\(order 3\\)'], /^I8: order 3 does not add up/],
+  ['an order was confirmed by a payment that did not succeed', "UPDATE payment SET status = 'failed' WHERE order_id = 2",
+    ['gateway_paid: .*\\(order 2\\)'], /^I8: order 2 was confirmed by card_gateway_a, its payment is failed over 200/],
+  ['an order was confirmed by a payment of less', 'UPDATE payment SET amount = 199 WHERE order_id = 2',
+    ['gateway_paid: .*\\(order 2\\)'], /^I8: order 2 was confirmed by card_gateway_a, its payment is succeeded over 199/],
+  ['a refund of the gateway was not booked on its order', 'UPDATE payment SET refunded_total = 50, refunded_booked = 50 WHERE order_id = 2',
+    ['gateway_refunded: .*\\(order 2\\)'], /^I8: order 2 gave back 0, its payment 50/],
+  ['a top-up that failed was credited', "UPDATE payment SET status = 'failed' WHERE id = 2", ['topup_credited: .*\\(payment 2\\)'], /^I8: top-up 2 is failed/],
+  ['a top-up was credited twice', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
+    VALUES (2, 7, 500, 'topup', 2, 't', 33); UPDATE ledger_account SET balance = balance + 500 WHERE id = 7`,
+  ['topup_credited: .*\\(payment 2\\)'], /^I8: top-up 2 is succeeded/],
+  ['a top-up was given back and not taken', 'UPDATE payment SET refunded_total = 200, refunded_booked = 200 WHERE id = 2',
+    ['topup_refunded: .*\\(payment 2\\)'], /^I8: top-up 2 gave back 200, the wallet 100/],
+  ['a top-up that does not exist was credited', `UPDATE transfer SET reference_id = 99 WHERE kind = 'topup' AND credit_id = 7`,
+    ['topup_transfer: .*\\(transfer \\d+\\)', 'topup_credited: .*\\(payment 2\\)'], /^I8: transfer \d+ is for top-up 99/],
+  ['a top-up is gone', 'DELETE FROM payment WHERE order_id IS NULL', ['topup_transfer: .*'], /^I8: transfer \d+ is for top-up 2/],
   ['a coupon was used too often', 'UPDATE coupon SET max_uses = 1', ['coupon_limit: .*\\(coupon 1\\)'], /^I6: coupon 1 was used 2 times/],
   ['a coupon counts wrongly', 'UPDATE coupon SET uses = 1', ['coupon_uses: .*\\(coupon 1\\)'], /^I6: coupon 1 counts 1 uses, there are 2/],
   ['a customer used a coupon twice', 'UPDATE coupon_use SET account_id = 1', ['coupon_customer: .*\\(coupon 1\\)'], /^I6: account 1 used coupon 1 2 times/],
@@ -133,8 +143,8 @@ const DAMAGE = [
 ];
 
 /** The tables that SOUND fills, and how PostgreSQL gets them back into that state. */
-const TABLES = ['account', 'coupon', 'coupon_use', 'delivery', 'department', 'ledger_account', 'license', 'order_item', 'orders', 'product',
-  'payment', 'serial', 'ticket', 'ticket_message', 'transfer', 'withdrawal'];
+const TABLES = ['account', 'coupon', 'coupon_use', 'delivery', 'department', 'ledger_account', 'license', 'order_item', 'orders', 'payment', 'product',
+  'serial', 'ticket', 'ticket_message', 'transfer', 'withdrawal'];
 const KEEP = ['CREATE SCHEMA sound', ...TABLES.map((t) => `CREATE TABLE sound.${t} AS TABLE public.${t}`)].join(';\n');
 const RESTORE = [`TRUNCATE ${TABLES.join(', ')}`, ...TABLES.map((t) => `INSERT INTO ${t} OVERRIDING SYSTEM VALUE SELECT * FROM sound.${t}`)].join(';\n');
 

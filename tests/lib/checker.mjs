@@ -16,6 +16,8 @@ const TABLES = {
   delivery: [['id', 'order_item_id', 'unit', 'license_id', 'serial_id'], ['type', 'value']],
   serial: [['id', 'product_id', 'taken_by'], ['code']],
   license: [['id', 'order_item_id'], []],
+  gateway: [['id'], ['label']],
+  payment: [['id', 'gateway_id', 'account_id', 'order_id', 'amount', 'refunded_booked'], ['status']],
   coupon: [['id', 'uses', 'max_uses', 'max_uses_per_customer', 'version'], []],
   coupon_use: [['order_id', 'coupon_id', 'account_id', 'released_at'], []],
 };
@@ -58,6 +60,7 @@ export function findProblems(dbArg) {
   checkWithdrawals({ withdrawals, transfers, accountOf, walletOf, problem });
   checkOrders({ tables, problem });
   checkPayments({ tables, transfers, accountOf, walletOf, problem });
+  checkGateways({ tables, transfers, accountOf, walletOf, problem });
   checkDeliveries({ tables, problem });
   checkCoupons({ tables, problem });
   return problems;
@@ -170,6 +173,40 @@ function checkPayments({ tables, transfers, accountOf, walletOf, problem }) {
   for (const t of ofOrders) {
     if (!known.has(t.reference_id)) problem(`I8: transfer ${t.id} is for order ${t.reference_id}, which is not there`);
   }
+}
+
+/** I8: what gateways were paid is what orders and wallets got. */
+function checkGateways({ tables, transfers, accountOf, walletOf, problem }) {
+  const labelOf = new Map(tables.gateway.map((g) => [g.id, g.label]));
+  const labels = new Set(labelOf.values());
+  const succeeded = (p) => ['succeeded', 'refunded'].includes(p.status);
+  const paymentOf = new Map(tables.payment.filter((p) => p.order_id !== null).map((p) => [p.order_id, p]));
+  for (const o of tables.orders.filter((x) => x.confirmed_at !== null && labels.has(x.paid_with))) {
+    const p = paymentOf.get(o.id);
+    if (!p || labelOf.get(p.gateway_id) !== o.paid_with || !succeeded(p) || p.amount !== o.total) {
+      problem(`I8: order ${o.id} was confirmed by ${o.paid_with}, its payment is ${p?.status ?? 'not there'} over ${p?.amount}`);
+    } else if (p.refunded_booked !== o.refunded_amount) {
+      problem(`I8: order ${o.id} gave back ${o.refunded_amount}, its payment ${p.refunded_booked}`);
+    }
+  }
+  const topups = tables.payment.filter((p) => p.order_id === null);
+  const moves = groups(transfers.filter((t) => t.kind === 'topup'), 'reference_id');
+  for (const p of topups) {
+    const wallet = walletOf.get(p.account_id)?.id;
+    let credits = 0;
+    let back = 0n;
+    for (const t of moves.get(p.id) ?? []) {
+      const isIn = accountOf.get(t.debit_id)?.kind === 'clearing' && t.credit_id === wallet && t.amount === p.amount;
+      const isOut = t.debit_id === wallet && accountOf.get(t.credit_id)?.kind === 'clearing';
+      if (isIn) credits += 1;
+      else if (isOut) back += t.amount;
+      else problem(`I8: transfer ${t.id} of top-up ${p.id} is neither its payment nor its refund`);
+    }
+    if (credits !== (succeeded(p) ? 1 : 0)) problem(`I8: top-up ${p.id} is ${p.status} and was credited ${credits} times`);
+    if (back !== p.refunded_booked) problem(`I8: top-up ${p.id} gave back ${p.refunded_booked}, the wallet ${back}`);
+  }
+  const known = new Set(topups.map((p) => p.id));
+  for (const [id, list] of moves) if (!known.has(id)) problem(`I8: transfer ${list[0].id} is for top-up ${id}, which is not there`);
 }
 
 /** I3: what was delivered is what was taken, once. */
