@@ -14,6 +14,7 @@ const OBJECTS = {
   'POST /api/customer/tickets/{id}/replies': ['ticket', { message: 'Still there?' }],
   'POST /api/customer/tickets/{id}/close': ['ticket'],
   'GET /api/customer/orders/{id}': ['order'],
+  'GET /api/customer/payments/{reference}': ['payment'],
 };
 /** path → how the owner's thing is recognised in the answer */
 const LISTS = {
@@ -44,11 +45,13 @@ before(async () => {
   dataOf(await office.owner.post(`/api/admin/customers/${ada.id}/wallet`, { amount: 1, description: 'Only mine' }));
   const product = await office.product();
   const department = dataOf(await office.owner.post('/api/admin/departments', { name: 'Help' }), 201);
+  dataOf(await office.owner.put('/api/admin/gateways/card_gateway_a', { is_enabled: true, secrets: ['whsec_0123456789abcdef'] }));
   const order = dataOf(await ada.post('/api/v1/order/create', { product_id: product.id }));
   ada.things = {
     token: dataOf(await ada.post('/api/customer/tokens', { name: 'mine' }), 201).id,
     withdrawal: dataOf(await ada.post('/api/customer/wallet/withdraw', { amount: 1 })).withdrawal_id,
     ticket: dataOf(await ada.post('/api/customer/tickets', { department_id: department.id, subject: 'Private subject', message: 'x' })).id,
+    payment: dataOf(await ada.post('/api/customer/wallet/topup', { amount: 5, gateway: 'card_gateway_a' }), 201).payment.reference,
     order: order.order_id, key: order.delivery.value, product: product.id,
   };
   dataOf(await office.staff.post(`/api/admin/tickets/${ada.things.ticket}/replies`, { message: 'Hello' }), 201);
@@ -65,7 +68,7 @@ test('every route of customers is in this matrix', () => {
 test("somebody else's object is a 404 in every route that names one, and stays as it was", async () => {
   for (const [name, [kind, body]] of Object.entries(OBJECTS)) {
     const [method, path] = name.split(' ');
-    const target = path.replace('{id}', ada.things[kind]);
+    const target = path.replace(/\{[^}]+\}/, ada.things[kind]);
     expectError(await office.souk.request(method, target, { token: eve.token, body }), 404, 'not_found', 'Not found');
     expectError(await office.souk.request(method, target, { body }), 401, 'token_missing');
   }
@@ -76,7 +79,7 @@ test("somebody else's object is a 404 in every route that names one, and stays a
 test('a token of another scope is a 403, whosever the object is', async () => {
   const { token } = dataOf(await ada.post('/api/customer/tokens', { name: 'verify only', scopes: ['verify'] }), 201);
   for (const route of routes.filter((r) => !['any', 'verify'].includes(r.scope))) {
-    const target = route.path.replace('{id}', ada.things[OBJECTS[route.name]?.[0]] ?? 1);
+    const target = route.path.replace(/\{[^}]+\}/, ada.things[OBJECTS[route.name]?.[0]] ?? 1);
     const body = OBJECTS[route.name]?.[1] ?? (route.method === 'GET' ? undefined : {});
     expectError(await office.souk.request(route.method, target, { token, body }), 403, 'insufficient_scope');
   }
@@ -94,7 +97,7 @@ test('lists show the caller what is his, and nothing of others', async () => {
 test('the owner reaches each object', async () => {
   for (const [name, [kind, body]] of Object.entries(OBJECTS).reverse()) {
     const [method, path] = name.split(' ');
-    const answer = await office.souk.request(method, path.replace('{id}', ada.things[kind]), { token: ada.token, body });
+    const answer = await office.souk.request(method, path.replace(/\{[^}]+\}/, ada.things[kind]), { token: ada.token, body });
     assert.ok(answer.status < 300, `${name}: ${answer.status} ${answer.text}`);
   }
 });
