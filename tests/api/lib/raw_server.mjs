@@ -73,6 +73,11 @@ export async function startEcho(options = {}, limits = null) {
     post: { target: '/', status: 200 },
     terminate: () => child.kill('SIGTERM'),
     stderr: () => stderr,
+    /** Resolves when http_server_stop has returned; an instrumented program takes long to end after it. */
+    stopped: new Promise((resolve) => {
+      child.stdout.on('data', () => { if (/^accepted /m.test(stdout)) resolve(); });
+      ended.then(resolve);
+    }),
     /** Gives what it counted: {accepted, open, refused, timeouts, bad}. */
     async stop() {
       child.kill('SIGTERM');
