@@ -95,6 +95,7 @@ static void compose(struct connection *c, const struct http_answer *a)
     if (has_body && a->file) {
         o->file_offset = a->file->offset;
         o->file_left = a->file->length;
+        posix_fadvise(a->file->fd, o->file_offset, o->file_left, POSIX_FADV_SEQUENTIAL); /* more is read ahead */
     } else if (has_body) {
         o->body = a->body;
     }
@@ -160,7 +161,7 @@ static void finish(struct connection *c)
     if (c->out.file_fd >= 0) close(c->out.file_fd);
     c->out.file_fd = -1;
     c->x = NULL;
-    if (c->state != CONN_CLOSED) c->state = CONN_IDLE; /* nothing is running, whatever comes next */
+    if (c->state != CONN_CLOSED) c->state = CONN_IDLE; /* also after a refusal half way through a head or a body */
     c->loop->server->hooks.finished(c->loop->user, x, c->out.status, c->out.sent);
     loop_give_exchange(c->loop, x);
 }

@@ -74,9 +74,7 @@ void connection_release(struct connection *c)
 void connection_close(struct connection *c)
 {
     if (c->state == CONN_CLOSED) return;
-    if (!c->x) {
-        /* answered already: a refusal ends a head or body half way, and the state still says where */
-    } else if (c->state == CONN_HEAD) { /* the owner has not seen it */
+    if (c->state == CONN_HEAD) { /* the owner has not seen it */
         loop_give_exchange(c->loop, c->x);
         c->x = NULL;
     } else if (c->state == CONN_BODY || c->state == CONN_WRITING) {

@@ -247,6 +247,13 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
     }));
   });
 
+  test('a client that reads slowly but steadily is not cut', async () => {
+    const started = Date.now();
+    const body = await slowly(hasty, '/file?bytes=16000000', () => sleep(12));
+    assert.equal(body.length, 16000000);
+    assert.ok(Date.now() - started > 1500, 'it was not slow');
+  });
+
   test('a body that trickles in is answered 408', async () => {
     const connection = await connect(hasty.url);
     connection.write(`POST / HTTP/1.1\r\n${HOST}Content-Length: 10000\r\n\r\n`);
@@ -269,12 +276,12 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
 
   test('a body that comes steadily is taken', async () => {
     const connection = await connect(hasty.url);
-    connection.write(`POST / HTTP/1.1\r\n${HOST}Content-Length: 12000\r\n\r\n`);
-    for (let i = 0; i < 12; i++) {
+    connection.write(`POST / HTTP/1.1\r\n${HOST}Content-Length: 25000\r\n\r\n`);
+    for (let i = 0; i < 25; i++) {
       connection.write('x'.repeat(1000));
       await sleep(100);
     }
-    assert.equal((await connection.answer())?.json.body_bytes, 12000);
+    assert.equal((await connection.answer())?.json.body_bytes, 25000);
     connection.destroy();
   });
 
