@@ -46,6 +46,7 @@ CREATE TABLE serial (
     UNIQUE (product_id, code)
 ) @strict;
 CREATE INDEX serial_pool ON serial (product_id, variant_id, id) WHERE taken_by IS NULL;
+CREATE INDEX serial_by_product ON serial (product_id, id); -- staff reads the newest codes of a large pool
 CREATE INDEX serial_by_item ON serial (taken_by) WHERE taken_by IS NOT NULL;
 
 CREATE TABLE coupon (

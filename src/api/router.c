@@ -99,12 +99,40 @@ static enum err run_handler(struct call *c, struct db *db, enum err (*fn)(struct
     return idempotency_store(db, &c->key, &kept);
 }
 
+static bool has_money(const struct shape *shape)
+{
+    if (!shape) return false;
+    for (const struct field *f = shape->fields; f->name; f++)
+        if (f->type == FIELD_MONEY) return true;
+    return false;
+}
+
+/* Amounts are read with the decimals of the currency that holds in this transaction: the one that the server last heard
+ * of may have been changed by the request before. */
+static enum err keep_currency(struct call *c, struct db *db)
+{
+    int64_t revision;
+    enum err e = settings_revision(db, &revision);
+    if (e || revision == c->req.settings->revision) return e;
+    struct settings *s = arena_new(c->req.arena, struct settings);
+    e = settings_load(db, s);
+    if (e) return e;
+    c->req.settings = s;
+    c->is_checked = false;
+    answer_reset(&c->req);
+    return OK;
+}
+
 static enum err run(struct tx_job *job, struct db *db)
 {
     struct call *c = call_of(job, job);
     const struct route *r = c->req.route;
     answer_reset(&c->req);
     c->is_replayed = false;
+    if (has_money(r->body)) {
+        enum err e = keep_currency(c, db);
+        if (e) return e;
+    }
     if (!c->is_checked) {
         enum err e = call_check(c, db);
         if (e || c->is_replayed) return e;

@@ -11,13 +11,14 @@
 #include "base/text.h"
 #include "domain/catalog.h"
 
-/* The WITH part is evaluated once: an IN (…) could be scanned again after somebody let go of a lock, and take more. */
+/* The WITH part is evaluated once: an IN (…) could be scanned again after somebody let go of a lock, and take more. The
+ * last condition is written so that no index fits it: the row is to be found by its id, not by walking the pool. */
 #define TAKE_FROM                                                                                                      \
     "WITH pick AS MATERIALIZED (SELECT id FROM serial"                                                                 \
     " WHERE product_id = $3 AND variant_id = $4 AND taken_by IS NULL ORDER BY id LIMIT $5"
 #define TAKE_GIVES                                                                                                     \
-    ") UPDATE serial SET taken_by = $1, taken_at = $2 FROM pick WHERE serial.id = pick.id AND taken_by IS NULL"        \
-    " RETURNING serial.id, serial.code"
+    ") UPDATE serial SET taken_by = $1, taken_at = $2 FROM pick WHERE serial.id = pick.id"                             \
+    " AND COALESCE(taken_by, 0) = 0 RETURNING serial.id, serial.code"
 
 enum waiting { STEP_OVER_LOCKED, WAIT_FOR_LOCKED };
 
