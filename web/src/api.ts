@@ -95,6 +95,7 @@ const caller = <M extends Method>(method: M) =>
 export const get = caller('get');
 export const post = caller('post');
 export const patch = caller('patch');
+export const put = caller('put');
 export const remove = caller('delete');
 
 /** Raw bytes with progress (0 … 1); fetch can not tell how far an upload is. */

@@ -2,10 +2,28 @@
 import type { ComponentType } from 'preact';
 import { isOwner } from './session';
 import type { IconName } from './ui/icon';
+import { Account } from './pages/account';
+import { Audit } from './pages/audit';
+import { Coupons } from './pages/coupons';
+import { Customer } from './pages/customer';
+import { Customers } from './pages/customers';
 import { Dashboard } from './pages/dashboard';
+import { Departments } from './pages/departments';
+import { Event } from './pages/event';
+import { Events } from './pages/events';
+import { Gateways } from './pages/gateways';
+import { License } from './pages/license';
+import { Licenses } from './pages/licenses';
+import { Order } from './pages/order';
+import { Orders } from './pages/orders';
 import { Product } from './pages/product';
 import { ProductNew } from './pages/product_new';
 import { Products } from './pages/products';
+import { SettingsPage } from './pages/settings';
+import { Staff } from './pages/staff';
+import { Ticket } from './pages/ticket';
+import { Tickets } from './pages/tickets';
+import { Withdrawals } from './pages/withdrawals';
 
 export interface PageProps { id: number }
 interface Entry {
@@ -21,9 +39,27 @@ export const GROUPS: Group[] = ['Sales', 'Catalogue', 'Support', 'Store'];
 
 export const PAGES: Entry[] = [
   { path: '/', page: Dashboard, nav: { label: 'Dashboard', icon: 'home', group: 'Sales' } },
+  { path: '/orders', page: Orders, nav: { label: 'Orders', icon: 'receipt', group: 'Sales' } },
+  { path: '/orders/:id', page: Order },
+  { path: '/customers', page: Customers, nav: { label: 'Customers', icon: 'users', group: 'Sales' } },
+  { path: '/customers/:id', page: Customer },
+  { path: '/withdrawals', page: Withdrawals, nav: { label: 'Withdrawals', icon: 'banknote', group: 'Sales' } },
   { path: '/products', page: Products, nav: { label: 'Products', icon: 'pack', group: 'Catalogue' } },
   { path: '/products/new', page: ProductNew },
   { path: '/products/:id', page: Product },
+  { path: '/coupons', page: Coupons, nav: { label: 'Coupons', icon: 'tag', group: 'Catalogue' } },
+  { path: '/licenses', page: Licenses, nav: { label: 'Licences', icon: 'award', group: 'Catalogue' } },
+  { path: '/licenses/:id', page: License },
+  { path: '/tickets', page: Tickets, nav: { label: 'Tickets', icon: 'message', group: 'Support' } },
+  { path: '/tickets/:id', page: Ticket },
+  { path: '/departments', page: Departments, nav: { label: 'Departments', icon: 'folders', group: 'Support' } },
+  { path: '/gateways', page: Gateways, nav: { label: 'Gateways', icon: 'card', group: 'Store' } },
+  { path: '/events', page: Events },
+  { path: '/events/:id', page: Event },
+  { path: '/settings', page: SettingsPage, nav: { label: 'Settings', icon: 'gear', group: 'Store' } },
+  { path: '/staff', page: Staff, nav: { label: 'Staff', icon: 'shield', group: 'Store' }, ownerOnly: true },
+  { path: '/audit', page: Audit, nav: { label: 'Audit', icon: 'clock', group: 'Store' } },
+  { path: '/account', page: Account },
 ];
 
 export const mayShow = (entry: Entry): boolean => !entry.ownerOnly || isOwner();

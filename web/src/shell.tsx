@@ -11,7 +11,8 @@ const THEME_ICON = { system: 'system', light: 'light', dark: 'dark' } as const;
 
 function Navigation() {
   const path = place.value.path;
-  const isHere = (to: string) => path === to || (to !== '/' && path.startsWith(`${to}/`));
+  const here = path.startsWith('/events') ? '/gateways' : path;
+  const isHere = (to: string) => here === to || (to !== '/' && here.startsWith(`${to}/`));
   return (
     <nav class="nav" aria-label="Pages">
       {GROUPS.map((group) => (
@@ -67,7 +68,7 @@ export function Shell() {
             <Icon name={open ? 'close' : 'menu'} size={22} />
           </button>
         </header>
-        <div id="side" class={open ? 'side open' : 'side'}>
+        <aside id="side" class={open ? 'side open' : 'side'} aria-label="Menu">
           <span class="brand"><Icon name="store" size={22} /><span>{name}</span></span>
           <Navigation />
           <div class="side-foot">
@@ -78,7 +79,7 @@ export function Shell() {
             <Button kind="quiet" icon={THEME_ICON[theme.value]} label={`Colours: ${theme.value}. Change`} onClick={nextTheme} />
             <Button kind="quiet" icon="logout" label="Log out" onClick={logout} />
           </div>
-        </div>
+        </aside>
         <main id="content" tabIndex={-1}>
           {Current ? <Current key={path} id={found.id} /> : <NotFound key={path} />}
         </main>

@@ -1,5 +1,6 @@
 // tests/web/lib/panel.mjs - a store, and the panel in a real browser that reports everything it should not say.
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -78,6 +79,18 @@ export class Panel extends Shop {
     return dataOf(await this.souk.request(method, `/api/admin${target}`, { token: this.ownerToken, body }), status);
   }
 
+  /** A payment that Stripe tells us of, signed with this secret. */
+  async stripeTells(secret, { id, order, amount }) {
+    const body = JSON.stringify({
+      id, object: 'event', type: 'payment_intent.succeeded', created: Math.floor(Date.now() / 1000), livemode: false,
+      data: { object: { id: `pi_${id}`, object: 'payment_intent', amount, amount_received: amount, currency: 'usd', metadata: { order_id: String(order) } } },
+    });
+    const at = Math.floor(Date.now() / 1000);
+    const mac = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex');
+    const answer = await this.souk.request('POST', '/webhook/card_gateway_a', { body, headers: { 'Stripe-Signature': `t=${at},v1=${mac}` } });
+    assert.equal(answer.status, 200, answer.text);
+  }
+
   async logIn(page, { email, password } = OWNER) {
     await page.goto(`${this.souk.url}/admin/`);
     await page.getByLabel('E-mail address').fill(email);
@@ -109,9 +122,11 @@ export class Panel extends Shop {
   }
 }
 
-/** No violation that axe knows of, in the page as it is. */
-export async function checkAccessible(page, where) {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+/** No violation that axe knows of, in the page as it is; `rules`: only of these. */
+export async function checkAccessible(page, where, rules) {
+  const axe = new AxeBuilder({ page });
+  if (rules) axe.withRules(rules);
+  const { violations } = await axe.analyze();
   const text = violations.map((v) => `${v.id} (${v.impact}): ${v.help}\n${v.nodes.slice(0, 4).map((n) => `    ${n.html.slice(0, 200)}\n    ${n.failureSummary}`).join('\n')}`);
   assert.equal(violations.length, 0, `${where}:\n${text.join('\n')}`);
 }

@@ -1,6 +1,8 @@
 // The sales chart. Loaded apart from the rest of the panel.
 import uPlot from 'uplot';
-import { money } from '../format';
+import { day, money } from '../format';
+
+const HALF_DAY_S = 43200;
 
 interface Day { day: string; orders: number; total: number }
 
@@ -15,27 +17,38 @@ function colour(element: HTMLElement, name: string): string {
 /** Draws into `element`; gives what removes it again. */
 export function drawSales(element: HTMLElement, sales: Day[], currency: string): () => void {
   const accent = colour(element, '--accent');
-  const soft = colour(element, '--accent-soft');
   const muted = colour(element, '--muted');
   const line = colour(element, '--line');
-  const axis = { stroke: muted, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: '12px system-ui, sans-serif' };
-  const size = () => ({ width: Math.max(element.clientWidth, 200), height: 240 });
+  const axis = { stroke: muted, ticks: { show: false }, font: '12px system-ui, sans-serif' };
+  const size = () => ({ width: Math.max(element.clientWidth, 200), height: 220 });
+  const shortDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+  const note = document.createElement('p');
+  note.className = 'hint';
+  const tell = (index: number | null | undefined) => {
+    const at = index === null || index === undefined ? undefined : sales[index];
+    note.textContent = at ? `${day(at.day)}: ${money(at.total, currency)}, ${at.orders} ${at.orders === 1 ? 'order' : 'orders'}` : 'Days are in UTC. Point at one for its figures.';
+  };
   const chart = new uPlot({
     ...size(),
-    tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), 'UTC'),
-    cursor: { drag: { x: false, y: false } },
-    legend: { live: true },
-    scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
-    axes: [{ ...axis, grid: { show: false } }, { ...axis, size: 70, values: (_, ticks) => ticks.map((t) => compact(t, currency)) }],
-    series: [
-      { label: 'Day', value: (_, ts) => (ts === null ? '–' : new Date(ts * 1000).toISOString().slice(0, 10)) },
-      { label: 'Sales', stroke: accent, fill: soft, width: 2, points: { show: sales.length <= 31, size: 5, fill: accent },
-        value: (_, v) => (v === null ? '–' : money(v, currency)) },
+    tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC'),
+    cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
+    legend: { show: false },
+    hooks: { setCursor: [(u) => tell(u.cursor.idx)] },
+    scales: {
+      x: { range: (_, min, max) => [min - HALF_DAY_S, max + HALF_DAY_S] },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
+    axes: [
+      { ...axis, grid: { show: false }, space: 64, size: 36, values: (_, ticks) => ticks.map((t) => shortDay.format(t * 1000)) },
+      { ...axis, grid: { stroke: line, width: 1 }, size: 64, values: (_, ticks) => ticks.map((t) => compact(t, currency)) },
     ],
+    series: [{}, { fill: accent, width: 0, points: { show: false }, paths: uPlot.paths.bars?.({ size: [0.7, 28], radius: 0.15 }) }],
   }, [sales.map((s) => Date.parse(`${s.day}T00:00:00Z`) / 1000), sales.map((s) => s.total)], element);
+  tell(null);
+  element.append(note);
   const resized = new ResizeObserver(() => chart.setSize(size()));
   resized.observe(element);
-  return () => { resized.disconnect(); chart.destroy(); };
+  return () => { resized.disconnect(); chart.destroy(); note.remove(); };
 }
 
 function compact(amount: number, currency: string): string {

@@ -39,7 +39,7 @@ export function Table<T>({ label, columns, rows, to, keyOf }: TableProps<T>) {
           <tr key={keyOf?.(row) ?? i} role="row">
             {columns.map((c, at) => (at === 0
               ? <th key={c.head} role="rowheader" scope="row">{to ? <a class="row-link" href={to(row)}>{c.cell(row)}</a> : c.cell(row)}</th>
-              : <td key={c.head} role="cell" class={classOf(c)} data-label={c.actions ? undefined : c.head}>{c.cell(row)}</td>))}
+              : <td key={c.head} role="cell" class={classOf(c)} data-label={c.actions ? undefined : c.head}><div class="cell">{c.cell(row)}</div></td>))}
           </tr>
         ))}
       </tbody>
