@@ -6,9 +6,10 @@ import { connect } from '../api/lib/raw.mjs';
 /**
  * Sends all requests but their last byte, waits until the servers have taken that in, then releases the last bytes at once.
  *   requests  [{url, method, path, token, body, headers}]; body is sent as JSON
+ *   frozen    a server's process that sleeps while the last bytes are sent: it then finds all of them at once
  * Gives the answers in the order of the requests: {status, headers, text, json}.
  */
-export async function releaseTogether(requests, { timeout_ms = 60000, settle_ms = 50 } = {}) {
+export async function releaseTogether(requests, { timeout_ms = 60000, settle_ms = 50, frozen = null } = {}) {
   const connections = await Promise.all(requests.map((r) => connect(r.url)));
   try {
     const messages = requests.map(({ method = 'POST', path, token, body, headers = {} }) => {
@@ -20,7 +21,12 @@ export async function releaseTogether(requests, { timeout_ms = 60000, settle_ms 
     });
     connections.forEach((c, i) => c.write(messages[i].subarray(0, -1)));
     await sleep(settle_ms);
+    frozen?.kill('SIGSTOP');
     connections.forEach((c, i) => c.write(messages[i].subarray(-1)));
+    if (frozen) {
+      await sleep(settle_ms);
+      frozen.kill('SIGCONT');
+    }
     return await Promise.all(connections.map(async (c, i) => {
       const answer = await c.answer({ timeout_ms });
       assert.ok(answer, `no answer to request ${i} (${requests[i].path})`);

@@ -1,25 +1,36 @@
-// Group commit: the more clients write at once, the more requests share one commit; none waits for others to come.
+// Group commit: requests that wait at the same time share a commit; one alone waits for nobody.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ENGINE, SLOW, startSouk, together } from '../api/lib/souk.mjs';
+import { ENGINE, startSouk } from '../api/lib/souk.mjs';
+import { countStatuses, releaseTogether } from '../lib/race.mjs';
+
+const CLIENTS = 64;
+const ROUNDS = 5;
 
 test('the size of a batch grows with the load', { skip: ENGINE === 'pg' && 'PostgreSQL commits every request by itself' }, async () => {
   const souk = await startSouk();
   const { token } = await souk.customer();
-  const load = async (clients, requests) => {
+  const measure = async (work) => {
     const start = await souk.metrics();
-    const answers = await together(requests, clients, () => souk.post('/api/customer/tokens', { name: 'x' }, { token }));
-    assert.ok(answers.every((a) => a.status === 201));
+    await work();
     const end = await souk.metrics();
-    const jobs = end.get('souk_batch_jobs_total') - start.get('souk_batch_jobs_total');
-    return { jobs, size: jobs / (end.get('souk_batches_total') - start.get('souk_batches_total')) };
+    const [jobs, batches] = ['souk_batch_jobs_total', 'souk_batches_total'].map((name) => end.get(name) - start.get(name));
+    return { jobs, size: jobs / batches };
   };
-  const requests = Math.round(1500 / SLOW);
-  const alone = await load(1, 100);
-  const few = await load(4, requests);
-  const many = await load(64, requests);
-  assert.ok(alone.jobs >= 100 && many.jobs >= requests);
-  assert.ok(alone.size < 1.2, `alone: ${alone.size}`);
-  assert.ok(many.size > 2 * alone.size && many.size > few.size, `alone ${alone.size}, 4 clients ${few.size}, 64 clients ${many.size}`);
+  const request = { url: souk.url, path: '/api/customer/tokens', token, body: { name: 'x' } };
+
+  const alone = await measure(async () => {
+    for (let i = 0; i < 50; i++) assert.equal((await souk.post(request.path, request.body, { token })).status, 201);
+  });
+  const together = await measure(async () => {
+    for (let i = 0; i < ROUNDS; i++) {
+      const answers = await releaseTogether(Array.from({ length: CLIENTS }, () => request), { frozen: souk.child });
+      assert.deepEqual(countStatuses(answers), { 201: CLIENTS });
+    }
+  });
+  assert.ok(alone.jobs >= 50 && together.jobs >= ROUNDS * CLIENTS);
+  // The periodic work of the server may fall into a batch now and then.
+  assert.ok(alone.size < 1.5, `alone: ${alone.size}`);
+  assert.ok(together.size > 4 * alone.size, `alone ${alone.size}, ${CLIENTS} together ${together.size}`);
   await souk.stop();
 });
