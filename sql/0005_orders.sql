@@ -48,7 +48,7 @@ CREATE INDEX coupon_use_by_customer ON coupon_use (coupon_id, account_id);
 CREATE TABLE license (
     id            @id,
     license_key   TEXT NOT NULL,                    -- as delivered, for its owner to read again
-    key_hash      @bytes NOT NULL UNIQUE,           -- keyed hash of the normalised key: what verify looks up
+    key_hash      @bytes NOT NULL UNIQUE,           -- 128 bits, keyed, of the normalised key: what verify looks up
     product_id    @int NOT NULL REFERENCES product (id),
     variant_id    @int NOT NULL DEFAULT 0,
     account_id    @int NOT NULL REFERENCES account (id),
@@ -64,7 +64,6 @@ CREATE TABLE license (
     seen_count    @int NOT NULL DEFAULT 0
 ) @strict;
 CREATE INDEX license_by_account ON license (account_id, id);
-CREATE INDEX license_by_item ON license (order_item_id);
 
 -- One row per delivered unit; the unique key makes a second delivery of a unit impossible.
 CREATE TABLE delivery (
@@ -73,8 +72,8 @@ CREATE TABLE delivery (
     unit          @int NOT NULL CHECK (unit >= 1),  -- 1 … quantity
     type          TEXT NOT NULL CHECK (type IN ('license_key', 'serial_code', 'download_url')),
     value         TEXT NOT NULL,                    -- key or code; for downloads the grant's public part
-    license_id    @int UNIQUE REFERENCES license (id),
-    serial_id     @int UNIQUE REFERENCES serial (id),
+    license_id    @int REFERENCES license (id),
+    serial_id     @int REFERENCES serial (id),
     fetch_count   @int NOT NULL DEFAULT 0,          -- downloads: how often it was fetched
     fetch_max     @int,                             -- NULL: no limit
     fetched_at    @int,                             -- when the latest of them began: it may be resumed for a while
@@ -83,3 +82,6 @@ CREATE TABLE delivery (
     created_at    @int NOT NULL,
     UNIQUE (order_item_id, unit)
 ) @strict;
+-- Each is delivered once, ever.
+CREATE UNIQUE INDEX delivery_license ON delivery (license_id) WHERE license_id IS NOT NULL;
+CREATE UNIQUE INDEX delivery_serial ON delivery (serial_id) WHERE serial_id IS NOT NULL;

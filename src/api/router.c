@@ -96,7 +96,7 @@ static enum err run_handler(struct call *c, struct db *db, enum err (*fn)(struct
     answer_success(req);
     if (!keeps) return OK;
     struct kept_answer kept = {req->status, c->answer.location, c->answer.body};
-    return idempotency_store(db, &c->key, &kept);
+    return idempotency_store(db, &c->key, req->now, &kept);
 }
 
 static bool has_money(const struct shape *shape)
@@ -194,7 +194,7 @@ static enum err run_finish(void *arg, struct db *db)
     if (!c->has_key) return OK;
     if (t->forget) return idempotency_forget(db, &c->key);
     struct kept_answer kept = {c->req.status, c->answer.location, c->answer.body};
-    return idempotency_store(db, &c->key, &kept);
+    return idempotency_store(db, &c->key, c->req.now, &kept);
 }
 
 enum err request_tx_finish(struct request *req, bool forget, enum err (*fn)(struct request *))
@@ -271,7 +271,7 @@ static void on_request(void *loop_user, struct exchange *x)
     }
     bool reads_first = database_is_sqlite(loop->app->database);
     c->job.mode = r->tx == TX_WRITE && !reads_first ? TX_WRITE : TX_READ;
-    c->job.no_savepoint = r->flags & CHECKS_FIRST && !request_header(&c->req, "Idempotency-Key").ptr;
+    c->job.no_savepoint = r->flags & CHECKS_FIRST;
     c->job.run = run;
     c->job.done = done;
     c->job.arena = c->req.arena;

@@ -52,6 +52,7 @@ enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now,
 {
     static const char claim[] = "INSERT INTO idempotency (account_id, route, key, request_hash, created_at)"
                                 " VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING 1";
+    if (!db_is_postgres(db)) return idempotency_find(db, i, ret);
     struct stmt *st = db_prepare(db, claim);
     bind_key(st, i);
     bind_blob(st, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES});
@@ -66,15 +67,19 @@ enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now,
     return idempotency_find(db, i, ret);
 }
 
-enum err idempotency_store(struct db *db, const struct idempotency *i, const struct kept_answer *answer)
+enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer)
 {
-    static const char store[] = "UPDATE idempotency SET status = $4, answer = $5"
-                                " WHERE account_id = $1 AND route = $2 AND key = $3";
+    static const char store[] =
+        "INSERT INTO idempotency (account_id, route, key, request_hash, status, answer, created_at)"
+        " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (account_id, route, key)"
+        " DO UPDATE SET status = excluded.status, answer = excluded.answer";
     Str sealed = answer_seal(db_arena(db), i, answer);
     struct stmt *st = db_prepare(db, store);
     bind_key(st, i);
+    bind_blob(st, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES});
     bind_int(st, answer->status);
     bind_blob(st, sealed);
+    bind_time(st, now);
     return db_run(st);
 }
 

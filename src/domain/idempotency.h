@@ -1,8 +1,10 @@
 /* domain/idempotency.h - one key, one effect, one answer.
  *
  * claim() comes first in the transaction of the effect, store() last: the row and the effect exist together or not at
- * all. A concurrent copy waits in claim() until the first one has ended (PostgreSQL: on the unique key; SQLite: there
- * is one writer) and then finds its answer. Answers are sealed: they may hold tokens and licence keys. */
+ * all. A concurrent copy waits in claim() until the first one has ended, and then finds its answer. PostgreSQL: it
+ * waits for the row that claim() made. SQLite: there is one writer, so looking is enough, and the row is written by
+ * store(); a request that is refused has then written nothing at all. Answers are sealed: they may hold tokens and
+ * licence keys. */
 #pragma once
 
 #include "db/db.h"
@@ -27,7 +29,7 @@ struct kept_answer {
 enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret);
 /* Takes the key, or finds what it has got: as idempotency_find. */
 enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret);
-enum err idempotency_store(struct db *db, const struct idempotency *i, const struct kept_answer *answer);
+enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer);
 /* Frees a key: what was done under it has been undone in this transaction. */
 enum err idempotency_forget(struct db *db, const struct idempotency *i);
 /* Forgets keys older than 30 days, at most `limit` of them. */

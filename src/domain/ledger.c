@@ -117,6 +117,23 @@ enum err wallet_find(struct db *db, Id account, struct wallet *ret)
     return OK;
 }
 
+enum err wallet_covers(struct db *db, Id account, Money amount, bool on_credit, bool *ret)
+{
+    static const char find[] = "SELECT balance, credit_limit FROM ledger_account WHERE owner_id = $1";
+
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, account);
+    Money balance = {0}, limit = {0}; /* a customer that never had money */
+    if (db_step(st)) {
+        balance = col_money(st);
+        limit = col_money(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = balance.minor >= amount.minor - (on_credit ? limit.minor : 0);
+    return OK;
+}
+
 enum err wallet_set_credit_limit(struct db *db, Id account, Money limit)
 {
     static const char set[] = "INSERT INTO ledger_account (kind, owner_id, credit_limit) VALUES ('wallet', $1, $2)"

@@ -47,6 +47,9 @@ struct wallet {
 /* Reading; a customer that never had money has an empty wallet. TX_READ is enough. */
 enum err wallet_find(struct db *db, Id account, struct wallet *ret);
 
+/* Whether ledger_debit would succeed now. TX_READ is enough. */
+enum err wallet_covers(struct db *db, Id account, Money amount, bool on_credit, bool *ret);
+
 /* Money into a wallet, from a system account; a customer's first money makes the wallet. ERR_FIELD_RANGE, with nothing
  * changed, when the balance would not fit into an int64. */
 enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer *t);

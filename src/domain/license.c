@@ -1,11 +1,7 @@
 /* domain/license.c - see license.h. Verification is the hottest path of the store: one read by the key's hash. */
 #include "domain/license.h"
 
-#include "domain/license_key.h"
-
 #include <assert.h>
-
-static_assert(LICENSE_HASH_BYTES == VAULT_HASH_BYTES, "a licence is stored under a hash of the vault");
 
 static const char *const status_names[] = {"active", "revoked", "refunded"};
 
@@ -29,14 +25,14 @@ struct facts {
     Str hardware_id;
 };
 
-static enum err find_by_hash(struct db *db, const uint8_t hash[VAULT_HASH_BYTES], bool *ret_found, struct facts *ret)
+static enum err find_by_hash(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], bool *ret_found, struct facts *ret)
 {
     static const char find[] =
         "SELECT id, product_id, account_id, CASE WHEN status = 'active' AND on_hold = 0 THEN 1 ELSE 0 END, expires_at,"
         " hardware_id FROM license WHERE key_hash = $1";
 
     struct stmt *st = db_prepare(db, find);
-    bind_blob(st, (Str){(const char *)hash, VAULT_HASH_BYTES});
+    bind_blob(st, (Str){(const char *)hash, LICENSE_HASH_BYTES});
     struct facts f = {0};
     bool found = db_step(st);
     if (found) {
@@ -74,7 +70,7 @@ static enum err bind_hardware(struct db *db, Id id, Str hardware_id, Time now, b
 
 enum err license_verify(struct db *db, Str key, Id product, Str hardware_id, Time now, struct license_verdict *ret)
 {
-    uint8_t hash[VAULT_HASH_BYTES];
+    uint8_t hash[LICENSE_HASH_BYTES];
     if (!license_key_hash(key, hash)) return ERR_LICENSE_NOT_FOUND;
 
     /* A second round is needed only after a lost race for the binding: it then finds whom it lost to. */
@@ -136,6 +132,11 @@ enum err license_make(struct db *db, const struct license *l, Id order_item, Str
     *ret_key = key;
     return OK;
 }
+
+/* Through the deliveries: a licence is looked up by its order item nowhere else. */
+#define OF_ORDER                                                                                                       \
+    " WHERE id IN (SELECT d.license_id FROM order_item i JOIN delivery d ON d.order_item_id = i.id WHERE i.order_id "  \
+    "= $1)"
 
 #define LICENSE_COLUMNS                                                                                                \
     "l.id, l.license_key, l.product_id, l.variant_id, l.account_id, i.order_id, p.name, a.email, l.status, l.on_hold," \
@@ -203,7 +204,7 @@ static enum err find_by_key(struct db *db, Str key, struct license *ret)
 {
     static const char find[] = "SELECT " LICENSE_COLUMNS LICENSE_TABLES " WHERE l.key_hash = $1";
 
-    uint8_t hash[VAULT_HASH_BYTES];
+    uint8_t hash[LICENSE_HASH_BYTES];
     if (!license_key_hash(key, hash)) return ERR_NOT_FOUND;
     struct stmt *st = db_prepare(db, find);
     bind_blob(st, (Str){(const char *)hash, sizeof hash});
@@ -373,8 +374,7 @@ enum err license_set_expiry(struct db *db, Id id, Time expires_at)
 
 enum err license_refund_order(struct db *db, Id order)
 {
-    static const char refund[] = "UPDATE license SET status = 'refunded'"
-                                 " WHERE order_item_id IN (SELECT id FROM order_item WHERE order_id = $1)";
+    static const char refund[] = "UPDATE license SET status = 'refunded'" OF_ORDER;
 
     struct stmt *st = db_prepare(db, refund);
     bind_id(st, order);
@@ -383,8 +383,7 @@ enum err license_refund_order(struct db *db, Id order)
 
 enum err license_hold_order(struct db *db, Id order, bool on_hold)
 {
-    static const char hold[] = "UPDATE license SET on_hold = $2"
-                               " WHERE order_item_id IN (SELECT id FROM order_item WHERE order_id = $1)";
+    static const char hold[] = "UPDATE license SET on_hold = $2" OF_ORDER;
 
     struct stmt *st = db_prepare(db, hold);
     bind_id(st, order);

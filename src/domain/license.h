@@ -6,6 +6,7 @@
 #pragma once
 
 #include "db/db.h"
+#include "domain/license_key.h"
 
 enum license_status { LICENSE_ACTIVE, LICENSE_REVOKED, LICENSE_REFUNDED };
 const char *license_status_text(enum license_status s);
@@ -39,7 +40,6 @@ enum err license_verify(struct db *db, Str key, Id product, Str hardware_id, Tim
 
 /* Makes a key for one unit of an order item (TX_WRITE). Only ids, prefix and expiry are read from `l`; *ret_key is in
  * the arena, *ret_hash is how to find the row again. */
-#define LICENSE_HASH_BYTES 32
 enum err license_make(struct db *db, const struct license *l, Id order_item, Str prefix, Time now, Str *ret_key,
                       uint8_t ret_hash[LICENSE_HASH_BYTES]);
 /* When a licence that starts now ends: 0 days is never. */

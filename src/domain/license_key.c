@@ -92,11 +92,13 @@ Str license_key_make(struct arena *a, Str prefix)
     return (Str){text, len};
 }
 
-bool license_key_hash(Str text, uint8_t ret[VAULT_HASH_BYTES])
+bool license_key_hash(Str text, uint8_t ret[LICENSE_HASH_BYTES])
 {
     char normal[LICENSE_KEY_NORMAL_MAX];
     size_t len;
     if (!normalise(text, normal, &len)) return false;
-    vault_hash(VAULT_LICENSE, (Str){normal, len}, ret);
+    uint8_t hash[VAULT_HASH_BYTES];
+    vault_hash(VAULT_LICENSE, (Str){normal, len}, hash);
+    memcpy(ret, hash, LICENSE_HASH_BYTES);
     return true;
 }

@@ -6,7 +6,7 @@
  * random bits. The last is a check character: the 25 are a code word over GF(32), so that every single wrong character
  * and every swap of two characters is refused without asking the database.
  * A key is compared in its normal form: upper case, without hyphens and spaces, I and L read as 1, O as 0. What is
- * looked up is a keyed hash of that form. */
+ * looked up is a keyed hash of that form, 128 bits of it: nobody can look for collisions without the key. */
 #pragma once
 
 #include "domain/vault.h"
@@ -14,6 +14,7 @@
 #define LICENSE_KEY_CHARS 25
 #define LICENSE_KEY_PREFIX_MAX 32
 #define LICENSE_KEY_NORMAL_MAX (LICENSE_KEY_PREFIX_MAX + LICENSE_KEY_CHARS)
+#define LICENSE_HASH_BYTES 16
 
 /* Letters, digits and hyphens, at most LICENSE_KEY_PREFIX_MAX; empty is fine. */
 bool license_key_prefix_is_valid(Str prefix);
@@ -23,4 +24,4 @@ Str license_key_make(struct arena *a, Str prefix);
 
 /* The keyed hash under which a key is stored. False when the text can not be a key of ours: wrong characters, too
  * short, too long, or a check character that does not fit. */
-bool license_key_hash(Str text, uint8_t ret[VAULT_HASH_BYTES]);
+bool license_key_hash(Str text, uint8_t ret[LICENSE_HASH_BYTES]);

@@ -24,13 +24,13 @@ static int empty_arena(void **state)
 
 static bool is_key(Str s)
 {
-    uint8_t hash[VAULT_HASH_BYTES];
+    uint8_t hash[LICENSE_HASH_BYTES];
     return license_key_hash(s, hash);
 }
 
 static void assert_same(Str a, Str b)
 {
-    uint8_t x[VAULT_HASH_BYTES], y[VAULT_HASH_BYTES];
+    uint8_t x[LICENSE_HASH_BYTES], y[LICENSE_HASH_BYTES];
     assert_true(license_key_hash(a, x));
     if (!license_key_hash(b, y)) fail_msg("\"%.*s\" is refused", STR_FMT(b));
     assert_memory_equal(x, y, sizeof x);
@@ -131,7 +131,7 @@ static void the_prefix_is_part_of_the_key(void **state)
     (void)state;
     Str key = license_key_make(&arena, STR("AB"));
     Str bare = {key.ptr + 3, key.len - 3};
-    uint8_t with[VAULT_HASH_BYTES], without[VAULT_HASH_BYTES];
+    uint8_t with[LICENSE_HASH_BYTES], without[LICENSE_HASH_BYTES];
     assert_true(license_key_hash(key, with));
     assert_true(license_key_hash(bare, without)); /* well-formed, but another key */
     assert_memory_not_equal(with, without, sizeof with);
