@@ -24,7 +24,7 @@ const PHASES = [
   { name: 'api-pg', run: nodeFiles, folder: 'tests/api', build: 'release', engine: 'pg', at_once: 2 },
   { name: 'race-sqlite', run: nodeFiles, folder: 'tests/race', build: 'release', engine: 'sqlite' },
   { name: 'race-pg', run: nodeFiles, folder: 'tests/race', build: 'release', engine: 'pg' },
-  { name: 'web', run: nodeFiles, folder: 'tests/web', build: 'release', engine: 'sqlite' },
+  { name: 'web', run: nodeFiles, folder: 'tests/web', build: 'release', engine: 'sqlite', at_once: 2 },
   { name: 'unit-asan', run: unitPrograms, build: 'asan', pg: true, at_once: 2 },
   { name: 'api-asan-sqlite', run: nodeFiles, folder: 'tests/api', build: 'asan', engine: 'sqlite', at_once: 2 },
   { name: 'api-asan-pg', run: nodeFiles, folder: 'tests/api', build: 'asan', engine: 'pg', at_once: 2 },

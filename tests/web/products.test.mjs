@@ -65,6 +65,21 @@ test('a product with variants comes on sale', async () => {
   assert.deepEqual(shown.variants.map((v) => [v.name, v.price]), [['One seat', 19.9], ['Team', 99]]);
 });
 
+test('a product without options is saved as it is, then taken off sale', async () => {
+  await panel.visit(page, '/products/new', 'New product');
+  await page.getByLabel('Name', { exact: true }).fill('Plain');
+  await page.getByLabel('Price in USD').fill('0');
+  await page.getByRole('button', { name: 'Add product' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Plain' }).waitFor();
+  await page.getByLabel('On sale').uncheck();
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await expectToast(page, 'Saved.');
+  await page.getByText('Not on sale', { exact: true }).waitFor();
+  const plain = (await panel.admin('GET', '/products')).find((p) => p.name === 'Plain');
+  assert.deepEqual([plain.is_active, plain.key_prefix, plain.license_days, plain.price], [false, '', null, 0]);
+  await panel.admin('DELETE', `/products/${plain.id}`);
+});
+
 test('two people do not overwrite each other', async () => {
   const [product] = await panel.admin('GET', '/products');
   await panel.visit(page, `/products/${product.id}`, 'Night Editor');

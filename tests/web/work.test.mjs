@@ -38,6 +38,21 @@ test('a coupon is made and works', async () => {
   await dialog.getByRole('button', { name: 'Make coupon' }).click();
   await expectToast(page, 'AUTUMN-25 was saved.');
   await page.getByRole('row', { name: 'AUTUMN-25' }).getByText('25 %').waitFor();
+
+  const change = async (ends) => {
+    await page.getByRole('button', { name: 'Edit AUTUMN-25' }).click();
+    const edit = page.getByRole('dialog', { name: 'Coupon AUTUMN-25' });
+    await edit.getByLabel('Ends').fill(ends);
+    await edit.getByRole('button', { name: 'Save coupon' }).click();
+    await edit.waitFor({ state: 'detached' });
+    await panel.settled(page);
+  };
+  await change('2020-01-01T00:00');
+  await page.getByRole('row', { name: 'AUTUMN-25' }).getByText('Expired').waitFor();
+  await change('');
+  await page.getByRole('row', { name: 'AUTUMN-25' }).getByText('Never').waitFor();
+  const [coupon] = await panel.admin('GET', '/coupons');
+  assert.deepEqual([coupon.expires_at, coupon.value, coupon.product_ids, coupon.max_uses_per_customer], [null, 25, [product.id], 1]);
   await api('POST', '/api/store/cart/add', { product_id: product.id, quantity: 2 });
   assert.equal((await api('POST', '/api/store/cart/coupon', { code: 'autumn-25' })).discount, 10);
 });

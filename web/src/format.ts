@@ -5,6 +5,13 @@ export function money(amount: number, code: string = currency()): string {
   return new Intl.NumberFormat(undefined, { style: 'currency', currency: code }).format(amount);
 }
 
+/** An amount for a field: all the decimals that the currency has, nothing else. */
+export function plainMoney(amount: number | undefined): string {
+  if (amount === undefined) return '';
+  const { maximumFractionDigits } = new Intl.NumberFormat('en', { style: 'currency', currency: currency() }).resolvedOptions();
+  return amount.toFixed(maximumFractionDigits);
+}
+
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const dateOnly = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 

@@ -69,11 +69,13 @@ export function useList<T extends { id: number }>(read: (cursor: string | undefi
   };
 }
 
-/** All rows of a list that is known to be short: at most ten pages. */
+const PAGES_MAX = 100;
+
+/** All rows of a list, which is not expected to be long. */
 export async function readAll<T>(read: (cursor: string | undefined) => Promise<Page<T>>): Promise<T[]> {
   const all: T[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < 10; page += 1) {
+  for (let page = 0; page < PAGES_MAX; page += 1) {
     const answer = await read(cursor);
     all.push(...answer.data);
     if (!answer.meta.has_more) break;

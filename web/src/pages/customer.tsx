@@ -1,6 +1,7 @@
 // One customer: wallet, tokens, credit, and whether the account works.
 import { get, patch } from '../api';
 import type { PageProps } from '../pages';
+import { plainMoney } from '../format';
 import { useList, useLoad } from '../load';
 import { href } from '../route';
 import { currency } from '../session';
@@ -54,7 +55,7 @@ export function Customer({ id }: PageProps) {
                     toast('Saved.');
                   }}>
                     <TextField name="name" label="Name" optional value={data.name} />
-                    <TextField name="credit_limit" label={`Credit limit in ${currency()}`} numeric value={data.credit_limit.toFixed(2)}
+                    <TextField name="credit_limit" label={`Credit limit in ${currency()}`} numeric value={plainMoney(data.credit_limit)}
                       hint="How far API orders may take the wallet below zero." />
                   </Form>
                 ) : <p class="muted">A member of staff. Owners change them on the page Staff.</p>}

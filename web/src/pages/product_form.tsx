@@ -1,6 +1,7 @@
 // The fields of a product, for a new one and for changing one.
 import { useState } from 'preact/hooks';
 import type { Schemas } from '../api';
+import { plainMoney } from '../format';
 import { currency } from '../session';
 import { Check, Select, TextArea, TextField, type Values } from '../ui/form';
 
@@ -20,7 +21,7 @@ export function ProductFields({ product }: { product?: Product }) {
       <TextField name="name" label="Name" value={product?.name} />
       <TextArea name="description" label="Description" optional value={product?.description} />
       <div class="pair">
-        <TextField name="price" label={`Price in ${currency()}`} numeric value={product?.price.toFixed(2)}
+        <TextField name="price" label={`Price in ${currency()}`} numeric value={plainMoney(product?.price)}
           hint={product?.variants.length ? 'Customers see the default variant’s price.' : undefined} />
         <Select name="delivery_type" label="Delivers" options={DELIVERY} value={delivery} onChange={setDelivery} />
       </div>

@@ -1,6 +1,7 @@
 // A product's variants: tiers, seats, plans, each with a price of its own.
 import { useState } from 'preact/hooks';
 import { patch, post, remove, type Schemas } from '../api';
+import { plainMoney } from '../format';
 import { currency } from '../session';
 import { Badge, Button, Card, Empty, Money } from '../ui/basic';
 import { Dialog, ask } from '../ui/dialog';
@@ -61,7 +62,7 @@ function VariantDialog({ product, variant, onClose, onChange }: {
         onChange();
       }}>
         <TextField name="name" label="Name" value={variant?.name} />
-        <TextField name="price" label={`Price in ${currency()}`} numeric value={variant?.price.toFixed(2)} />
+        <TextField name="price" label={`Price in ${currency()}`} numeric value={plainMoney(variant?.price)} />
         {product.delivery_type === 'license_key' && (
           <TextField name="license_days" label="Licences are valid for (days)" optional numeric value={variant?.license_days} hint="Empty: as the product says." />
         )}

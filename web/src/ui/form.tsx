@@ -70,12 +70,12 @@ export function Form({ onSubmit, submit, danger, onCancel, children, fieldOf = {
 
   const show = (e: unknown) => {
     const list: FieldError[] = e instanceof ApiError ? e.errors : [];
-    const known = list.map((f) => ({ ...f, field: fieldOf[f.field] ?? f.field.split(/[.[]/)[0] as string }))
-      .filter((f) => element.current?.elements.namedItem(f.field));
-    setErrors(new Map(known.map((f) => [f.field, f.message])));
-    const rest = list.filter((f) => !known.some((k) => k.message === f.message));
+    const named = list.map((f) => ({ ...f, field: fieldOf[f.field] ?? f.field.split(/[.[]/)[0] as string }));
+    const known = named.filter((f) => element.current?.elements.namedItem(f.field));
+    const rest = named.filter((f) => !known.includes(f)).map((f) => `${f.field}: ${f.message}`);
     const message = e instanceof Error ? e.message : String(e);
-    setGeneral(known.length === 0 ? [message, ...rest.map((f) => `${f.field}: ${f.message}`)].join(' · ') : '');
+    setErrors(new Map(known.map((f) => [f.field, f.message])));
+    setGeneral([...(known.length === 0 ? [message] : []), ...rest].join(' · '));
     if (known[0]) {
       const field = element.current?.elements.namedItem(known[0].field);
       if (field instanceof HTMLElement) field.focus();
