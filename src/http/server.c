@@ -1,8 +1,10 @@
 /* http/server.c - starting and stopping the loops. See server.h. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,19 +26,21 @@ static void options_fill(struct http_options *o)
     if (o->drain_ms <= 0) o->drain_ms = 30000;
 }
 
+/* The port stands at the same place in addresses of both families. */
+static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
+              "one place for ports");
+
 static void port_set(struct sockaddr_storage *a, int port)
 {
     in_port_t wire = htons((uint16_t)port);
-    if (a->ss_family == AF_INET)
-        ((struct sockaddr_in *)a)->sin_port = wire;
-    else
-        ((struct sockaddr_in6 *)a)->sin6_port = wire;
+    memcpy((char *)a + offsetof(struct sockaddr_in, sin_port), &wire, sizeof wire);
 }
 
 static int port_get(const struct sockaddr_storage *a)
 {
-    if (a->ss_family == AF_INET) return ntohs(((const struct sockaddr_in *)a)->sin_port);
-    return ntohs(((const struct sockaddr_in6 *)a)->sin6_port);
+    in_port_t wire = 0;
+    memcpy(&wire, (const char *)a + offsetof(struct sockaddr_in, sin_port), sizeof wire);
+    return ntohs(wire);
 }
 
 /* A bound socket, or -1 with errno. Linux hands TCP_NODELAY on to the connections accepted from it. */
@@ -109,8 +113,8 @@ void http_server_free(struct http_server *s)
 enum err http_server_start(const struct http_options *options, const struct http_hooks *hooks, struct http_server **ret,
                            char *ret_why, size_t why_bytes)
 {
-    struct sockaddr_storage address;
-    socklen_t address_len;
+    struct sockaddr_storage address = {0};
+    socklen_t address_len = 0;
     if (!address_parse(options->listen, &address, &address_len)) {
         snprintf(ret_why, why_bytes, "can not listen on \"%s\": not an address and port", options->listen);
         return ERR_UNAVAILABLE;

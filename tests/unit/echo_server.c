@@ -307,6 +307,7 @@ int main(int argc, char **argv)
     printf("accepted %lld, open %lld, refused %lld, timeouts %lld, bad %lld\n", (long long)stats->accepted,
            (long long)stats->open, (long long)stats->refused_cap, (long long)stats->timeouts,
            (long long)stats->bad_requests);
+    fflush(stdout);
 
     pthread_mutex_lock(&deferred_lock);
     deferrer_stops = true;
