@@ -53,6 +53,7 @@ test('a product with variants comes on sale', async () => {
   await page.getByRole('button', { name: 'Add product' }).click();
   await page.getByRole('heading', { level: 1, name: 'Night Editor' }).waitFor();
 
+  await page.getByLabel('Description').fill('Half a sentence');
   for (const [name, price] of [['One seat', '19.90'], ['Team', '99']]) {
     await page.getByRole('button', { name: 'Add variant' }).click();
     const dialog = page.getByRole('dialog', { name: 'New variant' });
@@ -61,7 +62,11 @@ test('a product with variants comes on sale', async () => {
     await dialog.getByRole('button', { name: 'Add variant' }).click();
     await page.getByRole('row', { name }).waitFor();
   }
+  assert.equal(await page.getByLabel('Description').inputValue(), 'Half a sentence', 'what was being typed is still there');
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await expectToast(page, 'Saved.');
   const shown = dataOf(await panel.souk.get('/api/store/products/night-editor'));
+  assert.equal(shown.description, 'Half a sentence');
   assert.deepEqual(shown.variants.map((v) => [v.name, v.price]), [['One seat', 19.9], ['Team', 99]]);
 });
 

@@ -1,5 +1,6 @@
 // One product: its fields, variants, and what it delivers. Changes carry the version they are based on, so that two
 // people can not overwrite each other unseen.
+import { useRef } from 'preact/hooks';
 import { ApiError, get, patch, remove } from '../api';
 import type { PageProps } from '../pages';
 import { useLoad } from '../load';
@@ -21,12 +22,31 @@ export function explainConflict(e: unknown): never {
   throw e instanceof ApiError && e.status === 412 ? new Error(CHANGED_MEANWHILE) : e;
 }
 
+/**
+ * When the form starts anew: whenever the product has become another one, except by one step of our own beside the form (a
+ * variant, a file), which must not take away what is being typed.
+ */
+function useFormKey(version: number | undefined): { key: number; expectStep: () => void } {
+  const at = useRef({ key: 0, version, isOurs: false });
+  const { current } = at;
+  if (version !== current.version) {
+    const isOurStep = current.isOurs && current.version !== undefined && version === current.version + 1;
+    at.current = { key: isOurStep ? current.key : current.key + 1, version, isOurs: false };
+  }
+  return { key: at.current.key, expectStep: () => { at.current.isOurs = true; } };
+}
+
 export function Product({ id }: PageProps) {
   const product = useLoad(async () => {
     const { data, etag } = await get('/api/admin/products/{id}', { path: { id } });
     return { ...data, etag };
   }, [id]);
   const p = product.data;
+  const form = useFormKey(p?.version);
+  const changedBeside = () => {
+    form.expectStep();
+    product.reload();
+  };
   const removeIt = () => p && ask({
     title: `Delete ${p.name}?`,
     text: 'A product that was ever sold is taken off sale instead, and stays in your orders.',
@@ -47,7 +67,7 @@ export function Product({ id }: PageProps) {
         {(data) => (
           <div class="columns">
             <Card title="Details">
-              <Form key={data.version} submit="Save changes" onSubmit={async (v) => {
+              <Form key={form.key} submit="Save changes" onSubmit={async (v) => {
                 const saved = await patch('/api/admin/products/{id}', { path: { id }, body: productBody(v), ifMatch: data.etag }).catch(explainConflict);
                 product.set({ ...saved.data, etag: saved.etag });
                 toast('Saved.');
@@ -56,9 +76,9 @@ export function Product({ id }: PageProps) {
               </Form>
             </Card>
             <div class="stack">
-              <Variants product={data} onChange={product.reload} />
-              {data.delivery_type === 'serial_code' && <Serials product={data} onChange={product.reload} />}
-              {data.delivery_type === 'download_url' && <ProductFile product={data} onChange={product.reload} />}
+              <Variants product={data} onChange={changedBeside} />
+              {data.delivery_type === 'serial_code' && <Serials product={data} onChange={changedBeside} />}
+              {data.delivery_type === 'download_url' && <ProductFile product={data} onChange={changedBeside} />}
             </div>
           </div>
         )}

@@ -10,6 +10,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
   useEffect(() => {
     const dialog = element.current;
     if (dialog && !dialog.open) dialog.showModal();
+    dialog?.querySelector<HTMLElement>('input, select, textarea')?.focus();
     return () => dialog?.close();
   }, []);
   return (
