@@ -25,7 +25,8 @@ enum err stats_open_work(struct db *db, struct open_work *ret)
     static const char count[] = "SELECT (SELECT COUNT(*) FROM withdrawal WHERE status = 'pending'),"
                                 " (SELECT COUNT(*) FROM ticket WHERE status = 'open'),"
                                 " (SELECT COUNT(*) FROM orders WHERE status = 'pending'),"
-                                " (SELECT COUNT(*) FROM orders WHERE on_hold = 1)";
+                                " (SELECT COUNT(*) FROM orders WHERE on_hold = 1),"
+                                " (SELECT COUNT(*) FROM webhook_event WHERE status IN ('unmatched', 'review'))";
     struct open_work w = {0};
     struct stmt *st = db_prepare(db, count);
     if (db_step(st)) {
@@ -33,6 +34,7 @@ enum err stats_open_work(struct db *db, struct open_work *ret)
         w.tickets = col_int(st);
         w.pending_orders = col_int(st);
         w.orders_on_hold = col_int(st);
+        w.webhooks = col_int(st);
     }
     enum err e = db_done(st);
     if (!e) *ret = w;

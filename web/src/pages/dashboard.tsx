@@ -69,6 +69,7 @@ export function Dashboard() {
               <Tile to={href('/tickets', { status: 'open' })} label="Tickets waiting" count={s.open.tickets} />
               <Tile to={href('/orders', { status: 'pending' })} label="Unpaid orders" count={s.open.pending_orders} />
               <Tile to={href('/orders')} label="Orders on hold" count={s.open.orders_on_hold} />
+              <Tile to={href('/events')} label="Failed webhooks" count={s.open.webhooks} />
             </div>
             <div class="columns">
               <Card title="Sales by day" actions={(
