@@ -11,8 +11,10 @@ import openapiTS, { astToString } from 'openapi-typescript';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
-export async function makeTypes(buildDir) {
+/** `change` may alter the document first, to see that it is noticed. */
+export async function makeTypes(buildDir, change = () => {}) {
   const document = JSON.parse(fs.readFileSync(path.join(buildDir, 'api/openapi.json'), 'utf8'));
+  change(document);
   const text = astToString(await openapiTS(document));
   fs.mkdirSync(path.join(here, 'generated'), { recursive: true });
   fs.writeFileSync(path.join(here, 'generated/openapi.d.ts'), text);

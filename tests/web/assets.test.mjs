@@ -74,6 +74,18 @@ test('the scripts before the charts fit into 60 KB', async () => {
   assert.ok(bytes <= SCRIPT_BYTES_MAX, `${bytes} bytes of gzipped JavaScript`);
 });
 
+test('a member of an answer that has another name fails the check', async () => {
+  await makeTypes(BUILD, ({ components: { schemas } }) => {
+    const { properties, required } = schemas.AdminWithdrawal;
+    properties.state = properties.status;
+    delete properties.status;
+    required[required.indexOf('status')] = 'state';
+  });
+  const { ok, output } = checkTypes();
+  assert.ok(!ok, 'the types do not notice a changed answer');
+  assert.match(output, /pages\/withdrawals\.tsx.*'status'/);
+});
+
 test('the panel uses the API as the OpenAPI document describes it', async () => {
   await makeTypes(BUILD);
   const { ok, output } = checkTypes();
