@@ -84,8 +84,8 @@ static enum err delete_cart(struct request *req)
 {
     struct cart cart;
     enum err e = cart_clear(req->db, req->token_id, req->now);
-    if (!e) e = cart_read(req->db, req->token_id, req->account, req->now, &cart);
-    return answer_cart(req, e, &cart);
+    if (e) return e;
+    return answer_cart(req, cart_read(req->db, req->token_id, req->account, req->now, &cart), &cart);
 }
 
 static enum err post_coupon(struct request *req)

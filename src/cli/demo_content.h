@@ -16,16 +16,16 @@ struct demo_variant {
 
 struct demo_product {
     const char *slug, *name, *description;
-    enum delivery_type type;
     int64_t price;
     int64_t license_days;
     const char *key_prefix;  /* licences */
     const char *code_prefix; /* serial codes */
-    int codes;               /* in the shared pool */
     const char *file_name, *file_text;
     int64_t download_limit, download_days;
-    bool is_draft;
     struct demo_variant variants[4]; /* the first is the default; until the first without a name */
+    enum delivery_type type;
+    int codes; /* in the shared pool */
+    bool is_draft;
 };
 extern const struct demo_product demo_products[]; /* until the first without a slug */
 
