@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openOffice } from './lib/admin.mjs';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
+import { ENGINE, Souk } from './lib/souk.mjs';
 
 let office;
 let souk;
@@ -103,5 +104,20 @@ test('the currency of the store is the currency of the catalogue', async () => {
     assert.deepEqual([seen.currency, seen.price], ['JPY', 1980]);
   } finally {
     await empty.stop();
+  }
+});
+
+test('what one node changes the other shows at once', { skip: ENGINE !== 'pg' }, async () => {
+  const other = new Souk({ database: office.database });
+  await other.start();
+  try {
+    const product = await office.product({ price: 1 });
+    for (let price = 2; price <= 12; price++) {
+      dataOf(await owner.patch(`/api/admin/products/${product.id}`, { price }));
+      assert.equal(dataOf(await other.get(`/api/store/products/${product.slug}`)).price, price);
+      assert.equal((await shown(product)).price, price);
+    }
+  } finally {
+    await other.stop();
   }
 });
