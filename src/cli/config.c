@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/str.h"
 
 enum kind { TEXT, NUMBER, FLAG };
@@ -74,6 +75,7 @@ static const struct option options[] = {
 
 static struct config current;
 static enum source sources[OPTIONS];
+static struct arena from_file; /* values of the config file, for as long as the process lives */
 
 static bool set(size_t i, const char *text, enum source source)
 {
@@ -140,9 +142,7 @@ static bool read_file(const char *path)
             fprintf(stderr, "souk: %s, line %d: no such option\n", path, number);
             ok = false;
         } else {
-            value = str_trim(value);
-            char *kept = strndup(value.ptr, value.len); /* lives as long as the process */
-            ok = kept && set(i, kept, FROM_FILE);
+            ok = set(i, str_cstr(&from_file, str_trim(value)), FROM_FILE);
         }
     }
     free(line);

@@ -2,6 +2,7 @@
  * twice adds nothing. A line that can be no code stops everything before the first is added. */
 #include "cli/serials.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,7 @@ static bool read_all(const char *path, struct arena *a, Str *ret)
 /* Lines without white space around them; empty ones do not count. False after having said which line is no code. */
 static bool split_codes(Str text, struct arena *a, const Str **ret, size_t *ret_count)
 {
+    assert(text.ptr || !text.len);
     size_t lines = 1;
     for (size_t i = 0; i < text.len; i++) lines += text.ptr[i] == '\n';
     Str *codes = arena_array(a, Str, lines);
