@@ -15,7 +15,10 @@ import { startCluster, stopCluster } from './lib/pg.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from './lib/sanitizer.mjs';
 import { cmockaResult, nodeResult } from './lib/tap.mjs';
 
-/** The whole matrix, in order of running. `at_once` is how many files of the phase run side by side. */
+/**
+ * The whole matrix, in order of running. `at_once` is how many files of the phase run side by side. Each sanitizer runs the
+ * black-box suite on one engine; the other two combinations (`more`) run when a filter names them, and in ./dev soak.
+ */
 const PHASES = [
   { name: 'arrows', run: nodeFiles, folder: 'tests/arrows' },
   { name: 'harness', run: nodeFiles, folder: 'tests/lib', build: 'release' },
@@ -27,10 +30,10 @@ const PHASES = [
   { name: 'web', run: nodeFiles, folder: 'tests/web', build: 'release', engine: 'sqlite', at_once: 2 },
   { name: 'unit-asan', run: unitPrograms, build: 'asan', pg: true, at_once: 2 },
   { name: 'api-asan-sqlite', run: nodeFiles, folder: 'tests/api', build: 'asan', engine: 'sqlite', at_once: 2 },
-  { name: 'api-asan-pg', run: nodeFiles, folder: 'tests/api', build: 'asan', engine: 'pg', at_once: 2 },
+  { name: 'api-asan-pg', run: nodeFiles, folder: 'tests/api', build: 'asan', engine: 'pg', at_once: 2, more: true },
   { name: 'race-asan', run: nodeFiles, folder: 'tests/race', build: 'asan', engine: 'sqlite' },
   { name: 'unit-tsan', run: unitPrograms, build: 'tsan', pg: true, at_once: 2 },
-  { name: 'api-tsan-sqlite', run: nodeFiles, folder: 'tests/api', build: 'tsan', engine: 'sqlite', at_once: 2 },
+  { name: 'api-tsan-sqlite', run: nodeFiles, folder: 'tests/api', build: 'tsan', engine: 'sqlite', at_once: 2, more: true },
   { name: 'api-tsan-pg', run: nodeFiles, folder: 'tests/api', build: 'tsan', engine: 'pg', at_once: 2 },
   { name: 'race-tsan', run: nodeFiles, folder: 'tests/race', build: 'tsan', engine: 'pg' },
   { name: 'fuzz', run: fuzzTargets, build: 'fuzz', at_once: 2 },
@@ -62,6 +65,7 @@ async function main(filters) {
 
   for (const phase of PHASES) {
     if (phaseWords.length > 0 && !phaseWords.some((word) => phase.name.includes(word))) continue;
+    if (phaseWords.length === 0 && phase.more) continue;
     const units = unitsOf(phase, fileWords);
     if (units && units.length === 0) continue;
     if (phase.build && !built.has(phase.build)) built.set(phase.build, build(phase.build));
