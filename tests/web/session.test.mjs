@@ -101,6 +101,7 @@ test('the second factor is set up, asked for, and switched off by a recovery cod
   await page.getByText('This code is not right').waitFor();
   await page.getByLabel('Code').fill(totp(secret));
   await page.getByRole('button', { name: 'Switch on' }).click();
+  await page.getByRole('button', { name: 'I have kept them' }).waitFor();
   const codes = await page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem').allTextContents();
   assert.equal(codes.length, 10);
   await page.getByRole('button', { name: 'I have kept them' }).click();
