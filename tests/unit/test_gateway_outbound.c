@@ -17,8 +17,8 @@ struct server {
     int fd, port;
     pthread_t thread;
     const char *answer;
-    size_t repeat; /* the answer's last 1000 bytes are sent so often more */
-    int delay_ms;
+    atomic_size_t repeat; /* the answer's last 1000 bytes are sent so often more */
+    atomic_int delay_ms;
     atomic_int connections;
     atomic_bool stop;
     char seen[8192];
