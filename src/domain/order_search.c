@@ -26,7 +26,8 @@ enum err order_search(struct db *db, const struct order_filter *filter, Id befor
 {
     static const char search[] = SELECT_ORDERS
         " WHERE id < $1 AND ($2 = '' OR status = $2) AND ($3 = 0 OR account_id = $3)"
-        " AND ($4 = '' OR id = $5 OR account_id IN (SELECT id FROM account WHERE email LIKE $4 ESCAPE '\\'))"
+        " AND ($4 = '' OR id = $5 OR account_id IN (SELECT id FROM account WHERE email LIKE $4 ESCAPE '\\')"
+        " OR id IN (SELECT order_id FROM payment WHERE reference = $7 OR group_ref = $7 OR payment_ref = $7))"
         " ORDER BY id DESC LIMIT $6";
     struct arena *a = db_arena(db);
     int64_t number = 0;
@@ -39,6 +40,7 @@ enum err order_search(struct db *db, const struct order_filter *filter, Id befor
     bind_text(st, filter->q.len ? text_like_pattern(a, filter->q) : STR(""));
     bind_int(st, number);
     bind_int(st, limit);
+    bind_text(st, filter->q);
     return read_rows(st, limit, orders, ret, ret_count);
 }
 

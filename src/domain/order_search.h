@@ -6,7 +6,7 @@
 struct order_filter {
     bool has_status;
     enum order_status status;
-    Str q;      /* an order's number, or part of the buyer's e-mail address; empty: all */
+    Str q;      /* an order's number, part of the buyer's e-mail address, or a gateway's reference; empty: all */
     Id account; /* 0: everybody's */
 };
 

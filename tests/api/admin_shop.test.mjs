@@ -153,6 +153,20 @@ test('orders: found by number and address; refunded in part, then whole; what wa
   assert.deepEqual([entry.before.status, entry.after.status], ['confirmed', 'refunded']);
 });
 
+test('an order that waits is found by the reference of its payment, and confirmed by hand', async () => {
+  dataOf(await owner.put('/api/admin/gateways/card_gateway_a', { is_enabled: true, secrets: ['whsec_0123456789abcdef'] }));
+  const product = await office.product({ price: 15 });
+  const customer = await office.customer();
+  dataOf(await customer.post('/api/store/cart/add', { product_id: product.id, quantity: 1 }));
+  const { order_id, payment } = dataOf(await customer.post('/api/store/cart/checkout', { pay_with: 'card_gateway_a' }), 201);
+  const found = dataOf(await staff.get(`/api/admin/orders?q=${encodeURIComponent(payment.reference)}`));
+  assert.deepEqual(found.map((o) => [o.id, o.status]), [[order_id, 'pending']]);
+  assert.deepEqual(dataOf(await staff.get('/api/admin/orders?q=no-such-reference')), []);
+  const confirmed = dataOf(await staff.post(`/api/admin/orders/${order_id}/confirm`));
+  assert.deepEqual([confirmed.status, confirmed.paid_with, confirmed.items[0].deliveries.length], ['confirmed', 'manual', 1]);
+  expectError(await staff.post(`/api/admin/orders/${order_id}/confirm`), 409, 'invalid_state');
+});
+
 test('licences: revoke and reinstate, unbind, extend, give', async () => {
   const product = await office.product();
   const customer = await office.customer({ balance: 50 });
