@@ -36,15 +36,13 @@ CREATE TABLE token (
 ) @strict;
 CREATE INDEX token_by_account ON token (account_id, id);
 
--- One row per Idempotency-Key: written in the transaction of the effect, so both exist or neither.
+-- One row per Idempotency-Key: written in the transaction of the effect, so both exist or neither. Rows are large and only
+-- ever added at the end; what they are looked up by is small, because it lies all over its index.
 CREATE TABLE idempotency (
-    account_id   @int NOT NULL,                     -- 0 for callers without an account
-    route        TEXT NOT NULL,                     -- method and path template
-    key          TEXT NOT NULL,
+    id           @id,                               -- grows with time: old ones are forgotten from the front
+    key_hash     @bytes NOT NULL UNIQUE,            -- 128 bits, keyed, of account, route and key
     request_hash @bytes NOT NULL,                   -- of target and body: another request under the same key is refused
-    status       @int NOT NULL DEFAULT 0,
+    status       @int NOT NULL DEFAULT 0,           -- 0: claimed, no answer yet
     answer       @bytes,                            -- sealed with the master key: answers may hold tokens and keys
-    created_at   @int NOT NULL,
-    PRIMARY KEY (account_id, route, key)
-) @norowid;
-CREATE INDEX idempotency_by_age ON idempotency (created_at);
+    created_at   @int NOT NULL
+) @strict;

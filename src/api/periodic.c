@@ -29,13 +29,13 @@ static enum err forget_old_errands(struct app *app, struct db *db)
 static enum err forget_old_keys(struct app *app, struct db *db)
 {
     (void)app;
-    return idempotency_expire(db, time_now(), 1000);
+    return idempotency_expire(db, time_now(), 2000);
 }
 
 const struct periodic periodic_jobs[] = {
     {"settings", 1000, TX_READ, reload_settings, false},
     {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
-    {"idempotency", 60000, TX_WRITE, forget_old_keys, false},
+    {"idempotency", 1000, TX_READ, forget_old_keys, false},
     {"seen", 1000, TX_READ, seen_flush, true, seen_flushed},
     {0},
 };

@@ -32,5 +32,5 @@ enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now,
 enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer);
 /* Frees a key: what was done under it has been undone in this transaction. */
 enum err idempotency_forget(struct db *db, const struct idempotency *i);
-/* Forgets keys older than 30 days, at most `limit` of them. */
+/* Forgets keys older than 30 days, at most `limit` of them. TX_READ is enough until there are any: ERR_NEEDS_WRITE. */
 enum err idempotency_expire(struct db *db, Time now, int64_t limit);

@@ -1,6 +1,7 @@
 // Orders of the integration API: price, payment, delivery, and everything that can refuse them.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
 import { openShop } from './lib/shop.mjs';
 
@@ -280,6 +281,22 @@ test('the same key and body: one order, the same bytes again', async () => {
   const bob = await shop.buyer({ balance: 10000 });
   const his = await shop.order(bob, { product_id: editor.id }, { headers });
   assert.notEqual(dataOf(his).order_id, first.json.data.order_id);
+});
+
+test('a key is kept for 30 days, and then forgotten', async () => {
+  const ada = await shop.buyer({ balance: 10000 });
+  const send = (key) => shop.order(ada, { product_id: editor.id }, { headers: { 'Idempotency-Key': key } });
+  const old = dataOf(await send('old')).order_id;
+  const oldest = shop.seed.number('SELECT MAX(id) FROM idempotency');
+  const young = dataOf(await send('young')).order_id;
+  shop.seed.sql(`UPDATE idempotency SET created_at = ${Date.now() - 30 * 86400e3 + 60e3} WHERE id <= ${oldest};`);
+  await sleep(1500);
+  assert.equal(dataOf(await send('old')).order_id, old, 'a minute is left');
+  shop.seed.sql(`UPDATE idempotency SET created_at = ${Date.now() - 30 * 86400e3 - 60e3} WHERE id <= ${oldest};`);
+  const deadline = Date.now() + 10000;
+  while (shop.count(`idempotency WHERE id <= ${oldest}`) > 0 && Date.now() < deadline) await sleep(100);
+  assert.notEqual(dataOf(await send('old')).order_id, old);
+  assert.equal(dataOf(await send('young')).order_id, young);
 });
 
 test('a refused order does not use up its key', async () => {
