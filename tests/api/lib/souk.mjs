@@ -28,7 +28,7 @@ export const IS_ASAN = /-asan$/.test(BUILD);
 export const IS_TSAN = /-tsan$/.test(BUILD);
 
 const START_MS = 20000 * SLOW;
-const STOP_MS = 40000;
+const STOP_MS = 40000 * (SLOW > 1 ? 3 : 1);
 
 /** Limits off, so that tests may be quick; tests of the limits start their own server. */
 const UNLIMITED = ['--rate-v1', '0', '--rate-customer', '0', '--rate-auth', '0'];
