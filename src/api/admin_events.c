@@ -110,16 +110,16 @@ static enum err replay_write(struct request *req)
  * afresh. What we had asked ourselves has no message; its facts are kept. */
 static enum err post_replay(struct request *req)
 {
-    struct replay r = {0};
-    req->user = &r;
+    struct replay *r = arena_new(req->arena, struct replay);
+    req->user = r;
     enum err e = request_tx(req, TX_READ, replay_read);
     if (e) return e;
-    struct webhook hook = {.raw = r.kept.body};
-    bool was_sent = gateway_of(r.gateway.provider)->parse(req->arena, &r.gateway, &hook, &r.event) &&
-                    str_eq(r.event.event_id, r.kept.event.event_id);
-    if (!was_sent) r.event = r.kept.event;
-    r.event.delivery_id = r.kept.event.delivery_id;
-    if (was_sent) e = link_confirm(req->app->link, &r.gateway, &r.event, req->arena);
+    struct webhook hook = {.raw = r->kept.body};
+    bool was_sent = gateway_of(r->gateway.provider)->parse(req->arena, &r->gateway, &hook, &r->event) &&
+                    str_eq(r->event.event_id, r->kept.event.event_id);
+    if (!was_sent) r->event = r->kept.event;
+    r->event.delivery_id = r->kept.event.delivery_id;
+    if (was_sent) e = link_confirm(req->app->link, &r->gateway, &r->event, req->arena);
     if (!e) e = request_tx(req, TX_WRITE, replay_write);
     if (!e) dispatcher_wake(req->app->dispatcher);
     return e;

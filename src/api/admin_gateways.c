@@ -3,13 +3,11 @@
 #include "api/admin.h"
 #include "api/app.h"
 #include "api/tables.h"
-#include "base/random.h"
 #include "gateway/gateway.h"
 #include "gateway/outbound.h"
 
 #define SECRET_MAX 400
 #define BUNDLE_MAX 60000
-#define GENERATED_CHARS 40
 
 /* Short ones are shown as nothing: four characters would be half of them. */
 static Str hint(Str secret)
@@ -115,13 +113,6 @@ static void add_secret(struct gateway_config *c, Str secret)
     c->secrets[0] = secret;
 }
 
-static Str generated(struct arena *a, const char *prefix)
-{
-    char text[GENERATED_CHARS];
-    random_base62(text, sizeof text);
-    return str_printf(a, "%s%.*s", prefix, GENERATED_CHARS, text);
-}
-
 static void change(struct request *req, const struct gateway_body *in, struct gateway_config *c)
 {
     if (in->has_provider) c->provider = (enum provider)in->provider;
@@ -138,9 +129,7 @@ static void change(struct request *req, const struct gateway_body *in, struct ga
     set_text(&c->store_id, in->has_store_id, in->no_store_id, in->store_id);
     set_text(&c->base_url, in->has_base_url, in->no_base_url, in->base_url);
     set_text(&c->ca_bundle, in->has_ca_bundle, in->no_ca_bundle, in->ca_bundle);
-    /* The sandbox is its own provider: it makes up what a provider would give. */
-    if (c->provider == PROVIDER_SANDBOX && !c->secret_count) add_secret(c, generated(req->arena, "sbx_secret_"));
-    if (c->provider == PROVIDER_SANDBOX && !c->api_key.len) c->api_key = generated(req->arena, "sbx_key_");
+    gateway_config_fill_sandbox(req->arena, c);
 }
 
 static enum err validate(struct request *req, const struct gateway_body *in, const struct gateway_config *c)
@@ -181,8 +170,9 @@ static enum err put_gateway(struct request *req)
     if (e) return e;
     request_etag_version(req, after.version);
     view_gateway(&req->out, &after);
-    return admin_audit(req, is_new ? "gateway.create" : "gateway.update", after.id, after.label,
-                       is_new ? (Str){0} : admin_json(req, view_gateway, &before),
+    Str was = {0};
+    if (!is_new) was = admin_json(req, view_gateway, &before);
+    return admin_audit(req, is_new ? "gateway.create" : "gateway.update", after.id, after.label, was,
                        admin_json(req, view_gateway, &after));
 }
 

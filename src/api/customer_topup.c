@@ -57,10 +57,10 @@ static enum err undo(struct request *req)
 
 static enum err post_topup(struct request *req)
 {
-    struct pay pay = {0};
-    req->user = &pay;
+    struct pay *pay = arena_new(req->arena, struct pay);
+    req->user = pay;
     enum err e = request_tx(req, TX_WRITE, topup_write);
-    return e ? e : pay_finish(req, &pay, answer, undo);
+    return e ? e : pay_finish(req, pay, answer, undo);
 }
 
 static enum err get_payment(struct request *req)

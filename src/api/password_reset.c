@@ -1,6 +1,7 @@
 /* api/password_reset.c - a new password for who can read the account's e-mail.
  *
- * Asking is answered the same whether there is such an account or not. A link works once, for 30 minutes. */
+ * Asking is answered the same, and as fast, whether there is such an account or not. A link works once, for 30 minutes.
+ */
 #include "domain/password_reset.h"
 
 #include "api/app.h"
@@ -9,6 +10,7 @@
 #include "api/tables.h"
 #include "domain/account.h"
 #include "domain/mail.h"
+#include "domain/outbox.h"
 #include "domain/password.h"
 
 struct forgot_body {
@@ -29,23 +31,13 @@ static bool is_allowed(struct request *req, Str email)
     return limiter_charge(req->app->limiter, 'R', req->exchange->peer, rate * 10, now).allowed && by_email;
 }
 
+/* Only that somebody asked: everything that depends on there being an account happens later. */
 static enum err forgot_write(struct request *req)
 {
     const struct forgot_body *in = req->body;
-    const char *base = *req->app->options.base_url ? req->app->options.base_url : req->app->self_url;
-    Id account;
-    Str token;
-    enum err e = password_reset_begin(req->db, in->email, req->now, &account, &token);
-    if (!e && token.len) {
-        Str text = str_printf(req->arena,
-                              "Somebody, hopefully you, asked for a new password for your account.\n\n"
-                              "Choose it here within %d minutes:\n%s/reset#token=%.*s\n\n"
-                              "If it was not you, there is nothing to do.\n",
-                              PASSWORD_RESET_MINUTES, base, STR_FMT(token));
-        e = mail_queue(req->db, account, STR("Your new password"), text, req->now);
-    }
+    struct outbox_item ask = {.kind = OUTBOX_RESET, .payload = in->email};
     req->message = "If there is an account with this address, a message is on its way to it";
-    return e;
+    return outbox_add(req->db, &ask, req->now, req->now, NULL);
 }
 
 static enum err post_forgot(struct request *req)
@@ -94,13 +86,13 @@ static enum err reset_write(struct request *req)
 static enum err post_reset(struct request *req)
 {
     const struct reset_body *in = req->body;
-    struct reset r = {0};
-    req->user = &r;
+    struct reset *r = arena_new(req->arena, struct reset);
+    req->user = r;
     if (!is_allowed(req, (Str){0})) return ERR_RATE_LIMITED;
     enum err e = request_tx(req, TX_READ, reset_read);
     if (!e) {
-        r.hash = password_hash(req->arena, in->password, r.account.role);
-        e = r.hash.len ? request_tx(req, TX_WRITE, reset_write) : ERR_UNAVAILABLE;
+        r->hash = password_hash(req->arena, in->password, r->account.role);
+        e = r->hash.len ? request_tx(req, TX_WRITE, reset_write) : ERR_UNAVAILABLE;
     }
     return e == ERR_NOT_FOUND ? request_bad_field(req, "token", ERR_FIELD_VALUE) : e;
 }

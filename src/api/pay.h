@@ -9,7 +9,7 @@
 #include "domain/payment.h"
 #include "gateway/link.h"
 
-/* Lives in the handler's frame, as the first member of what req->user points at. */
+/* Lives in the request's arena, as the first member of what req->user points at. */
 struct pay {
     struct gateway_config gateway;
     struct payment payment;

@@ -137,10 +137,10 @@ static enum err undo(struct request *req)
 
 static enum err post_checkout(struct request *req)
 {
-    struct checkout c = {0};
-    req->user = &c;
+    struct checkout *c = arena_new(req->arena, struct checkout);
+    req->user = c;
     enum err e = request_tx(req, TX_WRITE, checkout_write);
-    if (!e) e = pay_finish(req, &c.pay, answer, undo);
+    if (!e) e = pay_finish(req, &c->pay, answer, undo);
     dispatcher_wake(req->app->dispatcher);
     return e;
 }

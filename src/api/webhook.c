@@ -56,26 +56,27 @@ static enum err refuse(struct request *req)
 
 static enum err post_webhook(struct request *req)
 {
-    struct incoming in = {0};
-    req->user = &in;
+    struct incoming *in = arena_new(req->arena, struct incoming);
+    req->user = in;
     enum err e = request_tx(req, TX_READ, read_gateways);
     if (e) return e;
-    if (!in.count) return ERR_NOT_FOUND;
+    if (!in->count) return ERR_NOT_FOUND;
     const struct http_head *head = &req->exchange->head;
     struct webhook hook = {.headers = head->headers, .header_count = head->header_count, .raw = req->raw_body};
-    switch (verify(req, &in, &hook)) {
+    switch (verify(req, in, &hook)) {
     case VERDICT_OK: break;
     case VERDICT_UNAVAILABLE: return ERR_UNAVAILABLE;
     default: return refuse(req);
     }
-    if (!gateway_of(in.gateway->provider)->parse(req->arena, in.gateway, &hook, &in.event)) return ERR_MALFORMED_JSON;
-    e = link_confirm(req->app->link, in.gateway, &in.event, req->arena);
+    if (!gateway_of(in->gateway->provider)->parse(req->arena, in->gateway, &hook, &in->event))
+        return ERR_MALFORMED_JSON;
+    e = link_confirm(req->app->link, in->gateway, &in->event, req->arena);
     if (!e) e = request_tx(req, TX_WRITE, receive);
     if (e == ERR_SIGNATURE_INVALID) return refuse(req);
     if (e) return e;
-    log_event(LOG_INFO, "webhook", LOGS("gateway", in.gateway->label), LOGS("type", in.event.type),
-              LOGC("status", webhook_status_names[in.outcome.status]), LOGC("reason", in.outcome.reason),
-              LOGI("event", in.outcome.event.v), LOGI("payment", in.outcome.payment.v));
+    log_event(LOG_INFO, "webhook", LOGS("gateway", in->gateway->label), LOGS("type", in->event.type),
+              LOGC("status", webhook_status_names[in->outcome.status]), LOGC("reason", in->outcome.reason),
+              LOGI("event", in->outcome.event.v), LOGI("payment", in->outcome.payment.v));
     dispatcher_wake(req->app->dispatcher);
     return OK;
 }

@@ -4,7 +4,10 @@
 
 #include <assert.h>
 
+#include "base/random.h"
 #include "domain/vault.h"
+
+#define GENERATED_CHARS 40
 
 const char *const provider_names[] = {"stripe", "razorpay", "paypal", "btcpay", "sandbox", NULL};
 
@@ -150,6 +153,20 @@ enum err gateway_config_named(struct db *db, Str name, struct gateway_config **r
     struct stmt *st = db_prepare(db, named);
     bind_text(st, name);
     return read_all(db, st, ret, ret_count);
+}
+
+static Str generated(struct arena *a, const char *prefix)
+{
+    char text[GENERATED_CHARS];
+    random_base62(text, sizeof text);
+    return str_printf(a, "%s%.*s", prefix, GENERATED_CHARS, text);
+}
+
+void gateway_config_fill_sandbox(struct arena *a, struct gateway_config *config)
+{
+    if (config->provider != PROVIDER_SANDBOX) return;
+    if (!config->secret_count) config->secrets[config->secret_count++] = generated(a, "sbx_secret_");
+    if (!config->api_key.len) config->api_key = generated(a, "sbx_key_");
 }
 
 /* Whether money or messages came through it already: then its provider can not change any more. */

@@ -53,6 +53,9 @@ enum err gateway_config_list(struct db *db, struct gateway_config **ret, size_t 
  * with this name. */
 enum err gateway_config_named(struct db *db, Str name, struct gateway_config **ret, size_t *ret_count);
 
+/* The sandbox is its own provider: makes up the secret and the key that are missing. */
+void gateway_config_fill_sandbox(struct arena *a, struct gateway_config *config);
+
 /* Makes it, or changes the one with this label; the provider of one that has had payments stays (ERR_INVALID_STATE).
  * ERR_FIELD_TOO_MANY past GATEWAYS_MAX. TX_WRITE. *ret is what is there afterwards. */
 enum err gateway_config_save(struct db *db, const struct gateway_config *config, Time now, struct gateway_config *ret);

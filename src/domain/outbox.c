@@ -8,7 +8,7 @@
 
 #define KEPT_DAYS 30
 
-static const char *const kind_names[] = {"create", "capture", "refund", "ask", "mail", "sandbox"};
+static const char *const kind_names[] = {"create", "capture", "refund", "ask", "mail", "sandbox", "reset"};
 
 const char *outbox_kind_text(enum outbox_kind kind)
 {
@@ -18,7 +18,11 @@ const char *outbox_kind_text(enum outbox_kind kind)
 
 static Str context(enum outbox_kind kind)
 {
-    return kind == OUTBOX_MAIL ? STR("outbox:mail") : STR("outbox:sandbox");
+    switch (kind) {
+    case OUTBOX_MAIL: return STR("outbox:mail");
+    case OUTBOX_RESET: return STR("outbox:reset");
+    default: return STR("outbox:sandbox");
+    }
 }
 
 enum err outbox_add(struct db *db, const struct outbox_item *item, Time due_at, Time now, Id *ret_id)

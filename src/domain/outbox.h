@@ -14,6 +14,8 @@ enum outbox_kind {
     OUTBOX_ASK,     /* what became of a payment that we heard nothing of? */
     OUTBOX_MAIL,
     OUTBOX_SANDBOX, /* a webhook of the sandbox */
+    OUTBOX_RESET,   /* somebody asked for a new password: whether there is such an account is looked up later, so that
+                       asking takes as long for everybody */
 };
 const char *outbox_kind_text(enum outbox_kind kind);
 

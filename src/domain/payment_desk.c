@@ -42,7 +42,7 @@ enum err payment_refund_order(struct db *db, Id order, Money refunded_total, Tim
 {
     struct payment p = {0};
     struct order o;
-    Money given;
+    Money given = {0};
     enum err e = payment_find_order(db, order, &p);
     bool has_payment = !e;
     if (!e) e = payment_lock(db, p.id, &p);

@@ -183,7 +183,7 @@ enum err sandbox_give_back(struct db *db, Str ref, Money amount, Str key, const 
                                " WHERE id = $1 AND status = 'paid' AND refunded + $2 <= amount RETURNING refunded";
 
     struct sandbox_payment p;
-    bool is_new;
+    bool is_new = false;
     enum err e = lock(db, ref, &p);
     if (!e) e = refund_name(db, &p, amount, key, &is_new, ret_refund);
     if (e || !is_new) return e;

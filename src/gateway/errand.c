@@ -8,6 +8,7 @@
 #include "domain/account.h"
 #include "domain/mail.h"
 #include "domain/notification.h"
+#include "domain/password_reset.h"
 #include "domain/payment_apply.h"
 #include "domain/settings.h"
 #include "gateway/mail.h"
@@ -36,7 +37,7 @@ struct errand {
 static enum err read_payment(void *arg, struct db *db)
 {
     struct errand *x = arg;
-    struct account account;
+    struct account account = {0};
     enum err e = payment_find(db, x->item->payment, &x->payment);
     if (!e) e = gateway_config_find_id(db, x->payment.gateway_id, &x->gateway);
     if (!e) e = settings_load(db, &x->settings);
@@ -211,6 +212,27 @@ static enum err record_mail(struct errand *x, struct db *db)
     return outbox_fail(db, x->item->id, str_from(x->error), x->now);
 }
 
+static Str shop_url(const struct errand *x)
+{
+    return *x->options->base_url ? str_from(x->options->base_url) : x->options->self_url;
+}
+
+static enum err record_reset(struct errand *x, struct db *db)
+{
+    Id account;
+    Str token;
+    enum err e = password_reset_begin(db, x->item->payload, x->now, &account, &token);
+    if (!e && token.len) {
+        Str text = str_printf(db_arena(db),
+                              "Somebody, hopefully you, asked for a new password for your account.\n\n"
+                              "Choose it here within %d minutes:\n%.*s/reset#token=%.*s\n\n"
+                              "If it was not you, there is nothing to do.\n",
+                              PASSWORD_RESET_MINUTES, STR_FMT(shop_url(x)), STR_FMT(token));
+        e = mail_queue(db, account, STR("Your new password"), text, x->now);
+    }
+    return e ? e : outbox_done(db, x->item->id, x->now);
+}
+
 static enum err record(void *arg, struct db *db)
 {
     struct errand *x = arg;
@@ -222,6 +244,7 @@ static enum err record(void *arg, struct db *db)
     case OUTBOX_ASK: return record_ask(x, db);
     case OUTBOX_MAIL:
     case OUTBOX_SANDBOX: return record_mail(x, db);
+    case OUTBOX_RESET: return record_reset(x, db);
     }
     return ERR_INTERNAL;
 }
@@ -300,7 +323,7 @@ static void carry_out(struct errand *x)
         send_mail(x);
     } else if (kind == OUTBOX_SANDBOX) {
         send_sandbox(x);
-    } else {
+    } else if (kind != OUTBOX_RESET) {
         prepare(x);
         if (x->is_settled) return;
         x->reply = link_run(x->options->link, &x->gateway, &x->op, x->arena);

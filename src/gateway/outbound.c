@@ -345,6 +345,7 @@ void outbound_submit(struct outbound *o, struct outbound_job *job)
 }
 
 struct waiting {
+    struct outbound_job job; /* first */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_done;
@@ -352,7 +353,7 @@ struct waiting {
 
 static void stop_waiting(struct outbound_job *job)
 {
-    struct waiting *w = job->ctx;
+    struct waiting *w = (struct waiting *)job;
     pthread_mutex_lock(&w->lock);
     w->is_done = true;
     pthread_cond_signal(&w->changed);
@@ -361,13 +362,13 @@ static void stop_waiting(struct outbound_job *job)
 
 void outbound_call(struct outbound *o, struct outbound_job *job)
 {
-    struct waiting w = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
-    job->done = stop_waiting;
-    job->ctx = &w;
-    outbound_submit(o, job);
+    struct waiting w = {.job = *job, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    w.job.done = stop_waiting;
+    outbound_submit(o, &w.job);
     pthread_mutex_lock(&w.lock);
     while (!w.is_done) pthread_cond_wait(&w.changed, &w.lock);
     pthread_mutex_unlock(&w.lock);
     pthread_mutex_destroy(&w.lock);
     pthread_cond_destroy(&w.changed);
+    *job = w.job;
 }

@@ -58,7 +58,7 @@ void outbound_cancel(struct outbound *o);
 /* Cancels and ends the thread. Nobody may submit after this. */
 void outbound_stop(struct outbound *o);
 void outbound_submit(struct outbound *o, struct outbound_job *job);
-/* Blocks until the job is done; `done` and `ctx` are used by this. Not from an event loop. */
+/* Blocks until the job is done; its `done` is not called. Not from an event loop. */
 void outbound_call(struct outbound *o, struct outbound_job *job);
 
 /* Whether a base address can be used: http or https, a host, no userinfo, query or fragment, no slash at its end. */

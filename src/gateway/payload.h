@@ -18,3 +18,5 @@ Time payload_seconds(const struct json *obj, const char *key);
 Time payload_time(const struct json *obj, const char *key);
 /* The n-th item of an array, or NULL. */
 const struct json *payload_item(const struct json *array, size_t n);
+/* Follows names: payload_at(root, "data", "object"). NULL where one leads nowhere. */
+#define payload_at(root, ...) json_path((root), __VA_ARGS__, (const char *)NULL)

@@ -83,7 +83,7 @@ static Str id_behind(Str href, Str folder)
 static void read_capture(struct arena *a, const struct json *capture, struct payment_event *e)
 {
     e->payment_ref = payload_ref(capture, "id");
-    e->group_ref = payload_ref(json_path(capture, "supplementary_data", "related_ids", NULL), "order_id");
+    e->group_ref = payload_ref(payload_at(capture, "supplementary_data", "related_ids"), "order_id");
     e->order_ref = payload_ref(capture, "custom_id");
     e->has_amount = amount(a, json_get(capture, "amount"), &e->currency, &e->amount);
 }
@@ -95,7 +95,7 @@ static void read_refund(struct arena *a, const struct json *refund, struct payme
     e->payment_ref = id_behind(json_text(link_of(refund, STR("up")), "href"), STR("/v2/payments/captures/"));
     e->order_ref = payload_ref(refund, "custom_id");
     e->has_amount = amount(a, json_get(refund, "amount"), &e->currency, &e->amount);
-    const struct json *total = json_path(refund, "seller_payable_breakdown", "total_refunded_amount", NULL);
+    const struct json *total = payload_at(refund, "seller_payable_breakdown", "total_refunded_amount");
     e->has_refunded_total = amount(a, total, &other, &e->refunded_total) && str_eq(other, e->currency);
 }
 
@@ -296,7 +296,7 @@ static enum payment_event_kind capture_kind(Str status)
 static enum reply order_state(struct arena *a, const struct json *order, struct payment_event *ret)
 {
     const struct json *unit = payload_item(json_get(order, "purchase_units"), 0);
-    const struct json *capture = payload_item(json_path(unit, "payments", "captures", NULL), 0);
+    const struct json *capture = payload_item(payload_at(unit, "payments", "captures"), 0);
     Str status = json_text(order, "status");
     struct payment_event e = {.kind = EVENT_PENDING, .type = STR("checkout.order")};
     if (capture) {

@@ -43,9 +43,9 @@ static Str note(const struct json *entity)
 
 static void read_payment(struct arena *a, const struct json *payload, struct payment_event *e)
 {
-    const struct json *payment = json_path(payload, "payment", "entity", NULL);
-    const struct json *link = json_path(payload, "payment_link", "entity", NULL);
-    const struct json *order = json_path(payload, "order", "entity", NULL);
+    const struct json *payment = payload_at(payload, "payment", "entity");
+    const struct json *link = payload_at(payload, "payment_link", "entity");
+    const struct json *order = payload_at(payload, "order", "entity");
     currency_read(a, json_text(payment, "currency"), &e->currency);
     e->payment_ref = payload_ref(payment, "id");
     e->group_ref = payload_ref(link, "id");
@@ -57,16 +57,16 @@ static void read_payment(struct arena *a, const struct json *payload, struct pay
 
 static void read_refund(const struct json *payload, struct payment_event *e)
 {
-    const struct json *refund = json_path(payload, "refund", "entity", NULL);
+    const struct json *refund = payload_at(payload, "refund", "entity");
     e->refund_ref = payload_ref(refund, "id");
     if (!e->payment_ref.len) e->payment_ref = payload_ref(refund, "payment_id");
     e->has_refunded_total =
-        amount(json_path(payload, "payment", "entity", NULL), "amount_refunded", e->currency, &e->refunded_total);
+        amount(payload_at(payload, "payment", "entity"), "amount_refunded", e->currency, &e->refunded_total);
 }
 
 static void read_dispute(struct arena *a, const struct json *payload, struct payment_event *e)
 {
-    const struct json *dispute = json_path(payload, "dispute", "entity", NULL);
+    const struct json *dispute = payload_at(payload, "dispute", "entity");
     e->refund_ref = payload_ref(dispute, "id");
     if (!e->payment_ref.len) e->payment_ref = payload_ref(dispute, "payment_id");
     if (!e->currency.len) currency_read(a, json_text(dispute, "currency"), &e->currency);

@@ -74,7 +74,7 @@ static void read_charge(struct arena *a, const struct json *obj, struct payment_
     read_currency(a, obj, e);
     e->payment_ref = payload_id(obj, "payment_intent");
     e->order_ref = payload_ref(json_get(obj, "metadata"), "order_id");
-    e->refund_ref = payload_ref(payload_item(json_path(obj, "refunds", "data", NULL), 0), "id");
+    e->refund_ref = payload_ref(payload_item(payload_at(obj, "refunds", "data"), 0), "id");
     e->has_amount = amount(obj, "amount", e->currency, &e->amount);
     e->has_refunded_total = amount(obj, "amount_refunded", e->currency, &e->refunded_total);
 }
@@ -140,7 +140,7 @@ static bool parse(struct arena *a, const struct gateway_config *config, const st
         .mode = payload_flag(root, "livemode") ? EVENT_MODE_LIVE : EVENT_MODE_TEST,
     };
     if (!e.event_id.len || !e.type.len) return false;
-    read_object(a, json_path(root, "data", "object", NULL), &e);
+    read_object(a, payload_at(root, "data", "object"), &e);
     *ret = e;
     return true;
 }
