@@ -123,9 +123,8 @@ export class Panel extends Shop {
 }
 
 /** No violation that axe knows of, in the page as it is; `rules`: only of these. */
-export async function checkAccessible(page, where, rules) {
+export async function checkAccessible(page, where) {
   const axe = new AxeBuilder({ page }).setLegacyMode(true); // there are no frames to look into
-  if (rules) axe.withRules(rules);
   const { violations } = await axe.analyze();
   const text = violations.map((v) => `${v.id} (${v.impact}): ${v.help}\n${v.nodes.slice(0, 4).map((n) => `    ${n.html.slice(0, 200)}\n    ${n.failureSummary}`).join('\n')}`);
   assert.equal(violations.length, 0, `${where}:\n${text.join('\n')}`);
