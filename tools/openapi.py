@@ -274,15 +274,18 @@ def strip_marks(node):
 
 
 def c_source(text):
-    """The document as a C array: string literals are limited to 4095 bytes by the standard, arrays are not."""
+    """The document as string literals, a line each: numbers from 128 on would not fit where char is signed. Octal
+    escapes end after three digits, so a digit may follow."""
     data = text.encode("utf-8")
+    plain = set(range(0x20, 0x7F)) - set(b'"\\?')
     lines = []
-    for start in range(0, len(data), 24):
-        lines.append("    " + ",".join(str(b) for b in data[start:start + 24]) + ",")
+    for start in range(0, len(data), 100):
+        line = "".join(chr(b) if b in plain else f"\\{b:03o}" for b in data[start:start + 100])
+        lines.append(f'    "{line}"')
     return (
         "/* Made by tools/openapi.py from api/. */\n"
         '#include "api/openapi_json.h"\n\n'
-        "const char openapi_json[] = {\n" + "\n".join(lines) + "\n    0,\n};\n"
+        "const char openapi_json[] =\n" + "\n".join(lines) + ";\n"
         "const size_t openapi_json_len = sizeof openapi_json - 1;\n"
     )
 

@@ -2,10 +2,10 @@
  *
  * A cursor is the sort key and id of the last row given, and a short keyed hash over them and the route: so it can not
  * be made up, nor taken from one list to another. */
-#include <sodium.h>
 
 #include "api/answer.h"
 #include "api/request.h"
+#include "base/base64.h"
 #include "domain/vault.h"
 
 #define LIMIT_DEFAULT 20
@@ -52,10 +52,7 @@ enum err request_page(struct request *req, struct list_page *ret)
     struct list_page page = {.limit = q->limit ? q->limit : LIMIT_DEFAULT};
     if (q->cursor.len) {
         uint8_t raw[CURSOR_BYTES], tag[TAG_BYTES];
-        size_t n = 0;
-        if (sodium_base642bin(raw, sizeof raw, q->cursor.ptr, q->cursor.len, NULL, &n, NULL,
-                              sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
-            n != sizeof raw)
+        if (!base64_get(BASE64_URL, q->cursor, raw, sizeof raw))
             return request_bad_field(req, "cursor", ERR_FIELD_CURSOR);
         cursor_tag(req, raw, tag);
         if (!vault_equal(tag, raw + 16, TAG_BYTES)) return request_bad_field(req, "cursor", ERR_FIELD_CURSOR);
@@ -107,10 +104,9 @@ void request_page_end(struct request *req, bool more, int64_t last_key, Id last_
         put_int64(raw, last_key);
         put_int64(raw + 8, last_id.v);
         cursor_tag(req, raw, raw + 16);
-        char *text = arena_alloc(req->arena, 64);
-        sodium_bin2base64(text, 64, raw, sizeof raw, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-        json_kv_cstr(&w, "next_cursor", text);
-        Str target = next_target(req, str_from(text));
+        Str text = base64_encode(req->arena, BASE64_URL, (Str){(const char *)raw, sizeof raw});
+        json_kv_str(&w, "next_cursor", text);
+        Str target = next_target(req, text);
         request_add_header(req, "Link", str_printf(req->arena, "<%.*s>; rel=\"next\"", STR_FMT(target)));
     } else {
         json_kv_null(&w, "next_cursor");

@@ -5,6 +5,7 @@
 
 #include "api/accept_signature.h"
 #include "api/answer.h"
+#include "base/base64.h"
 #include "domain/signing_key.h"
 
 #define COMPONENTS "(\"@status\" \"content-digest\")"
@@ -12,10 +13,7 @@
 
 static Str base64(struct arena *a, const uint8_t *bytes, size_t n)
 {
-    size_t len = sodium_base64_ENCODED_LEN(n, sodium_base64_VARIANT_ORIGINAL);
-    char *text = arena_alloc(a, len);
-    sodium_bin2base64(text, len, bytes, n, sodium_base64_VARIANT_ORIGINAL);
-    return (Str){text, len - 1};
+    return base64_encode(a, BASE64_PADDED, (Str){(const char *)bytes, n});
 }
 
 /* ;key="text" */

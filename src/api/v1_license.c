@@ -1,11 +1,11 @@
 /* api/v1_license.c - is this licence good? Asked by programs that customers run, all the time, everywhere. */
-#include <sodium.h>
 
 #include "api/app.h"
 #include "api/request.h"
 #include "api/seen.h"
 #include "api/signature.h"
 #include "api/tables.h"
+#include "base/base64.h"
 #include "domain/license.h"
 #include "domain/signing_key.h"
 
@@ -51,23 +51,21 @@ static enum err get_public_key(struct request *req)
     uint8_t spki[sizeof spki_head + SIGNING_KEY_BYTES];
     memcpy(spki, spki_head, sizeof spki_head);
     memcpy(spki + sizeof spki_head, signing_key_public(), SIGNING_KEY_BYTES);
-    char raw[64], url[64], der[96];
-    sodium_bin2base64(raw, sizeof raw, signing_key_public(), SIGNING_KEY_BYTES, sodium_base64_VARIANT_ORIGINAL);
-    sodium_bin2base64(url, sizeof url, signing_key_public(), SIGNING_KEY_BYTES,
-                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-    sodium_bin2base64(der, sizeof der, spki, sizeof spki, sodium_base64_VARIANT_ORIGINAL);
+    Str key = {(const char *)signing_key_public(), SIGNING_KEY_BYTES};
+    Str der = base64_encode(req->arena, BASE64_PADDED, (Str){(const char *)spki, sizeof spki});
 
     struct json_writer *w = &req->out;
     json_begin_object(w);
     json_kv_cstr(w, "algorithm", "ed25519");
     json_kv_str(w, "keyid", signing_key_id());
-    json_kv_cstr(w, "public_key", raw);
-    json_kv_str(w, "pem", str_printf(req->arena, "-----BEGIN PUBLIC KEY-----\n%s\n-----END PUBLIC KEY-----\n", der));
+    json_kv_str(w, "public_key", base64_encode(req->arena, BASE64_PADDED, key));
+    json_kv_str(w, "pem",
+                str_printf(req->arena, "-----BEGIN PUBLIC KEY-----\n%.*s\n-----END PUBLIC KEY-----\n", STR_FMT(der)));
     json_key(w, "jwk");
     json_begin_object(w);
     json_kv_cstr(w, "kty", "OKP");
     json_kv_cstr(w, "crv", "Ed25519");
-    json_kv_cstr(w, "x", url);
+    json_kv_str(w, "x", base64_encode(req->arena, BASE64_URL, key));
     json_kv_str(w, "kid", signing_key_id());
     json_kv_cstr(w, "alg", "EdDSA");
     json_kv_cstr(w, "use", "sig");

@@ -1,12 +1,12 @@
 /* domain/download.c - see download.h. */
 #include "domain/download.h"
 
+#include "base/base64.h"
 #include "domain/vault.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sodium.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,7 +15,6 @@
 #define UNIT_BYTES 2
 #define MAC_BYTES 18
 #define TOKEN_BYTES (ITEM_BYTES + UNIT_BYTES + MAC_BYTES)
-#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
 #define FILE_KEY_MAX 128
 
 static void put_number(uint8_t *at, int bytes, uint64_t v)
@@ -47,7 +46,7 @@ Str download_path(struct arena *a, Id order_item, int64_t unit)
     const size_t start = sizeof DOWNLOAD_PATH - 1;
     char *path = arena_alloc(a, start + DOWNLOAD_TOKEN_CHARS + 1);
     memcpy(path, DOWNLOAD_PATH, start);
-    sodium_bin2base64(path + start, DOWNLOAD_TOKEN_CHARS + 1, token, sizeof token, BASE64);
+    base64_put(BASE64_URL, token, sizeof token, path + start, DOWNLOAD_TOKEN_CHARS + 1);
     return (Str){path, start + DOWNLOAD_TOKEN_CHARS};
 }
 
@@ -55,9 +54,7 @@ bool download_token_read(Str token, Id *ret_order_item, int64_t *ret_unit)
 {
     if (token.len != DOWNLOAD_TOKEN_CHARS) return false;
     uint8_t bytes[TOKEN_BYTES];
-    size_t len;
-    if (sodium_base642bin(bytes, sizeof bytes, token.ptr, token.len, NULL, &len, NULL, BASE64) != 0) return false;
-    if (len != sizeof bytes) return false;
+    if (!base64_get(BASE64_URL, token, bytes, sizeof bytes)) return false;
     uint8_t mac[MAC_BYTES];
     sign(bytes, mac);
     if (!vault_equal(mac, bytes + ITEM_BYTES + UNIT_BYTES, MAC_BYTES)) return false;

@@ -1,6 +1,7 @@
 /* domain/signing_key.c - see signing_key.h. */
 #include "domain/signing_key.h"
 
+#include "base/base64.h"
 #include "base/random.h"
 #include "domain/settings.h"
 #include "domain/vault.h"
@@ -9,7 +10,6 @@
 #include <sodium.h>
 
 #define SETTING "license_key_seed"
-#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
 #define THUMBPRINT_CHARS 43
 
 static uint8_t public_key[crypto_sign_PUBLICKEYBYTES];
@@ -24,11 +24,11 @@ static_assert(crypto_sign_BYTES == SIGNATURE_BYTES, "Ed25519");
 static void make_id(struct arena *a)
 {
     char x[THUMBPRINT_CHARS + 1];
-    sodium_bin2base64(x, sizeof x, public_key, sizeof public_key, BASE64);
+    base64_put(BASE64_URL, public_key, sizeof public_key, x, sizeof x);
     Str jwk = str_printf(a, "{\"crv\":\"Ed25519\",\"kty\":\"OKP\",\"x\":\"%s\"}", x);
     uint8_t hash[crypto_hash_sha256_BYTES];
     crypto_hash_sha256(hash, (const unsigned char *)jwk.ptr, jwk.len);
-    sodium_bin2base64(key_id, sizeof key_id, hash, sizeof hash, BASE64);
+    base64_put(BASE64_URL, hash, sizeof hash, key_id, sizeof key_id);
 }
 
 static Str new_seed(struct arena *a)

@@ -2,7 +2,8 @@
 #include "gateway/call.h"
 
 #include <assert.h>
-#include <sodium.h>
+
+#include "base/base64.h"
 
 void call_header(struct http_call *call, Str name, Str value)
 {
@@ -18,7 +19,7 @@ void call_token_auth(struct arena *a, struct http_call *call, Str scheme, Str to
 void call_basic_auth(struct arena *a, struct http_call *call, Str user, Str password)
 {
     Str pair = str_printf(a, "%.*s:%.*s", STR_FMT(user), STR_FMT(password));
-    call_token_auth(a, call, STR("Basic"), base64_encode(a, pair));
+    call_token_auth(a, call, STR("Basic"), base64_encode(a, BASE64_PADDED, pair));
 }
 
 static bool is_alnum(char c)
@@ -67,25 +68,5 @@ bool ref_is_safe(Str ref)
     if (!ref.len || ref.len > 128) return false;
     for (size_t i = 0; i < ref.len; i++)
         if (!is_alnum(ref.ptr[i]) && ref.ptr[i] != '_' && ref.ptr[i] != '-') return false;
-    return true;
-}
-
-Str base64_encode(struct arena *a, Str bytes)
-{
-    size_t room = sodium_base64_encoded_len(bytes.len, sodium_base64_VARIANT_ORIGINAL);
-    char *text = arena_alloc(a, room);
-    sodium_bin2base64(text, room, (const unsigned char *)bytes.ptr, bytes.len, sodium_base64_VARIANT_ORIGINAL);
-    return (Str){text, room - 1};
-}
-
-bool base64_decode(struct arena *a, Str text, Str *ret)
-{
-    size_t room = text.len / 4 * 3 + 3, n = 0;
-    unsigned char *bytes = arena_alloc(a, room);
-    const char *end = NULL;
-    if (sodium_base642bin(bytes, room, text.ptr, text.len, NULL, &n, &end, sodium_base64_VARIANT_ORIGINAL) != 0)
-        return false;
-    if (end != text.ptr + text.len) return false;
-    *ret = (Str){(const char *)bytes, n};
     return true;
 }

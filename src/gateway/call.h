@@ -41,7 +41,3 @@ void form_pair_money(struct buf *b, Str name, Money m);
 /* An id that a provider gave and that is about to become part of a path: 1 to 128 of [A-Za-z0-9_-]. Anything else could
  * name another resource. */
 bool ref_is_safe(Str ref);
-
-Str base64_encode(struct arena *a, Str bytes);
-/* Canonical, padded base64 only: of all texts for the same bytes exactly one is taken. */
-bool base64_decode(struct arena *a, Str text, Str *ret);

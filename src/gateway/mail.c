@@ -2,6 +2,7 @@
  * quoted-printable. */
 #include "gateway/mail.h"
 
+#include "base/base64.h"
 #include "base/buf.h"
 #include "gateway/call.h"
 
@@ -55,7 +56,7 @@ static void encoded_words(struct arena *a, struct buf *b, Str s)
     while (s.len) {
         size_t n = word_bytes(s);
         buf_lit(b, "=?UTF-8?B?");
-        buf_append(b, base64_encode(a, (Str){s.ptr, n}));
+        buf_append(b, base64_encode(a, BASE64_PADDED, (Str){s.ptr, n}));
         buf_lit(b, "?=");
         s = (Str){s.ptr + n, s.len - n};
         if (s.len) buf_lit(b, "\r\n ");

@@ -1,6 +1,7 @@
 /* gateway/paypal_signature.c - see paypal_signature.h. */
 #include "gateway/paypal_signature.h"
 
+#include "base/base64.h"
 #include "base/log.h"
 
 #include <openssl/err.h>
@@ -116,7 +117,7 @@ enum verdict paypal_signature_check(struct arena *a, const struct paypal_headers
     Str signature;
     if (!h->id.len || !h->time.len || !webhook_id.len) return VERDICT_MALFORMED;
     if (!str_eq(h->algo, STR("SHA256withRSA"))) return VERDICT_MALFORMED;
-    if (!base64_decode(a, h->sig, &signature)) return VERDICT_MALFORMED;
+    if (!base64_decode(a, BASE64_PADDED, h->sig, &signature)) return VERDICT_MALFORMED;
     Str message =
         str_printf(a, "%.*s|%.*s|%.*s|%u", STR_FMT(h->id), STR_FMT(h->time), STR_FMT(webhook_id), crc32_of(raw));
 

@@ -3,6 +3,7 @@
  *
  * SOUK_PAYPAL_RECORDINGS names a folder of recordings (X.body, X.msg, X.sig.b64, CERT*.pem); without it that test is
  * skipped. */
+#include "base/base64.h"
 #include "gateway.h"
 
 #include <glob.h>
@@ -99,7 +100,7 @@ static Str sign(struct arena *a, EVP_PKEY *key, Str message)
     assert_int_equal(EVP_DigestSign(ctx, (unsigned char *)bytes, &n, (const unsigned char *)message.ptr, message.len),
                      1);
     EVP_MD_CTX_free(ctx);
-    return base64_encode(a, (Str){bytes, n});
+    return base64_encode(a, BASE64_PADDED, (Str){bytes, n});
 }
 
 static const Str body = S("{\"id\":\"WH-1\",\"event_type\":\"PAYMENT.CAPTURE.COMPLETED\"}");
