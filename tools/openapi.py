@@ -284,7 +284,7 @@ def c_source(text):
         lines.append(f'    "{line}"')
     return (
         "/* Made by tools/openapi.py from api/. */\n"
-        '#include "api/openapi_json.h"\n\n'
+        '#include "api/open/openapi_json.h"\n\n'
         "const char openapi_json[] =\n" + "\n".join(lines) + ";\n"
         "const size_t openapi_json_len = sizeof openapi_json - 1;\n"
     )

@@ -1,4 +1,4 @@
-// web/build.mjs - bundles the admin panel and writes it as a C table (src/api/panel.h).
+// web/build.mjs - bundles the admin panel and writes it as a C table (src/api/open/panel.h).
 //
 //     node web/build.mjs OUTPUT.c DEPFILE
 //
@@ -99,6 +99,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [output, depfile] = process.argv.slice(2);
   const { files, inputs } = await bundle();
   const rows = [...files].map(([name, bytes]) => row(name, bytes)).join('');
-  fs.writeFileSync(output, `/* Made by web/build.mjs. */\n#include "api/panel.h"\n\nconst struct panel_file panel_files[] = {\n${rows}    {0},\n};\n`);
+  fs.writeFileSync(output, `/* Made by web/build.mjs. */\n#include "api/open/panel.h"\n\nconst struct panel_file panel_files[] = {\n${rows}    {0},\n};\n`);
   fs.writeFileSync(depfile, `${output}: ${inputs.map((f) => f.replaceAll(' ', '\\ ')).join(' ')}\n`);
 }

@@ -1,11 +1,11 @@
 /* api/pay.c - see pay.h. */
 #include "api/pay.h"
 
-#include "api/app.h"
 #include "base/log.h"
 #include "domain/account.h"
 #include "domain/outbox.h"
 #include "domain/payment_apply.h"
+#include "serve/app.h"
 
 #define CALL_TIMEOUT_MS 15000
 #define CALL_LEASE_MS (60 * TIME_SECOND) /* after this the outbox takes over: longer than the call can last */

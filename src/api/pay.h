@@ -5,9 +5,9 @@
  * outbox row that the first step leaves. */
 #pragma once
 
-#include "api/request.h"
 #include "domain/payment.h"
 #include "gateway/link.h"
+#include "serve/request.h"
 
 /* Lives in the request's arena, as the first member of what req->user points at. */
 struct pay {

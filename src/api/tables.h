@@ -1,7 +1,10 @@
 /* api/tables.h - one line per file of routes. */
 #pragma once
 
-#include "api/route.h"
+#include "serve/route.h"
+
+/* All of them, api/routes.c; the last is NULL. */
+extern const struct route *const route_tables[];
 
 extern const struct route operations_routes[];
 extern const struct route auth_routes[];
@@ -28,13 +31,13 @@ extern const struct route admin_withdrawals_routes[];
 extern const struct route admin_orders_routes[];
 extern const struct route admin_licenses_routes[];
 extern const struct route admin_stats_routes[];
-extern const struct route admin_files_routes[];
+extern const struct route admin_product_files_routes[];
 extern const struct route admin_exports_routes[];
 extern const struct route panel_routes[];
 extern const struct route store_checkout_routes[];
 extern const struct route customer_topup_routes[];
 extern const struct route webhook_routes[];
-extern const struct route sandbox_routes[];
+extern const struct route sandbox_page_routes[];
 extern const struct route admin_gateways_routes[];
-extern const struct route admin_events_routes[];
-extern const struct route password_reset_routes[];
+extern const struct route admin_webhook_events_routes[];
+extern const struct route reset_routes[];

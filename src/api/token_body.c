@@ -1,7 +1,7 @@
 /* api/token_body.c - see token_body.h. */
 #include "api/token_body.h"
 
-#include "api/view_account.h"
+#include "view/view_account.h"
 
 static const struct field fields[] = {
     {"name", FIELD_LINE, REQUIRED, offsetof(struct token_body, name), .min = 1, .max = 100},

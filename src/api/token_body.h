@@ -1,7 +1,7 @@
 /* api/token_body.h - the body that asks for a token, for customers and for staff who make one for them. */
 #pragma once
 
-#include "api/request.h"
+#include "serve/request.h"
 
 struct token_body {
     Str name;

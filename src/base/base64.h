@@ -15,7 +15,7 @@ bool base64_decode(struct arena *a, enum base64_kind kind, Str text, Str *ret);
 
 /* The same for bytes whose number is known: `ret` has room for the text and a NUL. */
 #define BASE64_PADDED_ROOM(n) (((n) + 2) / 3 * 4 + 1)
-#define BASE64_URL_ROOM(n) (((n) * 4 + 2) / 3 + 1)
+#define BASE64_URL_ROOM(n) (((n)*4 + 2) / 3 + 1)
 void base64_put(enum base64_kind kind, const void *bytes, size_t n, char *ret, size_t room);
 /* False unless the text stands for exactly n bytes. */
 bool base64_get(enum base64_kind kind, Str text, void *ret, size_t n);

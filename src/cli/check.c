@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli/check.h"
-#include "domain/check.h"
+#include "domain/invariant.h"
 
 struct check_job {
     struct check_result *results;
@@ -44,7 +44,7 @@ int check_command(const struct config *config)
             print_broken(&job.results[i]);
         }
         if (broken)
-            fail("%zu of %zu checks are broken", broken, job.count);
+            cli_fail("%zu of %zu checks are broken", broken, job.count);
         else
             fprintf(stderr, "souk: all %zu checks passed\n", job.count);
         result = broken ? EXIT_FAILED : EXIT_OK;

@@ -17,9 +17,9 @@ struct command {
 /* cli/commands.c: all of them, {0} at the end. */
 extern const struct command commands[];
 
-/* Talk: "souk: …" and a line end, on stderr. Returns EXIT_FAILED, so that a command can `return fail(…)`. */
-int fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-int usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Talk: "souk: …" and a line end, on stderr. Returns EXIT_FAILED, so that a command can `return cli_fail(…)`. */
+int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* How a command needs its database. */
 enum open_mode {

@@ -1,9 +1,8 @@
 /* cli/commands.c - the list of commands, and the small ones. */
 #include <stdio.h>
 
-#include "api/match.h"
-#include "api/version.h"
-#include "cli/account.h"
+#include "api/tables.h"
+#include "cli/accounts.h"
 #include "cli/check.h"
 #include "cli/demo.h"
 #include "cli/serials.h"
@@ -11,6 +10,8 @@
 #include "cli/wallet.h"
 #include "db/migrate.h"
 #include "domain/settings.h"
+#include "serve/match.h"
+#include "serve/version.h"
 
 static int version_command(const struct config *config)
 {
@@ -53,16 +54,16 @@ static int init_command(const struct config *config)
     struct arena a = {0};
     struct init_job job = {str_upper(&a, str_from(config->currency)), str_trim(str_from(config->store_name))};
     if (!utf8_valid(job.store_name) || utf8_count(job.store_name) > 60)
-        return usage("--store-name wants at most 60 characters");
+        return cli_usage("--store-name wants at most 60 characters");
     if (job.currency.len && currency_exponent(job.currency) < 0)
-        return usage("--currency wants an ISO 4217 code such as USD, EUR or JPY");
+        return cli_usage("--currency wants an ISO 4217 code such as USD, EUR or JPY");
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
     enum err e = tx_call(d, TX_WRITE, init, &job, &a);
     if (e == ERR_INVALID_STATE)
-        fail("the currency can not be changed any more: there are prices or money already");
+        cli_fail("the currency can not be changed any more: there are prices or money already");
     else if (e)
-        fail("%s", err_info(e)->message);
+        cli_fail("%s", err_info(e)->message);
     database_close(d);
     arena_done(&a);
     return e ? EXIT_FAILED : EXIT_OK;

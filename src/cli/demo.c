@@ -15,7 +15,7 @@
 #include "cli/demo_content.h"
 #include "domain/cart.h"
 #include "domain/department.h"
-#include "domain/download.h"
+#include "domain/download_link.h"
 #include "domain/gateway_config.h"
 #include "domain/ledger.h"
 #include "domain/license.h"
@@ -378,7 +378,7 @@ static bool write_files(const char *data_dir)
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/" DOWNLOAD_FOLDER, data_dir);
     if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-        fail("can not make %s: %s", path, strerror(errno));
+        cli_fail("can not make %s: %s", path, strerror(errno));
         return false;
     }
     for (const struct demo_product *p = demo_products; p->slug; p++) {
@@ -389,7 +389,7 @@ static bool write_files(const char *data_dir)
         bool written = fd >= 0 && write(fd, p->file_text, bytes) == (ssize_t)bytes;
         if (fd >= 0 && close(fd) != 0) written = false;
         if (!written) {
-            fail("can not write %s: %s", path, strerror(errno));
+            cli_fail("can not write %s: %s", path, strerror(errno));
             return false;
         }
     }
@@ -399,8 +399,9 @@ static bool write_files(const char *data_dir)
 static int not_empty(const struct config *config)
 {
     if (strncmp(config->db, "postgres", 8) == 0)
-        return fail("this database is not empty: make a new one for the demo (DROP DATABASE, CREATE DATABASE)");
-    return fail("%s is not empty: choose another --db, or throw this one away: rm -r '%s'*", config->db, config->db);
+        return cli_fail("this database is not empty: make a new one for the demo (DROP DATABASE, CREATE DATABASE)");
+    return cli_fail("%s is not empty: choose another --db, or throw this one away: rm -r '%s'*", config->db,
+                    config->db);
 }
 
 static void say_who(const struct demo *d)
@@ -440,7 +441,7 @@ int demo_command(const struct config *config)
     if (e == ERR_CONFLICT) {
         result = not_empty(config);
     } else if (e) {
-        result = fail("%s", err_info(e)->message);
+        result = cli_fail("%s", err_info(e)->message);
     } else if (has_files) {
         say_who(&d);
         fprintf(stderr, "souk: the demo store is there. Serve it with: souk serve --db '%s'\n", config->db);

@@ -19,7 +19,7 @@ static void say(const char *fmt, va_list args)
     fputc('\n', stderr);
 }
 
-int fail(const char *fmt, ...)
+int cli_fail(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -28,7 +28,7 @@ int fail(const char *fmt, ...)
     return EXIT_FAILED;
 }
 
-int usage(const char *fmt, ...)
+int cli_usage(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -77,7 +77,7 @@ static bool open_vault(const struct config *config)
     char path[PATH_MAX], why[512];
     const char *data = cli_data_dir(config);
     if (!make_folder(data)) {
-        fail("can not make the data folder %s: %s", data, strerror(errno));
+        cli_fail("can not make the data folder %s: %s", data, strerror(errno));
         return false;
     }
     if (*config->key_file)
@@ -85,7 +85,7 @@ static bool open_vault(const struct config *config)
     else if (snprintf(path, sizeof path, "%s/master.key", data) >= (int)sizeof path)
         return false;
     if (vault_open(path, config->key, why, sizeof why) == OK) return true;
-    fail("%s", why);
+    cli_fail("%s", why);
     return false;
 }
 
@@ -103,26 +103,26 @@ static bool prepare(struct database *d, enum open_mode mode)
     enum migrate_state state;
     if (mode == OPEN_LOOK) {
         if (migrate_look(d, &state, &version) != OK)
-            fail("the database can not be read");
+            cli_fail("the database can not be read");
         else if (state == MIGRATE_EMPTY)
-            fail("the database is empty: run 'souk migrate' or 'souk serve' first");
+            cli_fail("the database is empty: run 'souk migrate' or 'souk serve' first");
         else if (state != MIGRATE_CURRENT)
-            fail("the database has schema %d, this program needs %d", version, migrate_version());
+            cli_fail("the database has schema %d, this program needs %d", version, migrate_version());
         else
             return true;
         return false;
     }
     if (migrate_up(d, &applied, why, sizeof why) != OK) {
-        fail("%s", why);
+        cli_fail("%s", why);
         return false;
     }
     struct arena a = {0};
     enum err e = tx_call(d, TX_WRITE, check_key, NULL, &a);
     arena_done(&a);
     if (e == ERR_CONFLICT)
-        fail("this database was made with another master key: give the right --key-file or SOUK_KEY");
+        cli_fail("this database was made with another master key: give the right --key-file or SOUK_KEY");
     else if (e)
-        fail("the database can not be used: %s", err_info(e)->message);
+        cli_fail("the database can not be used: %s", err_info(e)->message);
     return e == OK;
 }
 
@@ -134,7 +134,7 @@ struct database *cli_open(const struct config *config, enum open_mode mode)
         .url = config->db, .read_only = mode == OPEN_LOOK, .workers = mode == OPEN_SERVER ? (int)config->workers : 1};
     struct database *d;
     if (database_open(&options, &d, why, sizeof why) != OK) {
-        fail("%s", why);
+        cli_fail("%s", why);
         return NULL;
     }
     if (prepare(d, mode)) return d;
@@ -146,6 +146,6 @@ bool cli_tx(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, st
             struct arena *a)
 {
     enum err e = tx_call(d, mode, run, arg, a);
-    if (e) fail("%s", err_info(e)->message);
+    if (e) cli_fail("%s", err_info(e)->message);
     return e == OK;
 }

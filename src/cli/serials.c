@@ -36,7 +36,7 @@ static bool read_all(const char *path, struct arena *a, Str *ret)
     bool is_stdin = strcmp(path, "-") == 0;
     FILE *f = is_stdin ? stdin : fopen(path, "rb");
     if (!f) {
-        fail("can not read %s: %s", path, strerror(errno));
+        cli_fail("can not read %s: %s", path, strerror(errno));
         return false;
     }
     struct buf b;
@@ -50,8 +50,8 @@ static bool read_all(const char *path, struct arena *a, Str *ret)
     }
     bool failed = ferror(f);
     if (!is_stdin) fclose(f);
-    if (failed) fail("can not read %s to its end", path);
-    if (b.full) fail("%s is too large: import it in parts", path);
+    if (failed) cli_fail("can not read %s to its end", path);
+    if (b.full) cli_fail("%s is too large: import it in parts", path);
     *ret = buf_str(&b);
     return !failed && !b.full;
 }
@@ -72,7 +72,7 @@ static bool split_codes(Str text, struct arena *a, const Str **ret, size_t *ret_
         if (utf8_valid(code)) code = text_trim(code);
         if (!code.len) continue;
         if (!serial_code_is_valid(code)) {
-            fail("line %zu is no code: at most %d characters, UTF-8, no control characters", line, SERIAL_CODE_MAX);
+            cli_fail("line %zu is no code: at most %d characters, UTF-8, no control characters", line, SERIAL_CODE_MAX);
             return false;
         }
         codes[n++] = code;
@@ -85,10 +85,10 @@ static bool split_codes(Str text, struct arena *a, const Str **ret, size_t *ret_
 static int said_why(const struct config *config, enum err e)
 {
     switch (e) {
-    case ERR_PRODUCT_NOT_FOUND: return fail("no product has the slug %s", config->product);
-    case ERR_NOT_FOUND: return fail("%s has no variant %s", config->product, config->variant);
-    case ERR_INVALID_STATE: return fail("%s does not deliver serial codes", config->product);
-    default: return fail("%s", err_info(e)->message);
+    case ERR_PRODUCT_NOT_FOUND: return cli_fail("no product has the slug %s", config->product);
+    case ERR_NOT_FOUND: return cli_fail("%s has no variant %s", config->product, config->variant);
+    case ERR_INVALID_STATE: return cli_fail("%s does not deliver serial codes", config->product);
+    default: return cli_fail("%s", err_info(e)->message);
     }
 }
 
@@ -96,10 +96,10 @@ int serials_import_command(const struct config *config)
 {
     struct arena a = {0};
     struct import_job job = {.slug = str_from(config->product)};
-    if (!job.slug.len) return usage("--product wants a product's slug");
+    if (!job.slug.len) return cli_usage("--product wants a product's slug");
     if (*config->variant && (!str_to_int64(str_from(config->variant), &job.variant.v) || job.variant.v < 1))
-        return usage("--variant wants the id of a variant");
-    if (config->operand_count != 1) return usage("name one file of codes, one per line, or - for stdin");
+        return cli_usage("--variant wants the id of a variant");
+    if (config->operand_count != 1) return cli_usage("name one file of codes, one per line, or - for stdin");
 
     int result = EXIT_FAILED;
     Str text;

@@ -13,13 +13,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/app.h"
-#include "api/router.h"
-#include "api/version.h"
+#include "api/tables.h"
 #include "base/log.h"
 #include "domain/staff.h"
-#include "gateway/address.h"
-#include "gateway/mail.h"
+#include "outbound/address.h"
+#include "outbound/smtp.h"
+#include "serve/app.h"
+#include "serve/periodic.h"
+#include "serve/router.h"
+#include "serve/version.h"
 
 static bool log_options(const struct config *config)
 {
@@ -58,6 +60,8 @@ static struct app_options app_options(const struct config *config)
                  .from = config->mail_from,
                  .is_plain = config->smtp_plain},
         .ca_file = config->ca_file,
+        .routes = route_tables,
+        .jobs = periodic_jobs,
     };
     for (Str rest = str_from(config->cors_origins); rest.len && o.cors_count < CORS_ORIGINS_MAX;) {
         Str origin = rest, after = {0};
@@ -145,9 +149,9 @@ static int serve(const struct config *config, struct database *d, const sigset_t
     char why[512];
 
     enum err e = app_start(&app, d, &options);
-    if (e) return fail("the store can not start: %s", err_info(e)->message);
+    if (e) return cli_fail("the store can not start: %s", err_info(e)->message);
     if (http_server_start(&http, &hooks, &app.server, why, sizeof why) != OK) {
-        fail("%s", why);
+        cli_fail("%s", why);
         app_stop(&app);
         return EXIT_FAILED;
     }
@@ -156,7 +160,7 @@ static int serve(const struct config *config, struct database *d, const sigset_t
     app_listening(&app, config->listen, port);
     bool wrote = write_port_file(config->port_file, port);
     if (!wrote)
-        fail("can not write the port file %s", config->port_file);
+        cli_fail("can not write the port file %s", config->port_file);
     else
         log_event(LOG_INFO, "listening", LOGC("listen", config->listen), LOGI("port", port),
                   LOGC("version", SOUK_VERSION), LOGC("engine", database_is_sqlite(d) ? "sqlite" : "postgres"));
@@ -181,8 +185,9 @@ int serve_command(const struct config *config)
     signal(SIGPIPE, SIG_IGN);
 
     if (!mail_options_are_fine(config))
-        return usage("--smtp-url is smtp://host:port or smtps://host:port, and needs --mail-from with an address");
-    if (!log_options(config)) return usage("--log-level is debug, info, warn or error; --log-format is logfmt or json");
+        return cli_usage("--smtp-url is smtp://host:port or smtps://host:port, and needs --mail-from with an address");
+    if (!log_options(config))
+        return cli_usage("--log-level is debug, info, warn or error; --log-format is logfmt or json");
     struct database *d = cli_open(config, OPEN_SERVER);
     if (!d) return EXIT_FAILED;
     int result = serve(config, d, &signals);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "cli/account.h"
+#include "cli/accounts.h"
 #include "cli/wallet.h"
 #include "domain/account.h"
 #include "domain/ledger.h"
@@ -40,20 +40,20 @@ static enum err credit(void *arg, struct db *db)
 
 static int bad_amount(const struct credit_job *job)
 {
-    if (job->text == MONEY_TOO_PRECISE) return usage("--amount has more decimals than %s", job->settings.currency);
-    if (job->text == MONEY_OUT_OF_RANGE) return usage("--amount is too large");
-    if (job->text == MONEY_MALFORMED) return usage("--amount wants a number such as 100.00");
-    return usage("--amount must be greater than 0");
+    if (job->text == MONEY_TOO_PRECISE) return cli_usage("--amount has more decimals than %s", job->settings.currency);
+    if (job->text == MONEY_OUT_OF_RANGE) return cli_usage("--amount is too large");
+    if (job->text == MONEY_MALFORMED) return cli_usage("--amount wants a number such as 100.00");
+    return cli_usage("--amount must be greater than 0");
 }
 
 static int credit_command(const struct config *config, struct arena *a)
 {
     struct credit_job job = {.amount = str_from(config->amount),
                              .description = text_trim(str_from(config->description))};
-    if (!cli_email(config, a, &job.email)) return usage("--email wants an e-mail address");
-    if (!job.amount.len) return usage("--amount is missing");
+    if (!cli_email(config, a, &job.email)) return cli_usage("--email wants an e-mail address");
+    if (!job.amount.len) return cli_usage("--amount is missing");
     if (!utf8_valid(job.description) || !text_is_line(job.description) || utf8_count(job.description) > DESCRIPTION_MAX)
-        return usage("--description wants at most %d characters on one line", DESCRIPTION_MAX);
+        return cli_usage("--description wants at most %d characters on one line", DESCRIPTION_MAX);
     if (!job.description.len) job.description = STR("Credit");
 
     struct database *d = cli_open(config, OPEN_CHANGE);
@@ -61,9 +61,9 @@ static int credit_command(const struct config *config, struct arena *a)
     enum err e = tx_call(d, TX_WRITE, credit, &job, a);
     database_close(d);
     if (e == ERR_FIELD_VALUE) return bad_amount(&job);
-    if (e == ERR_NOT_FOUND) return fail("no account has the e-mail address %.*s", STR_FMT(job.email));
-    if (e == ERR_FIELD_RANGE) return fail("the wallet can not hold that much");
-    if (e) return fail("%s", err_info(e)->message);
+    if (e == ERR_NOT_FOUND) return cli_fail("no account has the e-mail address %.*s", STR_FMT(job.email));
+    if (e == ERR_FIELD_RANGE) return cli_fail("the wallet can not hold that much");
+    if (e) return cli_fail("%s", err_info(e)->message);
 
     char text[MONEY_TEXT_MAX];
     size_t n = money_format(job.wallet.balance, job.settings.exponent, text);

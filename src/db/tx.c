@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "db/job_queue.h"
 #include "db/lock.h"
-#include "db/pool.h"
-#include "db/port.h"
+#include "db/postgres_pool.h"
 #include "db/sqlite.h"
-#include "db/writer.h"
+#include "db/sqlite_writer.h"
 
 #define BATCH_MAX_DEFAULT 256
 #define BUSY_MS_DEFAULT 5000
@@ -265,7 +265,7 @@ void tx_port_drain(struct tx_port *p)
 }
 
 /* A job whose thread waits for it. */
-struct call {
+struct waiting_call {
     struct tx_job job;
     pthread_mutex_t lock;
     pthread_cond_t ended;
@@ -276,13 +276,13 @@ struct call {
 
 static enum err call_run(struct tx_job *job, struct db *db)
 {
-    struct call *c = (struct call *)job;
+    struct waiting_call *c = (struct waiting_call *)job;
     return c->run(c->arg, db);
 }
 
 static void call_done(struct tx_job *job, enum err e)
 {
-    struct call *c = (struct call *)job;
+    struct waiting_call *c = (struct waiting_call *)job;
     (void)e;
     pthread_mutex_lock(&c->lock);
     c->has_ended = true;
@@ -290,7 +290,7 @@ static void call_done(struct tx_job *job, enum err e)
     pthread_mutex_unlock(&c->lock);
 }
 
-static enum err call_and_wait(struct database *d, struct call *c)
+static enum err call_and_wait(struct database *d, struct waiting_call *c)
 {
     assert(!d->writer || !writer_is_me(d->writer));
     pthread_mutex_init(&c->lock, NULL);
@@ -330,7 +330,7 @@ static void return_reader(struct database *d, struct db *db)
     pthread_mutex_unlock(&d->readers_lock);
 }
 
-static enum err call_read(struct database *d, struct call *c)
+static enum err call_read(struct database *d, struct waiting_call *c)
 {
     struct db *db = borrow_reader(d);
     enum err e = sqlite_begin(db);
@@ -345,7 +345,7 @@ enum err tx_call(struct database *d, enum tx_mode mode, enum err (*run)(void *ar
 {
     assert(mode == TX_READ || mode == TX_WRITE);
     struct arena scratch = {0};
-    struct call c = {
+    struct waiting_call c = {
         .job = {.mode = mode, .run = call_run, .done = call_done, .arena = a ? a : &scratch}, .run = run, .arg = arg};
     enum err e = ERR_NEEDS_WRITE;
     if (mode == TX_READ && !d->pool) e = call_read(d, &c);

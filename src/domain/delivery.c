@@ -2,7 +2,7 @@
  * `deliver` is all that tells them apart. */
 #include "domain/delivery.h"
 
-#include "domain/download.h"
+#include "domain/download_link.h"
 #include "domain/license.h"
 #include "domain/serial.h"
 

@@ -1,7 +1,7 @@
 /* domain/sandbox_message.h - what the sandbox, the gateway inside this program, tells: for demos and tests only.
  *
- * It behaves like a provider elsewhere: a payment is made through its API (api/sandbox_page.c), its page is where the
- * customer "pays", and what happened comes back as signed webhooks over HTTP. No money moves anywhere. */
+ * It behaves like a provider elsewhere: a payment is made through its API (api/open/sandbox_page.c), its page is where
+ * the customer "pays", and what happened comes back as signed webhooks over HTTP. No money moves anywhere. */
 #pragma once
 
 #include "domain/payment_event.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
-#include "domain/download.h"
+#include "domain/download_link.h"
 
 #define KEY_CHARS 24
 #define UNFINISHED ".upload-" /* a download never opens a name that starts with a dot */

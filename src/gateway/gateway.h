@@ -10,7 +10,7 @@
 
 #include "domain/gateway_config.h"
 #include "domain/payment_event.h"
-#include "gateway/call.h"
+#include "outbound/http_call.h"
 
 enum verdict {
     VERDICT_OK,

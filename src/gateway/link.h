@@ -5,7 +5,7 @@
 #pragma once
 
 #include "gateway/gateway.h"
-#include "gateway/outbound.h"
+#include "outbound/outbound.h"
 
 struct gateway_link;
 

@@ -1,6 +1,6 @@
 // tests/arrows/arrows.mjs - the architecture as rules over the sources: who may include whom, and SQL is fixed text.
 //
-//     base <- json, http, db <- domain <- gateway <- api <- cli <- main
+//     base <- json, http, db <- domain <- view <- outbound <- gateway <- outbox <- serve <- api <- cli <- main
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -11,9 +11,13 @@ export const LAYERS = {
   http: ['base', 'http'],
   db: ['base', 'db'],
   domain: ['base', 'db', 'domain'],
-  gateway: ['base', 'json', 'http', 'db', 'domain', 'gateway'],
-  api: ['base', 'json', 'http', 'db', 'domain', 'gateway', 'api'],
-  cli: ['base', 'json', 'http', 'db', 'domain', 'gateway', 'api', 'cli'],
+  view: ['base', 'json', 'domain', 'view'],
+  outbound: ['base', 'http', 'outbound'],
+  gateway: ['base', 'json', 'http', 'domain', 'outbound', 'gateway'],
+  outbox: ['base', 'db', 'domain', 'outbound', 'gateway', 'outbox'],
+  serve: ['base', 'json', 'http', 'db', 'domain', 'view', 'outbound', 'gateway', 'outbox', 'serve'],
+  api: ['base', 'json', 'http', 'db', 'domain', 'view', 'outbound', 'gateway', 'outbox', 'serve', 'api'],
+  cli: ['base', 'json', 'http', 'db', 'domain', 'view', 'outbound', 'gateway', 'outbox', 'serve', 'api', 'cli'],
   main: ['base', 'cli'],
 };
 
@@ -22,11 +26,11 @@ const GUARDED = [
   { header: /^sqlite3\.h$/, files: /^db\/sqlite[a-z_]*\.[ch]$/ },
   { header: /^(libpq-fe|postgres_ext|libpq\/.*|pg_config.*)\.h$/, files: /^db\/postgres[a-z_]*\.[ch]$/ },
   { header: /^uv\.h$/, files: /^(http|cli)\// },
-  { header: /^curl\//, files: /^(http|gateway)\// },
+  { header: /^curl\//, files: /^outbound\// },
 ];
 
-/** A surface is one file with a table of routes. Surfaces share through domain and view, never with each other. */
-const SURFACE = /^api\/((customer|store|v1|admin)_[a-z0-9_]+|webhook|auth|operations|support|download)\.[ch]$/;
+/** The surfaces stand in rooms by who calls them. What two rooms share stands in api/ itself or below it. */
+const room = (file) => /^api\/([^/]+)\//.exec(file)?.[1];
 
 export function sourceFiles(src) {
   const found = [];
@@ -76,8 +80,8 @@ export function layerViolations(src, layer) {
         wrong.push(`${at}: "${inc.name}" is in no layer`);
       } else if (!LAYERS[layer].includes(target)) {
         wrong.push(`${at}: ${layer} must not include ${target} ("${inc.name}")`);
-      } else if (SURFACE.test(file) && SURFACE.test(inc.name) && file.replace(/\.c$/, '.h') !== inc.name) {
-        wrong.push(`${at}: one surface must not include another ("${inc.name}")`);
+      } else if (room(file) && room(inc.name) && room(file) !== room(inc.name)) {
+        wrong.push(`${at}: api/${room(file)} must not include api/${room(inc.name)} ("${inc.name}")`);
       }
     }
   }
@@ -97,6 +101,27 @@ export function guardViolations(src) {
     }
   }
   return wrong;
+}
+
+/** Names that two files bear: a search for one would find the other. A .c and its .h are one. */
+export function sharedNames(src) {
+  const places = new Map();
+  for (const file of sourceFiles(src)) {
+    const name = path.basename(file).replace(/\.[ch]$/, '');
+    places.set(name, new Set([...(places.get(name) ?? []), file.replace(/\.[ch]$/, '')]));
+  }
+  return [...places].filter(([, files]) => files.size > 1).map(([name, files]) => `${name}: ${[...files].join(', ')}`);
+}
+
+/** Types that are defined twice under one name. */
+export function sharedTypes(src) {
+  const places = new Map();
+  for (const file of sourceFiles(src)) {
+    for (const [, type] of bare(fs.readFileSync(path.join(src, file), 'utf8')).matchAll(/^((?:struct|enum|union) \w+) \{/gm)) {
+      places.set(type, [...(places.get(type) ?? []), file]);
+    }
+  }
+  return [...places].filter(([, files]) => files.length > 1).map(([type, files]) => `${type}: ${files.join(', ')}`);
 }
 
 /** Source folders that no layer names. */

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { LAYERS, builtSql, guardViolations, layerViolations, sourceFiles, strayFolders } from './arrows.mjs';
+import { LAYERS, builtSql, guardViolations, layerViolations, sharedNames, sharedTypes, sourceFiles, strayFolders } from './arrows.mjs';
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 
@@ -31,11 +31,14 @@ for (const layer of Object.keys(LAYERS)) {
 }
 
 test('library headers stay behind their layer', () => assert.deepEqual(guardViolations(SRC), []));
+test('no two files have one name', () => assert.deepEqual(sharedNames(SRC), []));
+test('no two types have one name', () => assert.deepEqual(sharedTypes(SRC), []));
 test('SQL is never built at run time', () => assert.deepEqual(builtSql(SRC), []));
 
 const wrongArrows = [
   ['base', 'db/db.h'], ['json', 'http/codec.h'], ['http', 'json/reader.h'], ['db', 'domain/ledger.h'],
-  ['domain', 'json/reader.h'], ['domain', 'api/router.h'], ['gateway', 'api/router.h'], ['api', 'cli/cli.h'],
+  ['domain', 'json/reader.h'], ['domain', 'view/view_order.h'], ['view', 'serve/request.h'], ['outbound', 'gateway/gateway.h'],
+  ['gateway', 'outbox/errand.h'], ['outbox', 'serve/app.h'], ['serve', 'api/tables.h'], ['api', 'cli/command.h'],
   ['main', 'domain/ledger.h'],
 ];
 for (const [layer, header] of wrongArrows) {
@@ -47,9 +50,15 @@ for (const [layer, header] of wrongArrows) {
   });
 }
 
-test('control: one surface including another is found', (t) => {
-  const dir = planted(t, 'api/customer_planted.c', '#include "api/store_cart.h"\n#include "api/customer_planted.h"\n');
-  assert.equal(layerViolations(dir, 'api').length, 1);
+test('control: one room of surfaces including another is found, its own headers are not', (t) => {
+  const lines = '#include "api/admin/admin.h"\n#include "api/pay.h"\n#include "api/customer/planted.h"\n';
+  const found = layerViolations(planted(t, 'api/customer/planted.c', lines), 'api');
+  assert.deepEqual(found, ['src/api/customer/planted.c:1: api/customer must not include api/admin ("api/admin/admin.h")']);
+});
+
+test('control: a name that two files or types bear is found', (t) => {
+  assert.deepEqual(sharedNames(planted(t, 'api/open/ledger.c', '')), ['ledger: api/open/ledger, domain/ledger']);
+  assert.deepEqual(sharedTypes(planted(t, 'base/planted.c', 'struct request {\n};\n')), ['struct request: base/planted.c, serve/request.h']);
 });
 
 test('control: an include outside of the layer form is found', (t) => {

@@ -2,9 +2,9 @@
  */
 #include "fuzz.h"
 
-#include "api/accept_signature.h"
-#include "api/byte_range.h"
-#include "domain/download.h"
+#include "api/open/byte_range.h"
+#include "api/v1/accept_signature.h"
+#include "domain/download_link.h"
 #include "domain/license_key.h"
 
 static bool is_printable(Str s)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "api/accept_signature.h"
+#include "api/v1/accept_signature.h"
 
 static struct arena arena;
 

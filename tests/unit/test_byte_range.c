@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "api/byte_range.h"
+#include "api/open/byte_range.h"
 
 static void assert_part(const char *value, int64_t size, int64_t offset, int64_t length)
 {

@@ -1,7 +1,7 @@
 /* tests/unit/test_gateway_mail.c - messages as bytes, whatever is put into them. */
 #include "gateway.h"
 
-#include "gateway/mail.h"
+#include "outbound/smtp.h"
 
 static const struct mail plain = {
     .from_name = S("Souk Store"),

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "gateway/address.h"
-#include "gateway/outbound.h"
+#include "outbound/address.h"
+#include "outbound/outbound.h"
 
 /* Answers every connection with `answer` after having read a head, and keeps what it was sent. */
 struct server {

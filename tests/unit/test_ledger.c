@@ -1,7 +1,7 @@
 /* Wallets, transfers and withdrawals: what is refused changes nothing, what is done happens once. On both engines. */
 #include "store.h"
 
-#include "domain/check.h"
+#include "domain/invariant.h"
 #include "domain/ledger.h"
 #include "domain/notification.h"
 #include "domain/withdrawal.h"

@@ -2,7 +2,7 @@
  * both engines. */
 #include "store.h"
 
-#include "domain/check.h"
+#include "domain/invariant.h"
 #include "domain/ledger.h"
 #include "domain/license.h"
 #include "domain/order.h"

@@ -1,7 +1,7 @@
 /* Payments through gateways: whatever arrives, in whatever order and how often, ends in one state. On both engines. */
 #include "store.h"
 
-#include "domain/check.h"
+#include "domain/invariant.h"
 #include "domain/ledger.h"
 #include "domain/mail.h"
 #include "domain/order.h"

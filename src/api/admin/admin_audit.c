@@ -1,0 +1,97 @@
+/* api/admin/admin_audit.c - writing the audit trail, and reading it. */
+#include "api/admin/admin.h"
+#include "api/tables.h"
+#include "domain/audit.h"
+#include "domain/settings.h"
+
+enum err admin_audit(struct request *req, const char *action, Id resource, Str label, Str before, Str after)
+{
+    struct audit_entry entry = {
+        .actor = req->account,
+        .action = str_from(action),
+        .resource = resource,
+        .label = label,
+        .before = before,
+        .after = after,
+        .request_id = req->id,
+        .address = req->exchange->peer,
+        .created_at = req->now,
+    };
+    req->is_audited = true;
+    return audit_add(req->db, &entry);
+}
+
+Str admin_json(struct request *req, void (*view)(struct json_writer *w, const void *thing), const void *thing)
+{
+    struct buf out;
+    struct json_writer w;
+    buf_init(&out, req->arena, (size_t)1024 * 1024);
+    json_writer_init(&w, &out, req->settings->exponent);
+    view(&w, thing);
+    return buf_str(&out);
+}
+
+struct audit_query {
+    struct list_query list;
+    Str action;
+    Id actor_id, resource_id;
+};
+
+static const struct field audit_query_fields[] = {
+    LIST_FIELDS,
+    {"action", FIELD_LINE, OPTIONAL, offsetof(struct audit_query, action), .min = 1, .max = 60},
+    {"actor_id", FIELD_ID, OPTIONAL, offsetof(struct audit_query, actor_id)},
+    {"resource_id", FIELD_ID, OPTIONAL, offsetof(struct audit_query, resource_id)},
+    {0},
+};
+static const struct shape audit_query = {audit_query_fields, sizeof(struct audit_query)};
+
+static void kv_json(struct json_writer *w, const char *key, Str json)
+{
+    json_key(w, key);
+    if (json.len)
+        json_raw(w, json);
+    else
+        json_null(w);
+}
+
+static void view_entry(struct json_writer *w, const struct audit_entry *e)
+{
+    json_begin_object(w);
+    json_kv_id(w, "id", e->id);
+    json_kv_opt_id(w, "actor_id", e->actor);
+    json_kv_opt_str(w, "actor_email", e->actor_email);
+    json_kv_str(w, "action", e->action);
+    json_kv_opt_id(w, "resource_id", e->resource);
+    json_kv_str(w, "label", e->label);
+    kv_json(w, "before", e->before);
+    kv_json(w, "after", e->after);
+    json_kv_str(w, "request_id", e->request_id);
+    json_kv_str(w, "address", e->address);
+    json_kv_time(w, "created_at", e->created_at);
+    json_end_object(w);
+}
+
+static enum err get_audit(struct request *req)
+{
+    const struct audit_query *q = req->query;
+    struct list_page page;
+    struct audit_entry *entries;
+    size_t count;
+    enum err e = request_page(req, &page);
+    if (e) return e;
+    struct audit_filter filter = {.action = q->action, .actor = q->actor_id, .resource = q->resource_id};
+    e = audit_list(req->db, &filter, page.after_id, page.limit + 1, &entries, &count);
+    if (e) return e;
+    bool more = request_page_more(&page, &count);
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++) view_entry(&req->out, &entries[i]);
+    json_end_array(&req->out);
+    request_page_end(req, more, 0, count ? entries[count - 1].id : (Id){0});
+    return OK;
+}
+
+const struct route admin_audit_routes[] = {
+    {"GET", "/api/admin/audit", SCOPE_ADMIN, TX_READ, NULL, get_audit, .query = &audit_query},
+    {0},
+};

@@ -1,0 +1,250 @@
+/* api/admin/admin_customers.c - customers as staff see them: the list, their wallets and tokens. */
+#include "api/admin/admin.h"
+#include "api/tables.h"
+#include "api/token_body.h"
+#include "domain/customer.h"
+#include "domain/ledger.h"
+#include "domain/password.h"
+#include "domain/token.h"
+#include "serve/app.h"
+#include "view/view_account.h"
+#include "view/view_wallet.h"
+
+static void view_customer(struct json_writer *w, const void *thing)
+{
+    const struct customer *c = thing;
+    json_begin_object(w);
+    view_account_members(w, &c->account);
+    json_kv_cstr(w, "role", role_text(c->account.role));
+    json_kv_bool(w, "is_active", c->account.is_active);
+    json_kv_money(w, "balance", c->balance);
+    json_kv_money(w, "credit_limit", c->credit_limit);
+    json_end_object(w);
+}
+
+static enum err get_customers(struct request *req)
+{
+    const struct search_query *q = req->query;
+    struct list_page page;
+    struct customer *customers;
+    size_t count;
+    enum err e = request_page(req, &page);
+    if (!e) e = customer_list(req->db, q->q, page.after_id, page.limit + 1, &customers, &count);
+    if (e) return e;
+    bool more = request_page_more(&page, &count);
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++) view_customer(&req->out, &customers[i]);
+    json_end_array(&req->out);
+    request_page_end(req, more, 0, count ? customers[count - 1].account.id : (Id){0});
+    return OK;
+}
+
+static enum err get_customer(struct request *req)
+{
+    struct customer c;
+    enum err e = customer_find(req->db, req->param_id, &c);
+    if (e) return e;
+    view_customer(&req->out, &c);
+    return OK;
+}
+
+struct customer_body {
+    Str email, name, password;
+    Money credit_limit;
+    bool is_active, has_name, has_is_active, has_credit_limit, has_password;
+};
+
+static const struct field customer_fields[] = {
+    {"email", FIELD_EMAIL, REQUIRED, offsetof(struct customer_body, email)},
+    {"name", FIELD_LINE, OPTIONAL, offsetof(struct customer_body, name), .max = 100},
+    {"password", FIELD_SECRET, OPTIONAL, offsetof(struct customer_body, password), .min = PASSWORD_MIN,
+     .max = PASSWORD_MAX, .has = offsetof(struct customer_body, has_password)},
+    {0},
+};
+static const struct shape customer_shape = {customer_fields, sizeof(struct customer_body)};
+
+static const struct field customer_patch_fields[] = {
+    {"name", FIELD_LINE, OPTIONAL, offsetof(struct customer_body, name), .max = 100,
+     .has = offsetof(struct customer_body, has_name)},
+    {"is_active", FIELD_BOOL, OPTIONAL, offsetof(struct customer_body, is_active),
+     .has = offsetof(struct customer_body, has_is_active)},
+    {"credit_limit", FIELD_MONEY, OPTIONAL, offsetof(struct customer_body, credit_limit), .max = INT64_MAX / 4,
+     .has = offsetof(struct customer_body, has_credit_limit)},
+    {0},
+};
+static const struct shape customer_patch = {customer_patch_fields, sizeof(struct customer_body)};
+
+static enum err customer_write(struct request *req)
+{
+    const struct customer_body *in = req->body;
+    const Str *hash = req->user;
+    struct account want = {.email = in->email, .name = in->name, .role = ROLE_CUSTOMER, .password_hash = *hash};
+    struct customer made = {0};
+    enum err e = account_create(req->db, &want, req->now, &made.account);
+    if (e) return e;
+    view_customer(&req->out, &made);
+    request_created(req, "/api/admin/customers", made.account.id);
+    return admin_audit(req, "customer.create", made.account.id, made.account.email, (Str){0},
+                       admin_json(req, view_customer, &made));
+}
+
+static enum err post_customer(struct request *req)
+{
+    const struct customer_body *in = req->body;
+    Str hash = {0};
+    if (in->has_password) {
+        hash = password_hash(req->arena, in->password, ROLE_CUSTOMER);
+        if (!hash.len) return ERR_UNAVAILABLE;
+    }
+    req->user = &hash;
+    return request_tx(req, TX_WRITE, customer_write);
+}
+
+static enum err patch_customer(struct request *req)
+{
+    const struct customer_body *in = req->body;
+    struct customer before, after;
+    enum err e = customer_find(req->db, req->param_id, &before);
+    if (e) return e;
+    struct customer_change change = {
+        .name = in->name, .has_name = in->has_name, .is_active = in->is_active, .has_is_active = in->has_is_active};
+    if (in->has_name || in->has_is_active) e = customer_change(req->db, req->param_id, &change);
+    if (!e && in->has_credit_limit) e = wallet_set_credit_limit(req->db, req->param_id, in->credit_limit);
+    if (!e) e = customer_find(req->db, req->param_id, &after);
+    if (e) return e;
+    view_customer(&req->out, &after);
+    return admin_audit(req, "customer.update", req->param_id, after.account.email,
+                       admin_json(req, view_customer, &before), admin_json(req, view_customer, &after));
+}
+
+/* ---- tokens ---- */
+
+static enum err get_customer_tokens(struct request *req)
+{
+    struct list_page page;
+    struct token *tokens;
+    struct customer c;
+    size_t count;
+    enum err e = request_page(req, &page);
+    if (!e) e = customer_find(req->db, req->param_id, &c);
+    if (!e) e = token_list(req->db, req->param_id, page.after_id, page.limit + 1, &tokens, &count);
+    if (e) return e;
+    bool more = request_page_more(&page, &count);
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++) view_token(&req->out, &tokens[i]);
+    json_end_array(&req->out);
+    request_page_end(req, more, 0, count ? tokens[count - 1].id : (Id){0});
+    return OK;
+}
+
+static enum err post_customer_token(struct request *req)
+{
+    struct customer c;
+    struct token want, made;
+    enum err e = customer_find(req->db, req->param_id, &c);
+    if (e) return e;
+    /* A token of staff would let the caller act as somebody else among staff. */
+    if (c.account.role != ROLE_CUSTOMER) return ERR_FORBIDDEN;
+    e = token_of_body(req, c.account.id, scopes_of_role(c.account.role), &want);
+    if (!e) e = token_give(req, &want, &made);
+    if (e) return e;
+    req->status = 201;
+    return admin_audit(req, "customer.token_create", c.account.id, c.account.email, (Str){0},
+                       admin_json(req, view_token, &made));
+}
+
+static enum err delete_customer_token(struct request *req)
+{
+    struct customer c;
+    int64_t token = 0;
+    enum err e = customer_find(req->db, req->param_id, &c);
+    if (e) return e;
+    if (c.account.role != ROLE_CUSTOMER) return ERR_FORBIDDEN;
+    if (!str_to_int64(req->params[1], &token)) return ERR_NOT_FOUND;
+    e = token_revoke(req->db, req->param_id, (Id){token});
+    if (e) return e;
+    return admin_audit(req, "customer.token_revoke", c.account.id, c.account.email,
+                       str_printf(req->arena, "{\"id\":%lld}", (long long)token), (Str){0});
+}
+
+/* ---- wallet ---- */
+
+struct customer_wallet_query {
+    int64_t limit;
+    Id before;
+};
+static const struct field wallet_query_fields[] = {
+    {"limit", FIELD_INT, OPTIONAL, offsetof(struct customer_wallet_query, limit), .min = 1, .max = 1000},
+    {"before", FIELD_ID, OPTIONAL, offsetof(struct customer_wallet_query, before)},
+    {0},
+};
+static const struct shape wallet_query = {wallet_query_fields, sizeof(struct customer_wallet_query)};
+
+static enum err show_wallet(struct request *req, Id account, Id before, int64_t limit)
+{
+    struct wallet wallet;
+    struct wallet_transaction *transactions;
+    size_t count;
+    enum err e = wallet_find(req->db, account, &wallet);
+    if (!e) e = wallet_transactions(req->db, wallet.ledger_id, before, limit, &transactions, &count);
+    if (e) return e;
+    view_wallet(&req->out, &wallet, req->settings->currency, transactions, count);
+    return OK;
+}
+
+static enum err get_customer_wallet(struct request *req)
+{
+    const struct customer_wallet_query *q = req->query;
+    struct customer c;
+    enum err e = customer_find(req->db, req->param_id, &c);
+    return e ? e : show_wallet(req, req->param_id, q->before, q->limit ? q->limit : 100);
+}
+
+struct adjust_body {
+    Money amount; /* signed */
+    Str description;
+};
+static const struct field adjust_fields[] = {
+    {"amount", FIELD_MONEY, REQUIRED, offsetof(struct adjust_body, amount), .min = -INT64_MAX, .max = INT64_MAX},
+    {"description", FIELD_LINE, REQUIRED, offsetof(struct adjust_body, description), .min = 1, .max = 255},
+    {0},
+};
+static const struct shape adjust_shape = {adjust_fields, sizeof(struct adjust_body)};
+
+static enum err post_customer_wallet(struct request *req)
+{
+    const struct adjust_body *in = req->body;
+    struct customer c, after;
+    enum err e = customer_find(req->db, req->param_id, &c);
+    if (e) return e;
+    if (in->amount.minor == 0) return request_bad_field(req, "amount", ERR_FIELD_RANGE);
+    struct transfer t = {.kind = LEDGER_ADJUSTMENT,
+                         .amount = {in->amount.minor < 0 ? -in->amount.minor : in->amount.minor},
+                         .description = in->description,
+                         .at = req->now};
+    e = in->amount.minor > 0 ? ledger_credit(req->db, req->param_id, LEDGER_ADJUSTMENTS, &t)
+                             : ledger_debit(req->db, req->param_id, LEDGER_ADJUSTMENTS, &t, false);
+    if (e == ERR_EXCEEDS_BALANCE || e == ERR_FIELD_RANGE) return request_bad_field(req, "amount", e);
+    if (!e) e = customer_find(req->db, req->param_id, &after);
+    if (!e) e = show_wallet(req, req->param_id, (Id){0}, 100);
+    if (e) return e;
+    return admin_audit(req, "customer.wallet_adjust", c.account.id, c.account.email, admin_json(req, view_customer, &c),
+                       admin_json(req, view_customer, &after));
+}
+
+const struct route admin_customers_routes[] = {
+    {"GET", "/api/admin/customers", SCOPE_ADMIN, TX_READ, NULL, get_customers, .query = &search_query_shape},
+    {"POST", "/api/admin/customers", SCOPE_ADMIN, TX_SELF, &customer_shape, post_customer, IDEMPOTENT},
+    {"GET", "/api/admin/customers/{id}", SCOPE_ADMIN, TX_READ, NULL, get_customer},
+    {"PATCH", "/api/admin/customers/{id}", SCOPE_ADMIN, TX_WRITE, &customer_patch, patch_customer},
+    {"GET", "/api/admin/customers/{id}/tokens", SCOPE_ADMIN, TX_READ, NULL, get_customer_tokens,
+     .query = &list_query_shape},
+    {"POST", "/api/admin/customers/{id}/tokens", SCOPE_ADMIN, TX_WRITE, &token_body_shape, post_customer_token,
+     IDEMPOTENT},
+    {"DELETE", "/api/admin/customers/{id}/tokens/{token_id}", SCOPE_ADMIN, TX_WRITE, NULL, delete_customer_token},
+    {"GET", "/api/admin/customers/{id}/wallet", SCOPE_ADMIN, TX_READ, NULL, get_customer_wallet,
+     .query = &wallet_query},
+    {"POST", "/api/admin/customers/{id}/wallet", SCOPE_ADMIN, TX_WRITE, &adjust_shape, post_customer_wallet,
+     IDEMPOTENT},
+    {0},
+};

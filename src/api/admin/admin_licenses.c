@@ -1,0 +1,164 @@
+/* api/admin/admin_licenses.c - licences: look for, give, revoke, reinstate, unbind, extend. */
+#include "api/admin/admin.h"
+#include "api/tables.h"
+#include "domain/license.h"
+
+static void view_license_staff(struct json_writer *w, const void *thing)
+{
+    const struct license *l = thing;
+    json_begin_object(w);
+    json_kv_id(w, "id", l->id);
+    json_kv_str(w, "license_key", l->key);
+    json_kv_id(w, "product_id", l->product_id);
+    json_kv_str(w, "product_name", l->product_name);
+    json_kv_opt_id(w, "variant_id", l->variant_id);
+    json_kv_id(w, "customer_id", l->account_id);
+    json_kv_str(w, "email", l->email);
+    json_kv_opt_id(w, "order_id", l->order_id);
+    json_kv_cstr(w, "status", license_status_text(l->status));
+    json_kv_bool(w, "on_hold", l->on_hold);
+    json_kv_str(w, "reason", l->reason);
+    json_kv_time(w, "expires_at", l->expires_at);
+    json_kv_opt_str(w, "hardware_id", l->hardware_id);
+    json_kv_time(w, "bound_at", l->bound_at);
+    json_kv_time(w, "created_at", l->created_at);
+    json_kv_time(w, "last_seen_at", l->last_seen_at);
+    json_kv_int(w, "seen_count", l->seen_count);
+    json_end_object(w);
+}
+
+static enum err get_licenses(struct request *req)
+{
+    const struct search_query *q = req->query;
+    struct list_page page;
+    struct license *items;
+    size_t count;
+    enum err e = request_page(req, &page);
+    if (!e) e = license_search(req->db, q->q, page.after_id, page.limit + 1, &items, &count);
+    if (e) return e;
+    bool more = request_page_more(&page, &count);
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++) view_license_staff(&req->out, &items[i]);
+    json_end_array(&req->out);
+    request_page_end(req, more, 0, count ? items[count - 1].id : (Id){0});
+    return OK;
+}
+
+static enum err get_license(struct request *req)
+{
+    struct license l;
+    enum err e = license_find(req->db, req->param_id, &l);
+    if (e) return e;
+    view_license_staff(&req->out, &l);
+    return OK;
+}
+
+struct issue_body {
+    Id product_id, variant_id, customer_id;
+    Time expires_at;
+};
+static const struct field issue_fields[] = {
+    {"product_id", FIELD_ID, REQUIRED, offsetof(struct issue_body, product_id)},
+    {"variant_id", FIELD_ID, OPTIONAL, offsetof(struct issue_body, variant_id)},
+    {"customer_id", FIELD_ID, REQUIRED, offsetof(struct issue_body, customer_id)},
+    {"expires_at", FIELD_TIME, OPTIONAL, offsetof(struct issue_body, expires_at)},
+    {0},
+};
+static const struct shape issue_shape = {issue_fields, sizeof(struct issue_body)};
+
+static enum err post_license(struct request *req)
+{
+    const struct issue_body *in = req->body;
+    struct license made;
+    enum err e =
+        license_issue(req->db, in->product_id, in->variant_id, in->customer_id, in->expires_at, req->now, &made);
+    if (e == ERR_PRODUCT_NOT_FOUND) return request_bad_field(req, "product_id", ERR_FIELD_NOT_FOUND);
+    if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "variant_id", e);
+    if (e == ERR_NOT_FOUND) return request_bad_field(req, "customer_id", ERR_FIELD_NOT_FOUND);
+    if (e) return e;
+    view_license_staff(&req->out, &made);
+    request_created(req, "/api/admin/licenses", made.id);
+    return admin_audit(req, "license.issue", made.id, made.email, (Str){0}, admin_json(req, view_license_staff, &made));
+}
+
+/* Every change of one licence: before, the act, after. */
+static enum err change(struct request *req, const char *action, enum err (*act)(struct request *req))
+{
+    struct license before, after;
+    enum err e = license_find(req->db, req->param_id, &before);
+    if (!e) e = act(req);
+    if (!e) e = license_find(req->db, req->param_id, &after);
+    if (e) return e;
+    view_license_staff(&req->out, &after);
+    return admin_audit(req, action, after.id, after.email, admin_json(req, view_license_staff, &before),
+                       admin_json(req, view_license_staff, &after));
+}
+
+struct expiry_body {
+    Time expires_at;
+    bool has_expires_at, never;
+};
+static const struct field expiry_fields[] = {
+    {"expires_at", FIELD_TIME, NULLABLE, offsetof(struct expiry_body, expires_at),
+     .has = offsetof(struct expiry_body, has_expires_at), .is_null = offsetof(struct expiry_body, never)},
+    {0},
+};
+static const struct shape expiry_shape = {expiry_fields, sizeof(struct expiry_body)};
+
+static enum err act_expiry(struct request *req)
+{
+    const struct expiry_body *in = req->body;
+    return in->has_expires_at || in->never ? license_set_expiry(req->db, req->param_id, in->expires_at) : OK;
+}
+
+struct reason_body {
+    Str reason;
+};
+static const struct field reason_fields[] = {
+    {"reason", FIELD_LINE, OPTIONAL, offsetof(struct reason_body, reason), .max = 500},
+    {0},
+};
+static const struct shape reason_shape = {reason_fields, sizeof(struct reason_body)};
+
+static enum err act_revoke(struct request *req)
+{
+    const struct reason_body *in = req->body;
+    return license_revoke(req->db, req->param_id, in->reason);
+}
+
+static enum err act_reinstate(struct request *req)
+{
+    return license_reinstate(req->db, req->param_id);
+}
+static enum err act_clear(struct request *req)
+{
+    return license_clear_hardware(req->db, req->param_id);
+}
+
+static enum err patch_license(struct request *req)
+{
+    return change(req, "license.update", act_expiry);
+}
+static enum err post_revoke(struct request *req)
+{
+    return change(req, "license.revoke", act_revoke);
+}
+static enum err post_reinstate(struct request *req)
+{
+    return change(req, "license.reinstate", act_reinstate);
+}
+static enum err post_clear(struct request *req)
+{
+    return change(req, "license.clear_hardware", act_clear);
+}
+
+const struct route admin_licenses_routes[] = {
+    {"GET", "/api/admin/licenses", SCOPE_ADMIN, TX_READ, NULL, get_licenses, .query = &search_query_shape},
+    {"POST", "/api/admin/licenses", SCOPE_ADMIN, TX_WRITE, &issue_shape, post_license, IDEMPOTENT},
+    {"GET", "/api/admin/licenses/{id}", SCOPE_ADMIN, TX_READ, NULL, get_license},
+    {"PATCH", "/api/admin/licenses/{id}", SCOPE_ADMIN, TX_WRITE, &expiry_shape, patch_license},
+    {"POST", "/api/admin/licenses/{id}/revoke", SCOPE_ADMIN, TX_WRITE, &reason_shape, post_revoke},
+    {"POST", "/api/admin/licenses/{id}/reinstate", SCOPE_ADMIN, TX_WRITE, NULL, post_reinstate},
+    {"POST", "/api/admin/licenses/{id}/clear-hardware", SCOPE_ADMIN, TX_WRITE, NULL, post_clear},
+    {0},
+};

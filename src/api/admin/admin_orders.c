@@ -1,0 +1,148 @@
+/* api/admin/admin_orders.c - orders as staff see them: look for, confirm by hand, cancel, refund. */
+#include "api/admin/admin.h"
+#include "api/tables.h"
+#include "domain/order_search.h"
+#include "domain/payment_desk.h"
+#include "serve/app.h"
+#include "view/view_order.h"
+
+static const char *const status_names[] = {"pending", "confirmed", "cancelled", "refunded", NULL};
+
+struct order_query {
+    struct list_query list;
+    int status;
+    bool has_status;
+    Str q;
+    Id customer_id;
+};
+static const struct field query_fields[] = {
+    LIST_FIELDS,
+    {"status", FIELD_CHOICE, OPTIONAL, offsetof(struct order_query, status), .choices = status_names,
+     .has = offsetof(struct order_query, has_status)},
+    {"q", FIELD_LINE, OPTIONAL, offsetof(struct order_query, q), .max = 100},
+    {"customer_id", FIELD_ID, OPTIONAL, offsetof(struct order_query, customer_id)},
+    {0},
+};
+static const struct shape order_query = {query_fields, sizeof(struct order_query)};
+
+static void view_order_listed(struct json_writer *w, const struct order *o)
+{
+    json_begin_object(w);
+    json_kv_id(w, "id", o->id);
+    json_kv_id(w, "customer_id", o->account_id);
+    json_kv_str(w, "email", o->email);
+    json_kv_cstr(w, "status", order_status_text(o->status));
+    json_kv_cstr(w, "channel", order_channel_text(o->channel));
+    json_kv_opt_str(w, "paid_with", o->paid_with);
+    json_kv_money(w, "total", o->total);
+    json_kv_money(w, "refunded_amount", o->refunded_amount);
+    json_kv_bool(w, "on_hold", o->on_hold);
+    json_kv_time(w, "created_at", o->created_at);
+    json_end_object(w);
+}
+
+static enum err get_orders(struct request *req)
+{
+    const struct order_query *q = req->query;
+    struct list_page page;
+    struct order *orders;
+    size_t count;
+    enum err e = request_page(req, &page);
+    if (e) return e;
+    struct order_filter filter = {
+        .has_status = q->has_status, .status = (enum order_status)q->status, .q = q->q, .account = q->customer_id};
+    e = order_search(req->db, &filter, page.after_id, page.limit + 1, &orders, &count);
+    if (e) return e;
+    bool more = request_page_more(&page, &count);
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++) view_order_listed(&req->out, &orders[i]);
+    json_end_array(&req->out);
+    request_page_end(req, more, 0, count ? orders[count - 1].id : (Id){0});
+    return OK;
+}
+
+static enum err show_order(struct request *req)
+{
+    struct order o;
+    enum err e = order_find(req->db, (Id){0}, req->param_id, &o);
+    if (e) return e;
+    struct json_writer *w = &req->out;
+    json_begin_object(w);
+    json_kv_id(w, "customer_id", o.account_id);
+    json_kv_str(w, "email", o.email);
+    view_order_members(w, req->arena, req->app->options.base_url, &o);
+    json_end_object(w);
+    return OK;
+}
+
+static void view_summary(struct json_writer *w, const void *thing)
+{
+    view_order_listed(w, thing);
+}
+
+/* What the three changes have in common: the order before and after, its view, the audit row. */
+static enum err changed(struct request *req, const char *action, const struct order *before)
+{
+    struct order after;
+    enum err e = order_find(req->db, (Id){0}, req->param_id, &after);
+    if (!e) e = show_order(req);
+    if (e) return e;
+    return admin_audit(req, action, after.id, after.email, admin_json(req, view_summary, before),
+                       admin_json(req, view_summary, &after));
+}
+
+static enum err post_confirm(struct request *req)
+{
+    struct order before;
+    bool is_changed;
+    enum err e = order_find(req->db, (Id){0}, req->param_id, &before);
+    if (!e) e = payment_confirm_order(req->db, req->param_id, req->now, &is_changed);
+    if (e) return e;
+    return is_changed ? changed(req, "order.confirm", &before) : ERR_INVALID_STATE;
+}
+
+static enum err post_cancel(struct request *req)
+{
+    struct order before;
+    bool is_changed;
+    enum err e = order_find(req->db, (Id){0}, req->param_id, &before);
+    if (!e) e = order_cancel(req->db, req->param_id, req->now, &is_changed);
+    if (e) return e;
+    return is_changed ? changed(req, "order.cancel", &before) : ERR_INVALID_STATE;
+}
+
+struct refund_body {
+    Money amount;
+    bool has_amount;
+};
+static const struct field refund_fields[] = {
+    {"amount", FIELD_MONEY, OPTIONAL, offsetof(struct refund_body, amount), .min = 1,
+     .has = offsetof(struct refund_body, has_amount)},
+    {0},
+};
+static const struct shape refund_shape = {refund_fields, sizeof(struct refund_body)};
+
+/* All that is left, or a part of it. */
+static enum err post_refund(struct request *req)
+{
+    const struct refund_body *in = req->body;
+    struct order before;
+    Money left, total, given;
+    enum err e = order_find(req->db, (Id){0}, req->param_id, &before);
+    if (e) return e;
+    if (before.status != ORDER_CONFIRMED) return ERR_INVALID_STATE;
+    if (!money_sub(before.total, before.refunded_amount, &left)) return ERR_INTERNAL;
+    if (in->has_amount && money_cmp(in->amount, left) > 0) return request_bad_field(req, "amount", ERR_FIELD_RANGE);
+    if (!money_add(before.refunded_amount, in->has_amount ? in->amount : left, &total)) return ERR_INTERNAL;
+    e = payment_refund_order(req->db, req->param_id, total, req->now, &given);
+    return e ? e : changed(req, "order.refund", &before);
+}
+
+const struct route admin_orders_routes[] = {
+    {"GET", "/api/admin/orders", SCOPE_ADMIN, TX_READ, NULL, get_orders, .query = &order_query},
+    {"GET", "/api/admin/orders/{id}", SCOPE_ADMIN, TX_READ, NULL, show_order},
+    {"POST", "/api/admin/orders/{id}/confirm", SCOPE_ADMIN, TX_WRITE, NULL, post_confirm},
+    {"POST", "/api/admin/orders/{id}/cancel", SCOPE_ADMIN, TX_WRITE, NULL, post_cancel},
+    {"POST", "/api/admin/orders/{id}/refund", SCOPE_ADMIN, TX_WRITE, &refund_shape, post_refund, IDEMPOTENT},
+    {0},
+};

@@ -1,0 +1,138 @@
+/* api/admin/admin_serials.c - pools of serial codes: counts, masked codes, bulk import.
+ *
+ * An import is one transaction of at most 16 MiB: all of its codes are in, or none. Codes come as JSON or as plain
+ * text, one per line. */
+#include "api/admin/admin.h"
+#include "api/tables.h"
+#include "base/text.h"
+#include "domain/product.h"
+#include "domain/serial.h"
+
+#define IMPORT_BYTES_MAX ((int64_t)16 * 1024 * 1024)
+#define IMPORT_CODES_MAX 500000
+
+struct import_body {
+    Id variant_id;
+    struct str_list codes;
+};
+static const struct field import_fields[] = {
+    {"variant_id", FIELD_ID, OPTIONAL, offsetof(struct import_body, variant_id)},
+    {"codes", FIELD_LINES, REQUIRED, offsetof(struct import_body, codes), .min = 1, .max = IMPORT_CODES_MAX,
+     .item_max = SERIAL_CODE_MAX},
+    {0},
+};
+static const struct shape import_shape = {import_fields, sizeof(struct import_body)};
+
+struct import_query {
+    Id variant_id;
+};
+static const struct field import_query_fields[] = {
+    {"variant_id", FIELD_ID, OPTIONAL, offsetof(struct import_query, variant_id)},
+    {0},
+};
+static const struct shape import_query = {import_query_fields, sizeof(struct import_query)};
+
+/* One code per line; empty lines do not count. */
+static enum err codes_of_text(struct request *req, struct str_list *ret)
+{
+    Str text = req->raw_body;
+    size_t lines = 1, n = 0;
+    for (size_t i = 0; i < text.len; i++) lines += text.ptr[i] == '\n';
+    if (lines > IMPORT_CODES_MAX + 1) return request_bad_field(req, "codes", ERR_FIELD_TOO_MANY);
+    if (!utf8_valid(text)) return request_bad_field(req, "codes", ERR_FIELD_CHARACTERS);
+    Str *codes = arena_array(req->arena, Str, lines);
+    while (text.len) {
+        Str line = text, rest = {0};
+        str_cut(text, '\n', &line, &rest);
+        line = text_trim(line);
+        text = rest;
+        if (!line.len) continue;
+        if (!serial_code_is_valid(line)) return request_bad_field(req, "codes", ERR_FIELD_FORMAT);
+        codes[n++] = line;
+    }
+    if (!n) return request_bad_field(req, "codes", ERR_FIELD_TOO_FEW);
+    *ret = (struct str_list){codes, n};
+    return OK;
+}
+
+static enum err post_serials(struct request *req)
+{
+    const struct import_body *in = req->body;
+    const struct import_query *q = req->query;
+    struct str_list codes = {0};
+    Id variant = in ? in->variant_id : q->variant_id;
+    struct product p;
+    int64_t added, duplicates;
+    enum err e = OK;
+    if (in)
+        codes = in->codes;
+    else
+        e = codes_of_text(req, &codes);
+    if (!e) e = product_find(req->db, req->param_id, &p);
+    if (e) return e;
+    e = serial_import(req->db, req->param_id, variant, codes.items, codes.count, &added, &duplicates);
+    if (e == ERR_NOT_FOUND) return request_bad_field(req, "variant_id", ERR_FIELD_NOT_FOUND);
+    if (e) return e;
+    Str result =
+        str_printf(req->arena, "{\"added\":%lld,\"duplicates\":%lld}", (long long)added, (long long)duplicates);
+    json_raw(&req->out, result);
+    return admin_audit(req, "serial.import", p.id, p.name, (Str){0}, result);
+}
+
+static enum err read_serials(struct request *req)
+{
+    struct list_page page;
+    struct product p;
+    struct serial_row *rows;
+    struct serial_pool *pools;
+    size_t count, pool_count;
+    enum err e = request_page(req, &page);
+    if (!e) e = product_find(req->db, req->param_id, &p);
+    if (!e) e = serial_pools(req->db, req->param_id, &pools, &pool_count);
+    if (!e) e = serial_list(req->db, req->param_id, page.after_id, page.limit + 1, &rows, &count);
+    if (e) return e;
+    bool more = request_page_more(&page, &count);
+    struct json_writer *w = &req->out;
+    json_begin_object(w);
+    json_key(w, "pools");
+    json_begin_array(w);
+    for (size_t i = 0; i < pool_count; i++) {
+        json_begin_object(w);
+        json_kv_opt_id(w, "variant_id", pools[i].variant_id);
+        json_kv_str(w, "variant_name", pools[i].variant_name);
+        json_kv_int(w, "free", pools[i].free);
+        json_kv_int(w, "taken", pools[i].taken);
+        json_kv_int(w, "refunded", pools[i].refunded);
+        json_end_object(w);
+    }
+    json_end_array(w);
+    json_key(w, "codes");
+    json_begin_array(w);
+    for (size_t i = 0; i < count; i++) {
+        json_begin_object(w);
+        json_kv_id(w, "id", rows[i].id);
+        json_kv_opt_id(w, "variant_id", rows[i].variant_id);
+        json_kv_str(w, "code", serial_mask(req->arena, rows[i].code));
+        json_kv_opt_id(w, "order_item_id", rows[i].order_item);
+        json_kv_time(w, "taken_at", rows[i].taken_at);
+        json_kv_bool(w, "is_refunded", rows[i].is_refunded);
+        json_end_object(w);
+    }
+    json_end_array(w);
+    json_end_object(w);
+    request_page_end(req, more, 0, count ? rows[count - 1].id : (Id){0});
+    return OK;
+}
+
+/* Counting a pool of a hundred thousand codes takes too long for a loop's own thread. */
+static enum err get_serials(struct request *req)
+{
+    return request_tx(req, TX_READ, read_serials);
+}
+
+const struct route admin_serials_routes[] = {
+    {"GET", "/api/admin/products/{id}/serials", SCOPE_ADMIN, TX_SELF, NULL, get_serials, .query = &list_query_shape},
+    {"POST", "/api/admin/products/{id}/serials", SCOPE_ADMIN, TX_WRITE, &import_shape, post_serials,
+     IDEMPOTENT | RAW_BODY, .query = &import_query, .body_bytes_max = IMPORT_BYTES_MAX, .accepts = "text/plain"},
+    {0},
+};

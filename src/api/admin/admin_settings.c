@@ -1,0 +1,82 @@
+/* api/admin/admin_settings.c - the store's settings. */
+#include "api/admin/admin.h"
+#include "api/tables.h"
+#include "serve/app.h"
+
+static void view_settings(struct json_writer *w, const void *thing)
+{
+    const struct settings *s = thing;
+    json_begin_object(w);
+    json_kv_cstr(w, "store_name", s->store_name);
+    json_kv_cstr(w, "currency", s->currency);
+    json_kv_int(w, "rate_v1", s->rate_v1);
+    json_kv_int(w, "rate_customer", s->rate_customer);
+    json_end_object(w);
+}
+
+struct settings_body {
+    Str store_name, currency;
+    int64_t rate_v1, rate_customer;
+    bool has_store_name, has_currency, has_rate_v1, has_rate_customer;
+};
+
+#define RATE_MAX 1000000
+
+static const struct field settings_fields[] = {
+    {"store_name", FIELD_LINE, OPTIONAL, offsetof(struct settings_body, store_name), .min = 1, .max = 60,
+     .has = offsetof(struct settings_body, has_store_name)},
+    {"currency", FIELD_LINE, OPTIONAL, offsetof(struct settings_body, currency), .min = 3, .max = 3,
+     .has = offsetof(struct settings_body, has_currency)},
+    {"rate_v1", FIELD_INT, OPTIONAL, offsetof(struct settings_body, rate_v1), .min = 0, .max = RATE_MAX,
+     .has = offsetof(struct settings_body, has_rate_v1)},
+    {"rate_customer", FIELD_INT, OPTIONAL, offsetof(struct settings_body, rate_customer), .min = 0, .max = RATE_MAX,
+     .has = offsetof(struct settings_body, has_rate_customer)},
+    {0},
+};
+static const struct shape settings_shape = {settings_fields, sizeof(struct settings_body)};
+
+static enum err get_settings(struct request *req)
+{
+    struct settings s;
+    enum err e = settings_load(req->db, &s);
+    if (e) return e;
+    request_etag_version(req, s.revision);
+    view_settings(&req->out, &s);
+    return OK;
+}
+
+static enum err set_number(struct request *req, bool has, const char *name, int64_t value)
+{
+    return has ? settings_set(req->db, name, str_printf(req->arena, "%lld", (long long)value)) : OK;
+}
+
+static enum err set_currency(struct request *req, Str code)
+{
+    enum err e = settings_set_currency(req->db, str_upper(req->arena, code));
+    return e == ERR_FIELD_VALUE ? request_bad_field(req, "currency", e) : e;
+}
+
+static enum err patch_settings(struct request *req)
+{
+    const struct settings_body *in = req->body;
+    struct settings before, after;
+    enum err e = settings_lock(req->db);
+    if (!e) e = settings_load(req->db, &before);
+    if (!e) e = request_if_match(req, before.revision);
+    if (!e && in->has_store_name) e = settings_set(req->db, "store_name", in->store_name);
+    if (!e && in->has_currency) e = set_currency(req, in->currency);
+    if (!e) e = set_number(req, in->has_rate_v1, "rate_v1", in->rate_v1);
+    if (!e) e = set_number(req, in->has_rate_customer, "rate_customer", in->rate_customer);
+    if (!e) e = settings_load(req->db, &after);
+    if (e) return e;
+    request_etag_version(req, after.revision);
+    view_settings(&req->out, &after);
+    return admin_audit(req, "settings.update", (Id){0}, STR("settings"), admin_json(req, view_settings, &before),
+                       admin_json(req, view_settings, &after));
+}
+
+const struct route admin_settings_routes[] = {
+    {"GET", "/api/admin/settings", SCOPE_ADMIN, TX_READ, NULL, get_settings},
+    {"PATCH", "/api/admin/settings", SCOPE_ADMIN, TX_WRITE, &settings_shape, patch_settings, OWNER_ONLY},
+    {0},
+};

@@ -1,0 +1,234 @@
+/* api/admin/admin_staff.c - staff: the list for owners; for everybody his own password and second factor. */
+#include "api/admin/admin.h"
+#include "api/tables.h"
+#include "domain/password.h"
+#include "domain/settings.h"
+#include "domain/staff.h"
+#include "domain/token.h"
+#include "domain/totp.h"
+#include "serve/app.h"
+
+static void view_member(struct json_writer *w, const void *thing)
+{
+    const struct staff_member *m = thing;
+    json_begin_object(w);
+    json_kv_id(w, "id", m->account.id);
+    json_kv_str(w, "email", m->account.email);
+    json_kv_str(w, "name", m->account.name);
+    json_kv_cstr(w, "role", role_text(m->account.role));
+    json_kv_bool(w, "is_active", m->account.is_active);
+    json_kv_bool(w, "totp_is_on", m->totp_is_on);
+    json_kv_time(w, "created_at", m->account.created_at);
+    json_end_object(w);
+}
+
+static enum err get_staff_list(struct request *req)
+{
+    struct list_page page;
+    struct staff_member *members;
+    size_t count;
+    enum err e = request_page(req, &page);
+    if (e) return e;
+    e = staff_list(req->db, page.after_id, page.limit + 1, &members, &count);
+    if (e) return e;
+    bool more = request_page_more(&page, &count);
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++) view_member(&req->out, &members[i]);
+    json_end_array(&req->out);
+    request_page_end(req, more, 0, count ? members[count - 1].account.id : (Id){0});
+    return OK;
+}
+
+static enum err get_staff(struct request *req)
+{
+    struct staff_member m;
+    enum err e = staff_find(req->db, req->param_id, &m);
+    if (e) return e;
+    view_member(&req->out, &m);
+    return OK;
+}
+
+static const char *const staff_roles[] = {"staff", "owner", NULL};
+
+struct staff_body {
+    Str email, name, password;
+    int role;
+    bool has_name, has_role, is_active, has_is_active, has_password;
+    Str password_hash; /* made on the pool */
+};
+
+static const struct field staff_fields[] = {
+    {"email", FIELD_EMAIL, REQUIRED, offsetof(struct staff_body, email)},
+    {"name", FIELD_LINE, OPTIONAL, offsetof(struct staff_body, name), .max = 100},
+    {"role", FIELD_CHOICE, REQUIRED, offsetof(struct staff_body, role), .choices = staff_roles},
+    {"password", FIELD_SECRET, REQUIRED, offsetof(struct staff_body, password), .min = PASSWORD_MIN,
+     .max = PASSWORD_MAX},
+    {0},
+};
+static const struct shape staff_shape = {staff_fields, sizeof(struct staff_body)};
+
+static const struct field staff_patch_fields[] = {
+    {"name", FIELD_LINE, OPTIONAL, offsetof(struct staff_body, name), .max = 100,
+     .has = offsetof(struct staff_body, has_name)},
+    {"role", FIELD_CHOICE, OPTIONAL, offsetof(struct staff_body, role), .choices = staff_roles,
+     .has = offsetof(struct staff_body, has_role)},
+    {"is_active", FIELD_BOOL, OPTIONAL, offsetof(struct staff_body, is_active),
+     .has = offsetof(struct staff_body, has_is_active)},
+    {"password", FIELD_SECRET, OPTIONAL, offsetof(struct staff_body, password), .min = PASSWORD_MIN,
+     .max = PASSWORD_MAX, .has = offsetof(struct staff_body, has_password)},
+    {0},
+};
+static const struct shape staff_patch = {staff_patch_fields, sizeof(struct staff_body)};
+
+static enum role role_of(int choice)
+{
+    return choice ? ROLE_OWNER : ROLE_STAFF;
+}
+
+static enum err staff_write(struct request *req)
+{
+    const struct staff_body *in = req->body;
+    const Str *hash = req->user;
+    struct account want = {.email = in->email, .name = in->name, .role = role_of(in->role), .password_hash = *hash};
+    struct staff_member made = {0};
+    enum err e = account_create(req->db, &want, req->now, &made.account);
+    if (e) return e;
+    view_member(&req->out, &made);
+    request_created(req, "/api/admin/staff", made.account.id);
+    return admin_audit(req, "staff.create", made.account.id, made.account.email, (Str){0},
+                       admin_json(req, view_member, &made));
+}
+
+static enum err post_staff(struct request *req)
+{
+    const struct staff_body *in = req->body;
+    Str hash = password_hash(req->arena, in->password, role_of(in->role));
+    if (!hash.len) return ERR_UNAVAILABLE;
+    req->user = &hash;
+    return request_tx(req, TX_WRITE, staff_write);
+}
+
+static enum err staff_patch_write(struct request *req)
+{
+    const struct staff_body *in = req->body;
+    const Str *hash = req->user;
+    struct staff_member before, after;
+    enum err e = staff_find(req->db, req->param_id, &before);
+    if (e) return e;
+    struct staff_change change = {
+        .name = in->name,
+        .has_name = in->has_name,
+        .role = in->has_role ? role_of(in->role) : ROLE_NONE,
+        .is_active = in->is_active,
+        .has_is_active = in->has_is_active,
+    };
+    e = staff_change(req->db, req->param_id, &change);
+    if (!e && hash->len) e = account_set_password(req->db, req->param_id, *hash);
+    if (!e) e = staff_find(req->db, req->param_id, &after);
+    if (e) return e;
+    view_member(&req->out, &after);
+    return admin_audit(req, hash->len ? "staff.update_password" : "staff.update", req->param_id, after.account.email,
+                       admin_json(req, view_member, &before), admin_json(req, view_member, &after));
+}
+
+static enum err patch_staff(struct request *req)
+{
+    const struct staff_body *in = req->body;
+    Str hash = {0};
+    if (in->has_password) {
+        hash = password_hash(req->arena, in->password, ROLE_STAFF);
+        if (!hash.len) return ERR_UNAVAILABLE;
+    }
+    req->user = &hash;
+    return request_tx(req, TX_WRITE, staff_patch_write);
+}
+
+static enum err delete_staff(struct request *req)
+{
+    struct staff_member m;
+    enum err e = staff_find(req->db, req->param_id, &m);
+    if (!e) e = staff_remove(req->db, req->param_id);
+    if (e) return e;
+    return admin_audit(req, "staff.delete", req->param_id, m.account.email, admin_json(req, view_member, &m), (Str){0});
+}
+
+/* ---- the second factor of whoever calls ---- */
+
+static enum err post_totp(struct request *req)
+{
+    struct account a;
+    struct totp_setup setup;
+    enum err e = account_find(req->db, req->account, &a);
+    if (!e) e = totp_begin(req->db, req->account, a.email, STR("souk"), &setup);
+    if (e) return e;
+    json_begin_object(&req->out);
+    json_kv_str(&req->out, "secret", setup.secret);
+    json_kv_str(&req->out, "uri", setup.uri);
+    json_end_object(&req->out);
+    return admin_audit(req, "staff.totp_begin", req->account, a.email, (Str){0}, (Str){0});
+}
+
+struct code_body {
+    Str code;
+};
+static const struct field code_fields[] = {
+    {"code", FIELD_LINE, REQUIRED, offsetof(struct code_body, code), .min = 6, .max = 20},
+    {0},
+};
+static const struct shape code_shape = {code_fields, sizeof(struct code_body)};
+
+static enum err post_totp_confirm(struct request *req)
+{
+    const struct code_body *in = req->body;
+    Str codes[TOTP_RECOVERY_CODES];
+    enum err e = totp_confirm(req->db, req->account, in->code, req->now, codes);
+    if (e == ERR_CREDENTIALS_INVALID) return request_bad_field(req, "code", ERR_FIELD_VALUE);
+    if (e) return e;
+    json_begin_object(&req->out);
+    json_key(&req->out, "recovery_codes");
+    json_begin_array(&req->out);
+    for (int i = 0; i < TOTP_RECOVERY_CODES; i++) json_str(&req->out, codes[i]);
+    json_end_array(&req->out);
+    json_end_object(&req->out);
+    return admin_audit(req, "staff.totp_on", req->account, (Str){0}, (Str){0}, (Str){0});
+}
+
+/* A code of the factor itself is asked for: a stolen session alone can not switch it off. */
+static enum err post_totp_remove(struct request *req)
+{
+    const struct code_body *in = req->body;
+    bool is_on;
+    enum err e = totp_is_on(req->db, req->account, &is_on);
+    if (e) return e;
+    if (!is_on) return ERR_INVALID_STATE;
+    e = totp_take(req->db, req->account, in->code, req->now);
+    if (e == ERR_CREDENTIALS_INVALID) return request_bad_field(req, "code", ERR_FIELD_VALUE);
+    if (!e) e = totp_remove(req->db, req->account);
+    if (e) return e;
+    return admin_audit(req, "staff.totp_off", req->account, (Str){0}, (Str){0}, (Str){0});
+}
+
+/* An owner helps somebody who lost the device and the recovery codes. */
+static enum err delete_staff_totp(struct request *req)
+{
+    struct staff_member m;
+    enum err e = staff_find(req->db, req->param_id, &m);
+    if (e) return e;
+    if (!m.totp_is_on) return ERR_INVALID_STATE;
+    e = totp_remove(req->db, req->param_id);
+    if (e) return e;
+    return admin_audit(req, "staff.totp_reset", req->param_id, m.account.email, (Str){0}, (Str){0});
+}
+
+const struct route admin_staff_routes[] = {
+    {"GET", "/api/admin/staff", SCOPE_ADMIN, TX_READ, NULL, get_staff_list, OWNER_ONLY, .query = &list_query_shape},
+    {"POST", "/api/admin/staff", SCOPE_ADMIN, TX_SELF, &staff_shape, post_staff, OWNER_ONLY | IDEMPOTENT},
+    {"GET", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_READ, NULL, get_staff, OWNER_ONLY},
+    {"PATCH", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_SELF, &staff_patch, patch_staff, OWNER_ONLY},
+    {"DELETE", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_WRITE, NULL, delete_staff, OWNER_ONLY},
+    {"DELETE", "/api/admin/staff/{id}/totp", SCOPE_ADMIN, TX_WRITE, NULL, delete_staff_totp, OWNER_ONLY},
+    {"POST", "/api/admin/me/totp", SCOPE_ADMIN, TX_WRITE, NULL, post_totp},
+    {"POST", "/api/admin/me/totp/confirm", SCOPE_ADMIN, TX_WRITE, &code_shape, post_totp_confirm},
+    {"POST", "/api/admin/me/totp/remove", SCOPE_ADMIN, TX_WRITE, &code_shape, post_totp_remove},
+    {0},
+};

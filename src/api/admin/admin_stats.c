@@ -1,0 +1,85 @@
+/* api/admin/admin_stats.c - the dashboard's figures. */
+#include "api/admin/admin.h"
+#include "api/tables.h"
+#include "domain/serial.h"
+#include "domain/settings.h"
+#include "domain/stats.h"
+
+#define DAYS_DEFAULT 30
+#define DAYS_MAX 366
+#define LOW_STOCK 10
+
+struct stats_query {
+    int64_t days;
+};
+static const struct field query_fields[] = {
+    {"days", FIELD_INT, OPTIONAL, offsetof(struct stats_query, days), .min = 1, .max = DAYS_MAX},
+    {0},
+};
+static const struct shape stats_query = {query_fields, sizeof(struct stats_query)};
+
+static void view_sales(struct json_writer *w, const struct day_sales *sales, int days)
+{
+    json_key(w, "sales");
+    json_begin_array(w);
+    for (int i = 0; i < days; i++) {
+        char text[TIME_TEXT_LEN + 1];
+        time_format(sales[i].day, text);
+        json_begin_object(w);
+        json_kv_str(w, "day", (Str){text, 10});
+        json_kv_int(w, "orders", sales[i].orders);
+        json_kv_money(w, "total", sales[i].total);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+static void view_shortages(struct json_writer *w, const struct serial_shortage *items, size_t count)
+{
+    json_key(w, "low_stock");
+    json_begin_array(w);
+    for (size_t i = 0; i < count; i++) {
+        json_begin_object(w);
+        json_kv_id(w, "product_id", items[i].product_id);
+        json_kv_str(w, "product_name", items[i].product_name);
+        json_kv_opt_id(w, "variant_id", items[i].variant_id);
+        json_kv_opt_str(w, "variant_name", items[i].variant_name);
+        json_kv_int(w, "free", items[i].free);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+static enum err get_stats(struct request *req)
+{
+    const struct stats_query *q = req->query;
+    int days = q->days ? (int)q->days : DAYS_DEFAULT;
+    struct day_sales *sales = arena_array(req->arena, struct day_sales, (size_t)days);
+    struct open_work work;
+    struct serial_shortage *shortages;
+    size_t count;
+    enum err e = stats_sales(req->db, req->now, days, sales);
+    if (!e) e = stats_open_work(req->db, &work);
+    if (!e) e = serial_shortages(req->db, LOW_STOCK, &shortages, &count);
+    if (e) return e;
+    struct json_writer *w = &req->out;
+    json_begin_object(w);
+    json_kv_cstr(w, "currency", req->settings->currency);
+    view_sales(w, sales, days);
+    json_key(w, "open");
+    json_begin_object(w);
+    json_kv_int(w, "withdrawals", work.withdrawals);
+    json_kv_int(w, "tickets", work.tickets);
+    json_kv_int(w, "pending_orders", work.pending_orders);
+    json_kv_int(w, "orders_on_hold", work.orders_on_hold);
+    json_kv_int(w, "webhooks", work.webhooks);
+    json_end_object(w);
+    view_shortages(w, shortages, count);
+    json_end_object(w);
+    return OK;
+}
+
+const struct route admin_stats_routes[] = {
+    {"GET", "/api/admin/stats", SCOPE_ADMIN, TX_READ, NULL, get_stats, .query = &stats_query},
+    {0},
+};

@@ -1,0 +1,263 @@
+/* api/admin/admin_tickets.c - support as staff see it: tickets, replies, departments. */
+#include "api/admin/admin.h"
+#include "api/tables.h"
+#include "domain/account.h"
+#include "domain/department.h"
+#include "domain/ticket.h"
+#include "view/view_ticket.h"
+
+#define MESSAGES_MAX 1000
+#define MESSAGE_MAX 20000
+#define MESSAGE_BODY_BYTES (MESSAGE_MAX * 12 + 16 * 1024)
+
+struct ticket_view {
+    struct ticket ticket;
+    Str email;
+    const struct ticket_message *messages; /* with has_messages */
+    size_t message_count;
+    bool has_messages;
+};
+
+static void view_ticket_staff(struct json_writer *w, const void *thing)
+{
+    const struct ticket_view *v = thing;
+    const struct ticket *t = &v->ticket;
+    json_begin_object(w);
+    json_kv_id(w, "id", t->id);
+    json_kv_id(w, "customer_id", t->account);
+    json_kv_str(w, "email", v->email);
+    json_kv_id(w, "department_id", t->department_id);
+    json_kv_str(w, "department", t->department);
+    json_kv_str(w, "subject", t->subject);
+    json_kv_cstr(w, "status", ticket_status_names[t->status]);
+    json_kv_time(w, "created_at", t->created_at);
+    json_kv_time(w, "last_reply_at", t->last_reply_at);
+    if (v->has_messages) {
+        json_key(w, "messages");
+        json_begin_array(w);
+        for (size_t i = 0; i < v->message_count; i++) view_ticket_message(w, &v->messages[i]);
+        json_end_array(w);
+    }
+    json_end_object(w);
+}
+
+static enum err view_of(struct request *req, const struct ticket *t, bool with_messages, struct ticket_view *ret)
+{
+    struct account a;
+    struct ticket_message *messages = NULL;
+    size_t count = 0;
+    enum err e = account_find(req->db, t->account, &a);
+    if (!e && with_messages) e = ticket_messages(req->db, t->id, (Id){0}, MESSAGES_MAX, &messages, &count);
+    if (!e) *ret = (struct ticket_view){*t, a.email, messages, count, with_messages};
+    return e;
+}
+
+struct ticket_query {
+    struct list_query list;
+    int status;
+    bool has_status;
+    Id department_id;
+};
+static const struct field query_fields[] = {
+    LIST_FIELDS,
+    {"status", FIELD_CHOICE, OPTIONAL, offsetof(struct ticket_query, status), .choices = ticket_status_names,
+     .has = offsetof(struct ticket_query, has_status)},
+    {"department_id", FIELD_ID, OPTIONAL, offsetof(struct ticket_query, department_id)},
+    {0},
+};
+static const struct shape ticket_query = {query_fields, sizeof(struct ticket_query)};
+
+static enum err get_tickets(struct request *req)
+{
+    const struct ticket_query *q = req->query;
+    struct list_page page;
+    struct ticket *items;
+    size_t count;
+    enum err e = request_page(req, &page);
+    if (e) return e;
+    const struct ticket_page from = {{page.after_key}, page.after_id, page.limit + 1};
+    e = ticket_list_all(req->db, q->has_status ? q->status : -1, q->department_id, &from, &items, &count);
+    if (e) return e;
+    bool more = request_page_more(&page, &count);
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++) {
+        struct ticket_view view;
+        e = view_of(req, &items[i], false, &view);
+        if (e) return e;
+        view_ticket_staff(&req->out, &view);
+    }
+    json_end_array(&req->out);
+    const struct ticket none = {0}, *last = count ? &items[count - 1] : &none;
+    request_page_end(req, more, last->last_reply_at.ms, last->id);
+    return OK;
+}
+
+static enum err show_ticket(struct request *req, struct ticket_view *ret)
+{
+    struct ticket t;
+    enum err e = ticket_find(req->db, req->param_id, (Id){0}, &t);
+    if (!e) e = view_of(req, &t, true, ret);
+    if (!e) view_ticket_staff(&req->out, ret);
+    return e;
+}
+
+static enum err get_ticket(struct request *req)
+{
+    struct ticket_view view;
+    return show_ticket(req, &view);
+}
+
+struct ticket_patch {
+    int status;
+    Id department_id;
+    bool has_status, has_department_id;
+};
+static const struct field patch_fields[] = {
+    {"status", FIELD_CHOICE, OPTIONAL, offsetof(struct ticket_patch, status), .choices = ticket_status_names,
+     .has = offsetof(struct ticket_patch, has_status)},
+    {"department_id", FIELD_ID, OPTIONAL, offsetof(struct ticket_patch, department_id),
+     .has = offsetof(struct ticket_patch, has_department_id)},
+    {0},
+};
+static const struct shape ticket_patch = {patch_fields, sizeof(struct ticket_patch)};
+
+static enum err patch_ticket(struct request *req)
+{
+    const struct ticket_patch *in = req->body;
+    struct ticket before, changed;
+    struct ticket_view was, is;
+    enum err e = ticket_find(req->db, req->param_id, (Id){0}, &before);
+    if (!e) e = view_of(req, &before, false, &was);
+    if (e) return e;
+    if (in->has_department_id) e = ticket_move(req->db, req->param_id, in->department_id, &changed);
+    if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "department_id", e);
+    if (!e && in->has_status) e = ticket_set_status(req->db, req->param_id, (enum ticket_status)in->status, &changed);
+    if (!e) e = show_ticket(req, &is);
+    if (e) return e;
+    is.has_messages = false;
+    return admin_audit(req, "ticket.update", before.id, before.subject, admin_json(req, view_ticket_staff, &was),
+                       admin_json(req, view_ticket_staff, &is));
+}
+
+struct reply_body {
+    Str message;
+};
+static const struct field reply_fields[] = {
+    {"message", FIELD_TEXT, REQUIRED, offsetof(struct reply_body, message), .min = 1, .max = MESSAGE_MAX},
+    {0},
+};
+static const struct shape reply_shape = {reply_fields, sizeof(struct reply_body)};
+
+static enum err post_reply(struct request *req)
+{
+    const struct reply_body *in = req->body;
+    struct ticket_message message;
+    struct ticket_view view;
+    enum err e = ticket_reply_staff(req->db, req->param_id, req->account, in->message, req->now, &message);
+    if (!e) e = show_ticket(req, &view);
+    if (e) return e;
+    req->status = 201;
+    view.has_messages = false;
+    return admin_audit(req, "ticket.reply", view.ticket.id, view.ticket.subject, (Str){0},
+                       admin_json(req, view_ticket_staff, &view));
+}
+
+/* ---- departments ---- */
+
+static void view_department_staff(struct json_writer *w, const void *thing)
+{
+    const struct department *d = thing;
+    json_begin_object(w);
+    json_kv_id(w, "id", d->id);
+    json_kv_str(w, "name", d->name);
+    json_kv_bool(w, "is_active", d->is_active);
+    json_end_object(w);
+}
+
+static enum err get_departments(struct request *req)
+{
+    struct department *items;
+    size_t count;
+    enum err e = department_list(req->db, false, &items, &count);
+    if (e) return e;
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++) view_department_staff(&req->out, &items[i]);
+    json_end_array(&req->out);
+    return OK;
+}
+
+static enum err get_department(struct request *req)
+{
+    struct department d;
+    enum err e = department_find(req->db, req->param_id, &d);
+    if (e) return e;
+    view_department_staff(&req->out, &d);
+    return OK;
+}
+
+struct department_body {
+    Str name;
+    bool is_active, has_name, has_is_active;
+};
+#define DEPARTMENT(member) offsetof(struct department_body, member)
+#define DEPARTMENT_FIELDS(needed)                                                                                      \
+    {"name", FIELD_LINE, needed, DEPARTMENT(name), .min = 1, .max = 100, .has = DEPARTMENT(has_name)},                 \
+    {                                                                                                                  \
+        "is_active", FIELD_BOOL, OPTIONAL, DEPARTMENT(is_active), .has = DEPARTMENT(has_is_active)                     \
+    }
+static const struct field department_fields[] = {DEPARTMENT_FIELDS(REQUIRED), {0}};
+static const struct shape department_shape = {department_fields, sizeof(struct department_body)};
+static const struct field department_patch_fields[] = {DEPARTMENT_FIELDS(OPTIONAL), {0}};
+static const struct shape department_patch = {department_patch_fields, sizeof(struct department_body)};
+
+static enum err post_department(struct request *req)
+{
+    const struct department_body *in = req->body;
+    struct department made;
+    enum err e = department_create(req->db, in->name, in->has_is_active ? in->is_active : true, &made);
+    if (e) return e;
+    view_department_staff(&req->out, &made);
+    request_created(req, "/api/admin/departments", made.id);
+    return admin_audit(req, "department.create", made.id, made.name, (Str){0},
+                       admin_json(req, view_department_staff, &made));
+}
+
+static enum err patch_department(struct request *req)
+{
+    const struct department_body *in = req->body;
+    struct department before, after;
+    enum err e = department_find(req->db, req->param_id, &before);
+    if (e) return e;
+    after = before;
+    if (in->has_name) after.name = in->name;
+    if (in->has_is_active) after.is_active = in->is_active;
+    e = department_update(req->db, &after);
+    if (e) return e;
+    view_department_staff(&req->out, &after);
+    return admin_audit(req, "department.update", after.id, after.name, admin_json(req, view_department_staff, &before),
+                       admin_json(req, view_department_staff, &after));
+}
+
+static enum err delete_department(struct request *req)
+{
+    struct department before;
+    enum err e = department_find(req->db, req->param_id, &before);
+    if (!e) e = department_delete(req->db, req->param_id);
+    if (e) return e;
+    return admin_audit(req, "department.delete", before.id, before.name,
+                       admin_json(req, view_department_staff, &before), (Str){0});
+}
+
+const struct route admin_tickets_routes[] = {
+    {"GET", "/api/admin/tickets", SCOPE_ADMIN, TX_READ, NULL, get_tickets, .query = &ticket_query},
+    {"GET", "/api/admin/tickets/{id}", SCOPE_ADMIN, TX_READ, NULL, get_ticket},
+    {"PATCH", "/api/admin/tickets/{id}", SCOPE_ADMIN, TX_WRITE, &ticket_patch, patch_ticket},
+    {"POST", "/api/admin/tickets/{id}/replies", SCOPE_ADMIN, TX_WRITE, &reply_shape, post_reply, IDEMPOTENT,
+     .body_bytes_max = MESSAGE_BODY_BYTES},
+    {"GET", "/api/admin/departments", SCOPE_ADMIN, TX_READ, NULL, get_departments},
+    {"POST", "/api/admin/departments", SCOPE_ADMIN, TX_WRITE, &department_shape, post_department, IDEMPOTENT},
+    {"GET", "/api/admin/departments/{id}", SCOPE_ADMIN, TX_READ, NULL, get_department},
+    {"PATCH", "/api/admin/departments/{id}", SCOPE_ADMIN, TX_WRITE, &department_patch, patch_department},
+    {"DELETE", "/api/admin/departments/{id}", SCOPE_ADMIN, TX_WRITE, NULL, delete_department},
+    {0},
+};

@@ -1,0 +1,130 @@
+/* api/admin/admin_withdrawals.c - decisions about withdrawals. Each is made once; the customer is told. */
+#include "api/admin/admin.h"
+#include "api/tables.h"
+#include "domain/account.h"
+#include "domain/withdrawal.h"
+
+struct withdrawal_view {
+    struct withdrawal withdrawal;
+    Str email;
+};
+
+static void view_withdrawal_staff(struct json_writer *w, const void *thing)
+{
+    const struct withdrawal_view *view = thing;
+    const struct withdrawal *wd = &view->withdrawal;
+    json_begin_object(w);
+    json_kv_id(w, "id", wd->id);
+    json_kv_id(w, "customer_id", wd->account);
+    json_kv_str(w, "email", view->email);
+    json_kv_money(w, "amount", wd->amount);
+    json_kv_cstr(w, "status", withdrawal_status_names[wd->status]);
+    json_kv_str(w, "reason", wd->reason);
+    json_kv_time(w, "requested_at", wd->requested_at);
+    json_kv_time(w, "decided_at", wd->decided_at);
+    json_kv_opt_id(w, "decided_by", wd->decided_by);
+    json_end_object(w);
+}
+
+static enum err view_of(struct request *req, const struct withdrawal *wd, struct withdrawal_view *ret)
+{
+    struct account a;
+    enum err e = account_find(req->db, wd->account, &a);
+    if (!e) *ret = (struct withdrawal_view){*wd, a.email};
+    return e;
+}
+
+struct withdrawal_query {
+    struct list_query list;
+    int status;
+    bool has_status;
+};
+static const struct field query_fields[] = {
+    LIST_FIELDS,
+    {"status", FIELD_CHOICE, OPTIONAL, offsetof(struct withdrawal_query, status), .choices = withdrawal_status_names,
+     .has = offsetof(struct withdrawal_query, has_status)},
+    {0},
+};
+static const struct shape withdrawal_query = {query_fields, sizeof(struct withdrawal_query)};
+
+static enum err get_withdrawals(struct request *req)
+{
+    const struct withdrawal_query *q = req->query;
+    struct list_page page;
+    struct withdrawal *items;
+    size_t count;
+    enum err e = request_page(req, &page);
+    if (e) return e;
+    e = q->has_status ? withdrawal_list_status(req->db, (enum withdrawal_status)q->status, page.after_id,
+                                               page.limit + 1, &items, &count)
+                      : withdrawal_list_all(req->db, page.after_id, page.limit + 1, &items, &count);
+    if (e) return e;
+    bool more = request_page_more(&page, &count);
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++) {
+        struct withdrawal_view view;
+        e = view_of(req, &items[i], &view);
+        if (e) return e;
+        view_withdrawal_staff(&req->out, &view);
+    }
+    json_end_array(&req->out);
+    request_page_end(req, more, 0, count ? items[count - 1].id : (Id){0});
+    return OK;
+}
+
+static enum err get_withdrawal(struct request *req)
+{
+    struct withdrawal wd;
+    struct withdrawal_view view;
+    enum err e = withdrawal_find(req->db, req->param_id, (Id){0}, &wd);
+    if (!e) e = view_of(req, &wd, &view);
+    if (e) return e;
+    view_withdrawal_staff(&req->out, &view);
+    return OK;
+}
+
+static enum err decided(struct request *req, const char *action, const struct withdrawal *before,
+                        const struct withdrawal *after)
+{
+    struct withdrawal_view was, is;
+    enum err e = view_of(req, before, &was);
+    if (!e) e = view_of(req, after, &is);
+    if (e) return e;
+    view_withdrawal_staff(&req->out, &is);
+    return admin_audit(req, action, after->id, is.email, admin_json(req, view_withdrawal_staff, &was),
+                       admin_json(req, view_withdrawal_staff, &is));
+}
+
+static enum err post_approve(struct request *req)
+{
+    struct withdrawal before, after;
+    enum err e = withdrawal_find(req->db, req->param_id, (Id){0}, &before);
+    if (!e) e = withdrawal_approve(req->db, req->param_id, req->account, req->now, &after);
+    return e ? e : decided(req, "withdrawal.approve", &before, &after);
+}
+
+struct reject_body {
+    Str reason;
+};
+static const struct field reject_fields[] = {
+    {"reason", FIELD_LINE, OPTIONAL, offsetof(struct reject_body, reason), .max = 500},
+    {0},
+};
+static const struct shape reject_shape = {reject_fields, sizeof(struct reject_body)};
+
+static enum err post_reject(struct request *req)
+{
+    const struct reject_body *in = req->body;
+    struct withdrawal before, after;
+    enum err e = withdrawal_find(req->db, req->param_id, (Id){0}, &before);
+    if (!e) e = withdrawal_reject(req->db, req->param_id, req->account, in->reason, req->now, &after);
+    return e ? e : decided(req, "withdrawal.reject", &before, &after);
+}
+
+const struct route admin_withdrawals_routes[] = {
+    {"GET", "/api/admin/withdrawals", SCOPE_ADMIN, TX_READ, NULL, get_withdrawals, .query = &withdrawal_query},
+    {"GET", "/api/admin/withdrawals/{id}", SCOPE_ADMIN, TX_READ, NULL, get_withdrawal},
+    {"POST", "/api/admin/withdrawals/{id}/approve", SCOPE_ADMIN, TX_WRITE, NULL, post_approve},
+    {"POST", "/api/admin/withdrawals/{id}/reject", SCOPE_ADMIN, TX_WRITE, &reject_shape, post_reject},
+    {0},
+};

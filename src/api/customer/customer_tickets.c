@@ -1,0 +1,142 @@
+/* api/customer/customer_tickets.c - support as the customer sees it. The table at the end is the whole list of
+ * endpoints. */
+#include "api/tables.h"
+#include "domain/department.h"
+#include "domain/ticket.h"
+#include "serve/request.h"
+#include "view/view_ticket.h"
+
+/* The list was made before there were pages: a caller that knows of none gets as much as a page can hold. */
+#define TICKETS_DEFAULT 100
+#define MESSAGES_MAX 100
+
+#define SUBJECT_MAX 255
+#define MESSAGE_MAX 20000
+/* Each code point may come as two escapes of six bytes. */
+#define MESSAGE_BODY_BYTES (MESSAGE_MAX * 12 + 16 * 1024)
+
+static enum err get_departments(struct request *req)
+{
+    struct department *items;
+    size_t count;
+    enum err e = department_list(req->db, true, &items, &count);
+    if (e) return e;
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++) view_department(&req->out, &items[i]);
+    json_end_array(&req->out);
+    return OK;
+}
+
+static enum err get_tickets(struct request *req)
+{
+    const struct list_query *q = req->query;
+    struct list_page page;
+    enum err e = request_page(req, &page);
+    if (e) return e;
+    if (!q->limit) page.limit = TICKETS_DEFAULT;
+
+    const struct ticket_page from = {{page.after_key}, page.after_id, page.limit + 1};
+    struct ticket *items;
+    size_t count;
+    e = ticket_list_account(req->db, req->account, &from, &items, &count);
+    if (e) return e;
+    bool more = request_page_more(&page, &count);
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++) view_ticket_listed(&req->out, &items[i]);
+    json_end_array(&req->out);
+    const struct ticket none = {0}, *last = count ? &items[count - 1] : &none;
+    request_page_end(req, more, last->last_reply_at.ms, last->id);
+    return OK;
+}
+
+struct new_ticket {
+    Id department_id;
+    Str subject, message;
+};
+
+static const struct field new_ticket_fields[] = {
+    {"department_id", FIELD_ID, REQUIRED, offsetof(struct new_ticket, department_id)},
+    {"subject", FIELD_LINE, REQUIRED, offsetof(struct new_ticket, subject), .min = 1, .max = SUBJECT_MAX},
+    {"message", FIELD_TEXT, REQUIRED, offsetof(struct new_ticket, message), .min = 1, .max = MESSAGE_MAX},
+    {0},
+};
+static const struct shape new_ticket_body = {new_ticket_fields, sizeof(struct new_ticket)};
+
+static enum err post_ticket(struct request *req)
+{
+    const struct new_ticket *in = req->body;
+    struct ticket t;
+    enum err e = ticket_create(req->db, req->account, in->department_id, in->subject, in->message, req->now, &t);
+    if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "department_id", e);
+    if (e) return e;
+    view_ticket(&req->out, &t);
+    return OK;
+}
+
+struct messages_query {
+    int64_t limit;
+    Id before;
+};
+
+static const struct field messages_query_fields[] = {
+    {"limit", FIELD_INT, OPTIONAL, offsetof(struct messages_query, limit), .min = 1, .max = MESSAGES_MAX},
+    {"before", FIELD_ID, OPTIONAL, offsetof(struct messages_query, before)},
+    {0},
+};
+static const struct shape messages_query = {messages_query_fields, sizeof(struct messages_query)};
+
+static enum err get_ticket(struct request *req)
+{
+    const struct messages_query *q = req->query;
+    struct ticket t;
+    enum err e = ticket_find(req->db, req->param_id, req->account, &t);
+    if (e) return e;
+    struct ticket_message *items;
+    size_t count;
+    e = ticket_messages(req->db, t.id, q->before, q->limit ? q->limit : MESSAGES_MAX, &items, &count);
+    if (e) return e;
+    view_ticket_conversation(&req->out, &t, items, count);
+    return OK;
+}
+
+struct reply {
+    Str message;
+};
+
+static const struct field reply_fields[] = {
+    {"message", FIELD_TEXT, REQUIRED, offsetof(struct reply, message), .min = 1, .max = MESSAGE_MAX},
+    {0},
+};
+static const struct shape reply_body = {reply_fields, sizeof(struct reply)};
+
+static enum err post_reply(struct request *req)
+{
+    const struct reply *in = req->body;
+    struct ticket_message m;
+    enum err e = ticket_reply(req->db, req->param_id, req->account, in->message, req->now, &m);
+    if (e) return e;
+    request_created(req, "/api/customer/tickets", req->param_id);
+    view_ticket_message(&req->out, &m);
+    return OK;
+}
+
+static enum err post_close(struct request *req)
+{
+    struct ticket t;
+    enum err e = ticket_close(req->db, req->param_id, req->account, &t);
+    if (e) return e;
+    view_ticket(&req->out, &t);
+    return OK;
+}
+
+const struct route customer_tickets_routes[] = {
+    {"GET", "/api/support/departments", SCOPE_NONE, TX_READ, NULL, get_departments},
+    {"GET", "/api/customer/tickets", SCOPE_CUSTOMER, TX_READ, NULL, get_tickets, .query = &list_query_shape},
+    {"POST", "/api/customer/tickets", SCOPE_CUSTOMER, TX_WRITE, &new_ticket_body, post_ticket, IDEMPOTENT,
+     .body_bytes_max = MESSAGE_BODY_BYTES},
+    {"GET", "/api/customer/tickets/{id}", SCOPE_CUSTOMER, TX_READ, NULL, get_ticket, .query = &messages_query},
+    {"POST", "/api/customer/tickets/{id}/replies", SCOPE_CUSTOMER, TX_WRITE, &reply_body, post_reply, IDEMPOTENT,
+     .body_bytes_max = MESSAGE_BODY_BYTES},
+    {"POST", "/api/customer/tickets/{id}/close", SCOPE_CUSTOMER, TX_WRITE, NULL, post_close},
+    {0},
+};

@@ -1,0 +1,58 @@
+/* api/open/operations.c - for whoever runs the store: is it alive, can it work, what has it done. */
+#include "api/open/openapi_json.h"
+#include "api/tables.h"
+#include "db/migrate.h"
+#include "serve/app.h"
+#include "serve/metrics.h"
+#include "serve/request.h"
+
+#define METRICS_BYTES_MAX ((size_t)4 * 1024 * 1024)
+
+static enum err get_livez(struct request *req)
+{
+    struct json_writer *w = &req->out;
+    json_begin_object(w);
+    json_kv_bool(w, "alive", true);
+    json_end_object(w);
+    return OK;
+}
+
+static enum err get_readyz(struct request *req)
+{
+    static const char version[] = "SELECT MAX(version) FROM schema_migration";
+    if (atomic_load(&req->app->is_draining) || !database_is_healthy(req->app->database)) return ERR_UNAVAILABLE;
+    struct stmt *st = db_prepare(req->db, version);
+    int64_t present = db_step(st) ? col_int(st) : 0;
+    enum err e = db_done(st);
+    if (e) return ERR_UNAVAILABLE;
+    if (present != migrate_version()) return ERR_UNAVAILABLE;
+    struct json_writer *w = &req->out;
+    json_begin_object(w);
+    json_kv_bool(w, "ready", true);
+    json_kv_int(w, "schema", present);
+    json_end_object(w);
+    return OK;
+}
+
+static enum err get_metrics(struct request *req)
+{
+    struct buf out;
+    buf_init(&out, req->arena, METRICS_BYTES_MAX);
+    metrics_write(req->app, &out);
+    request_ready(req, "text/plain; version=0.0.4; charset=utf-8", buf_str(&out));
+    return OK;
+}
+
+static enum err get_openapi(struct request *req)
+{
+    request_ready(req, "application/json", (Str){openapi_json, openapi_json_len});
+    return OK;
+}
+
+const struct route operations_routes[] = {
+    {"GET", "/livez", SCOPE_NONE, TX_NONE, NULL, get_livez, .limit = LIMIT_NONE},
+    {"GET", "/readyz", SCOPE_NONE, TX_READ, NULL, get_readyz, .limit = LIMIT_NONE},
+    {"GET", "/metrics", SCOPE_NONE, TX_NONE, NULL, get_metrics, ANY_ACCEPT, .limit = LIMIT_NONE},
+    {"GET", "/openapi.json", SCOPE_NONE, TX_NONE, NULL, get_openapi},
+    {0},
+};

@@ -1,0 +1,295 @@
+/* api/open/sandbox_page.c - the sandbox as its two sides see it: an API for the merchant, a page for the payer.
+ *
+ * Nothing of it is there unless the gateway called `sandbox` is switched on. The merchant is this same server, calling
+ * over HTTP with the sandbox's API key, as it would call any provider. The page has no script and asks for no money: it
+ * says so, and offers buttons that make the sandbox send its webhooks. Its address is what keeps others out. */
+#include "api/tables.h"
+#include "base/text.h"
+#include "domain/sandbox_payment.h"
+#include "domain/vault.h"
+#include "gateway/amount.h"
+#include "serve/app.h"
+#include "serve/render.h"
+
+#define LATE_MS (10 * TIME_SECOND)
+
+static enum err switched_on(struct request *req, struct gateway_config *ret)
+{
+    enum err e = gateway_config_find(req->db, STR("sandbox"), ret);
+    if (!e && !ret->is_enabled) return ERR_NOT_FOUND;
+    return e;
+}
+
+/* The merchant's side. */
+
+static enum err merchant(struct request *req)
+{
+    struct gateway_config config;
+    uint8_t given[VAULT_HASH_BYTES], ours[VAULT_HASH_BYTES];
+    Str scheme, key = {0}, value = request_header(req, "Authorization");
+    enum err e = switched_on(req, &config);
+    if (e) return e;
+    if (!str_cut(value, ' ', &scheme, &key) || !str_eq_nocase(scheme, STR("Sandbox"))) return ERR_TOKEN_MISSING;
+    vault_hash(VAULT_FINGERPRINT, key, given);
+    vault_hash(VAULT_FINGERPRINT, config.api_key, ours);
+    return config.api_key.len && vault_equal(given, ours, sizeof ours) ? OK : ERR_TOKEN_INVALID;
+}
+
+static void view(struct request *req, const struct sandbox_payment *p)
+{
+    struct json_writer *w = &req->out;
+    const char *base = *req->app->options.base_url ? req->app->options.base_url : req->app->self_url;
+    json_begin_object(w);
+    json_kv_str(w, "id", p->ref);
+    json_kv_str(w, "payment", p->ref);
+    json_kv_str(w, "order_ref", p->order_ref);
+    json_kv_int(w, "amount", p->amount.minor);
+    json_kv_str(w, "currency", p->currency);
+    json_kv_int(w, "refunded", p->refunded.minor);
+    json_kv_cstr(w, "status", sandbox_status_text(p->status));
+    json_kv_str(w, "url", str_printf(req->arena, "%s/sandbox/pay/%.*s", base, STR_FMT(p->ref)));
+    json_end_object(w);
+}
+
+struct create_body {
+    Str reference, order_ref, description, currency, success_url, cancel_url;
+    int64_t amount;
+};
+static const struct field create_fields[] = {
+    {"reference", FIELD_LINE, REQUIRED, offsetof(struct create_body, reference), .min = 1, .max = 100},
+    {"order_ref", FIELD_LINE, REQUIRED, offsetof(struct create_body, order_ref), .min = 1, .max = 100},
+    {"description", FIELD_LINE, REQUIRED, offsetof(struct create_body, description), .min = 1, .max = 400},
+    {"amount", FIELD_INT, REQUIRED, offsetof(struct create_body, amount), .min = 1, .max = INT64_MAX},
+    {"currency", FIELD_LINE, REQUIRED, offsetof(struct create_body, currency), .min = 3, .max = 3},
+    {"success_url", FIELD_URL, OPTIONAL, offsetof(struct create_body, success_url)},
+    {"cancel_url", FIELD_URL, OPTIONAL, offsetof(struct create_body, cancel_url)},
+    {0},
+};
+static const struct shape create_shape = {create_fields, sizeof(struct create_body)};
+
+static enum err post_payment(struct request *req)
+{
+    const struct create_body *in = req->body;
+    struct sandbox_payment p, want = {.reference = in->reference,
+                                      .order_ref = in->order_ref,
+                                      .description = in->description,
+                                      .amount = {in->amount},
+                                      .success_url = in->success_url,
+                                      .cancel_url = in->cancel_url};
+    enum err e = merchant(req);
+    if (e) return e;
+    if (!currency_read(req->arena, in->currency, &want.currency))
+        return request_bad_field(req, "currency", ERR_FIELD_VALUE);
+    e = sandbox_create(req->db, &want, req->now, &p);
+    if (e) return e;
+    req->status = 201;
+    view(req, &p);
+    return OK;
+}
+
+static enum err get_payment(struct request *req)
+{
+    struct sandbox_payment p;
+    enum err e = merchant(req);
+    if (!e) e = sandbox_find(req->db, req->params[0], &p);
+    if (!e) view(req, &p);
+    return e;
+}
+
+struct sandbox_refund_body {
+    int64_t amount;
+};
+static const struct field refund_fields[] = {
+    {"amount", FIELD_INT, REQUIRED, offsetof(struct sandbox_refund_body, amount), .min = 1, .max = INT64_MAX},
+    {0},
+};
+static const struct shape refund_shape = {refund_fields, sizeof(struct sandbox_refund_body)};
+
+static enum err post_refund(struct request *req)
+{
+    const struct sandbox_refund_body *in = req->body;
+    struct sandbox_sending at_once = {0};
+    Str refund;
+    enum err e = merchant(req);
+    if (!e)
+        e = sandbox_give_back(req->db, req->params[0], (Money){in->amount}, request_header(req, "Idempotency-Key"),
+                              &at_once, req->now, &refund);
+    if (e) return e;
+    req->status = 201;
+    json_begin_object(&req->out);
+    json_kv_str(&req->out, "id", refund);
+    json_end_object(&req->out);
+    return OK;
+}
+
+/* The payer's side. */
+
+static const char style[] =
+    "body{font:16px/1.5 system-ui,sans-serif;margin:0;background:#f4f4f0;color:#222}"
+    "header{background:#b00020;color:#fff;padding:1rem;text-align:center;font-weight:700;letter-spacing:.02em}"
+    "main{max-width:34rem;margin:2rem auto;background:#fff;padding:1.5rem 2rem;border:1px solid #ddd;border-radius:8px}"
+    "h1{font-size:1.25rem;margin:0 0 1rem}dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem;margin:0 0 "
+    "1.5rem}"
+    "dt{color:#666}dd{margin:0;overflow-wrap:anywhere}fieldset{border:1px solid #ddd;border-radius:6px;margin:0 0 1rem}"
+    "button{font:inherit;padding:.5rem 1rem;margin:.25rem .5rem .25rem 0;border:1px solid #888;border-radius:6px;"
+    "background:#fff;cursor:pointer}button.pay{background:#0b6b3a;border-color:#0b6b3a;color:#fff}"
+    "label{display:block}button:focus-visible,input:focus-visible,a:focus-visible{outline:3px solid "
+    "#1a5fb4;outline-offset:2px}";
+
+static void html_escaped(struct buf *b, Str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        switch (s.ptr[i]) {
+        case '<': buf_lit(b, "&lt;"); break;
+        case '>': buf_lit(b, "&gt;"); break;
+        case '&': buf_lit(b, "&amp;"); break;
+        case '"': buf_lit(b, "&quot;"); break;
+        case '\'': buf_lit(b, "&#39;"); break;
+        default: buf_char(b, s.ptr[i]);
+        }
+    }
+}
+
+static void row(struct buf *b, const char *name, Str value)
+{
+    buf_printf(b, "<dt>%s</dt><dd>", name);
+    html_escaped(b, value);
+    buf_lit(b, "</dd>");
+}
+
+static Str money_text(struct arena *a, Money m, Str currency)
+{
+    char text[MONEY_TEXT_MAX];
+    size_t n = money_format(m, currency_exponent(currency), text);
+    return str_printf(a, "%.*s %.*s", (int)n, text, STR_FMT(currency));
+}
+
+static void link_back(struct buf *b, Str url, const char *text)
+{
+    if (!url.len) return;
+    buf_lit(b, "<p><a rel=\"noreferrer\" href=\"");
+    html_escaped(b, url);
+    buf_printf(b, "\">%s</a></p>", text);
+}
+
+static void buttons(struct buf *b, const struct sandbox_payment *p)
+{
+    buf_lit(b, "<form method=\"post\"><fieldset><legend>How its webhook is sent</legend>"
+               "<label><input type=\"checkbox\" name=\"twice\" value=\"1\"> twice</label>"
+               "<label><input type=\"checkbox\" name=\"late\" value=\"1\"> ten seconds late</label></fieldset>");
+    if (p->status == SANDBOX_PAID) {
+        if (p->refunded.minor < p->amount.minor)
+            buf_lit(b, "<button name=\"action\" value=\"refund\">Refund all that is left</button>"
+                       "<button name=\"action\" value=\"refund_part\">Refund half of it</button>");
+        buf_lit(b, "<button name=\"action\" value=\"dispute\">Dispute it</button>");
+    } else {
+        buf_lit(b, "<button class=\"pay\" name=\"action\" value=\"pay\">Pay</button>"
+                   "<button name=\"action\" value=\"fail\">Let it fail</button>");
+    }
+    buf_lit(b, "</form>");
+}
+
+static void write_page(struct request *req, const struct sandbox_payment *p)
+{
+    struct buf b;
+    buf_init(&b, req->arena, SIZE_MAX);
+    buf_lit(
+        &b,
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Sandbox payment</title>"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+        "<meta name=\"robots\" content=\"noindex\"><link rel=\"stylesheet\" href=\"/sandbox/style.css\"></head><body>"
+        "<header>SANDBOX &ndash; this is a test. No money is taken, whatever you press.</header><main><h1>");
+    html_escaped(&b, p->description);
+    buf_lit(&b, "</h1><dl>");
+    row(&b, "Amount", money_text(req->arena, p->amount, p->currency));
+    row(&b, "Status", str_from(sandbox_status_text(p->status)));
+    if (p->refunded.minor) row(&b, "Refunded", money_text(req->arena, p->refunded, p->currency));
+    row(&b, "Payment", p->ref);
+    buf_lit(&b, "</dl>");
+    buttons(&b, p);
+    if (p->status == SANDBOX_PAID) link_back(&b, p->success_url, "Back to the shop");
+    if (p->status != SANDBOX_PAID) link_back(&b, p->cancel_url, "Cancel and go back to the shop");
+    buf_lit(&b, "</main></body></html>\n");
+    request_add_header(
+        req, "Content-Security-Policy",
+        STR("default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"));
+    request_add_header(req, "Referrer-Policy", STR("no-referrer"));
+    request_ready(req, "text/html; charset=utf-8", buf_str(&b));
+}
+
+static enum err get_page(struct request *req)
+{
+    struct gateway_config config;
+    struct sandbox_payment p;
+    enum err e = switched_on(req, &config);
+    if (!e) e = sandbox_find(req->db, req->params[0], &p);
+    if (!e) write_page(req, &p);
+    return e;
+}
+
+static enum err get_style(struct request *req)
+{
+    request_ready(req, "text/css; charset=utf-8", str_from(style));
+    return OK;
+}
+
+struct page_form {
+    Str action, twice, late;
+};
+static const struct field page_fields[] = {
+    {"action", FIELD_LINE, REQUIRED, offsetof(struct page_form, action), .min = 1, .max = 20},
+    {"twice", FIELD_LINE, OPTIONAL, offsetof(struct page_form, twice), .max = 1},
+    {"late", FIELD_LINE, OPTIONAL, offsetof(struct page_form, late), .max = 1},
+    {0},
+};
+static const struct shape page_shape = {page_fields, sizeof(struct page_form)};
+
+static enum err act(struct request *req, const struct page_form *form)
+{
+    struct sandbox_sending how = {.twice = form->twice.len > 0, .late_ms = form->late.len > 0 ? LATE_MS : 0};
+    struct sandbox_payment p;
+    Str ref = req->params[0], refund;
+    if (str_eq(form->action, STR("pay"))) return sandbox_pay(req->db, ref, &how, req->now);
+    if (str_eq(form->action, STR("fail"))) return sandbox_fail(req->db, ref, &how, req->now);
+    if (str_eq(form->action, STR("dispute"))) return sandbox_dispute(req->db, ref, &how, req->now);
+    bool part = str_eq(form->action, STR("refund_part"));
+    if (!part && !str_eq(form->action, STR("refund"))) return request_bad_field(req, "action", ERR_FIELD_VALUE);
+    enum err e = sandbox_find(req->db, ref, &p);
+    if (e) return e;
+    Money amount = {p.amount.minor - p.refunded.minor};
+    if (part && amount.minor > 1) amount.minor /= 2;
+    if (amount.minor == 0) return ERR_INVALID_STATE;
+    return sandbox_give_back(req->db, ref, amount, (Str){0}, &how, req->now, &refund);
+}
+
+static enum err page_write(struct request *req)
+{
+    struct gateway_config config;
+    const void *form;
+    enum err e = shape_read_query(&page_shape, req->raw_body, 0, req->arena, &form, &req->errors);
+    if (!e) e = switched_on(req, &config);
+    if (!e) e = act(req, form);
+    if (e) return e;
+    req->status = 303;
+    req->answer->location = str_printf(req->arena, "/sandbox/pay/%.*s", STR_FMT(req->params[0]));
+    request_ready(req, "text/plain; charset=utf-8", STR("Done.\n"));
+    return OK;
+}
+
+static enum err post_page(struct request *req)
+{
+    enum err e = request_tx(req, TX_WRITE, page_write);
+    if (!e) dispatcher_wake(req->app->dispatcher);
+    return e;
+}
+
+const struct route sandbox_page_routes[] = {
+    {"POST", "/sandbox/api/payments", SCOPE_NONE, TX_WRITE, &create_shape, post_payment, HIDDEN, .limit = LIMIT_NONE},
+    {"GET", "/sandbox/api/payments/{ref}", SCOPE_NONE, TX_READ, NULL, get_payment, HIDDEN, .limit = LIMIT_NONE},
+    {"POST", "/sandbox/api/payments/{ref}/refund", SCOPE_NONE, TX_WRITE, &refund_shape, post_refund, HIDDEN,
+     .limit = LIMIT_NONE},
+    {"GET", "/sandbox/pay/{ref}", SCOPE_NONE, TX_READ, NULL, get_page, HIDDEN | ANY_ACCEPT},
+    {"POST", "/sandbox/pay/{ref}", SCOPE_NONE, TX_SELF, NULL, post_page, HIDDEN | ANY_ACCEPT | RAW_BODY},
+    {"GET", "/sandbox/style.css", SCOPE_NONE, TX_NONE, NULL, get_style, HIDDEN | ANY_ACCEPT},
+    {0},
+};

@@ -1,0 +1,48 @@
+/* db/job_queue.h - the way of a finished job back to the thread that asked, and the queue it waits in. For db/ only. */
+#pragma once
+
+#include <pthread.h>
+
+#include "db/engine.h"
+
+struct tx_port {
+    struct database *database;
+    struct mailbox finished;
+    struct letter *reads, **reads_end; /* SQLite: waiting for tx_port_pass; the owner's alone */
+    struct db *reader;                 /* SQLite: the owner's read connection */
+    int64_t under_way;                 /* submitted and not yet told; the owner's alone */
+    struct letter *out, **out_end;     /* the writer's alone: finished jobs of the batch for this port */
+    struct tx_port *out_next;
+};
+
+static inline struct tx_job *job_of(struct letter *l)
+{
+    return (struct tx_job *)l;
+}
+
+/* Tells the job's port. A job without one (tx_call) is told here and now, on this thread. */
+void job_finish(struct tx_job *job, enum err e);
+
+/* Jobs on their way to threads that sleep when there are none. */
+struct job_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t filled;
+    struct letter *head, **end;
+    int sleepers;
+    bool closed;
+    _Atomic int64_t *length; /* the figure in database_stats */
+};
+
+void queue_init(struct job_queue *q, _Atomic int64_t *length);
+void queue_done(struct job_queue *q);
+void queue_put(struct job_queue *q, struct tx_job *job);
+/* In front of all others; also once the queue is closed. */
+void queue_put_back(struct job_queue *q, struct tx_job *job);
+/* Waits for jobs, then takes up to `max` of them in order; the number taken, 0 once the queue is closed and empty. */
+int queue_take(struct job_queue *q, struct tx_job **ret, int max);
+/* One job, waiting until a point of the monotonic clock (0: not at all): 1, 0 when there was none, QUEUE_CLOSED. */
+#define QUEUE_CLOSED (-1)
+int queue_take_until(struct job_queue *q, struct tx_job **ret, int64_t until_ns);
+/* What is in it is still taken; nothing may be put any more. */
+void queue_close(struct job_queue *q);
+bool queue_is_closed(struct job_queue *q);

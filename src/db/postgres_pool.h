@@ -1,0 +1,13 @@
+/* db/postgres_pool.h - PostgreSQL: worker threads with one connection each. For db/ only. */
+#pragma once
+
+#include "db/job_queue.h"
+
+struct pg_pool;
+
+/* Connects once, to say at start what is wrong with the address; the other workers connect when they have work. */
+enum err pg_pool_new(const struct database_options *options, struct database_stats *stats, struct pg_pool **ret,
+                     char *ret_why, size_t why_bytes);
+void pg_pool_submit(struct pg_pool *p, struct tx_job *job);
+/* Runs what was submitted. */
+void pg_pool_free(struct pg_pool *p);

@@ -1,0 +1,306 @@
+/* domain/invariant.c - the table of checks; see invariant.h.
+ *
+ * A query gives the ids of the offenders, in order, each once; 0 stands for the whole. Sums of money are made of two
+ * parts (billions and the rest), because one sum over all transfers may be larger than any balance and need not fit
+ * into an int64: SQLite refuses such a SUM. */
+#include "domain/invariant.h"
+
+struct check {
+    const char *name, *noun, *sentence, *sql;
+};
+
+/* Every transfer seen from both of its accounts. */
+#define ENTRIES                                                                                                        \
+    "(SELECT credit_id AS ledger_id, amount / 1000000000 AS hi, amount % 1000000000 AS lo FROM transfer"               \
+    " UNION ALL SELECT debit_id, -(amount / 1000000000), -(amount % 1000000000) FROM transfer)"
+
+/* The wallet of whoever `row` belongs to; one of them where there are two, which is another check's business. */
+#define WALLET_OF(row) "(SELECT MIN(id) FROM ledger_account WHERE owner_id = " row ".account_id)"
+
+/* Where the money of order `o` comes from and goes back to. */
+#define COUNTERPART "CASE o.paid_with WHEN 'wallet' THEN " WALLET_OF("o") " WHEN 'manual' THEN 5 ELSE 2 END"
+
+/* How many transfers say exactly this. */
+#define TRANSFERS(kind, reference, amount, debit, credit)                                                              \
+    "(SELECT COUNT(*) FROM transfer t WHERE t.kind = '" kind "' AND t.reference_id = " reference                       \
+    " AND t.amount = " amount " AND t.debit_id = " debit " AND t.credit_id = " credit ")"
+
+static const struct check checks[] = {
+    {
+        "ledger_sum",
+        "",
+        "the balances of all wallets and system accounts do not sum to 0",
+        "SELECT CAST(0 AS BIGINT) FROM (SELECT SUM(hi) AS hi, SUM(lo) AS lo FROM ("
+        "SELECT balance / 1000000000 AS hi, balance % 1000000000 AS lo FROM ledger_account WHERE kind = 'wallet'"
+        " UNION ALL SELECT e.hi, e.lo FROM " ENTRIES " AS e JOIN ledger_account a ON a.id = e.ledger_id"
+        " WHERE a.kind <> 'wallet') AS parts) AS total WHERE hi * 1000000000 + lo <> 0",
+    },
+    {
+        "system_accounts",
+        "ledger account",
+        "the system accounts are not the five that the ledger was made with, or one keeps a balance",
+        "SELECT id FROM ledger_account WHERE kind <> 'wallet' AND (balance <> 0 OR credit_limit <> 0 OR id <> CASE kind"
+        " WHEN 'sales' THEN 1 WHEN 'clearing' THEN 2 WHEN 'held' THEN 3 WHEN 'paid_out' THEN 4 ELSE 5 END)"
+        " UNION ALL SELECT CAST(0 AS BIGINT)"
+        " WHERE (SELECT COUNT(*) FROM ledger_account WHERE kind <> 'wallet') <> 5 ORDER BY 1",
+    },
+    {
+        "wallet_balance",
+        "account",
+        "the kept balance of a wallet is not the sum of its transfers",
+        "SELECT a.owner_id FROM ledger_account a LEFT JOIN"
+        " (SELECT ledger_id, SUM(hi) AS hi, SUM(lo) AS lo FROM " ENTRIES " AS e GROUP BY ledger_id) AS s"
+        " ON s.ledger_id = a.id WHERE a.kind = 'wallet'"
+        " AND (COALESCE(s.hi, 0) - a.balance / 1000000000) * 1000000000 + COALESCE(s.lo, 0) - a.balance % 1000000000 "
+        "<> 0"
+        " ORDER BY a.owner_id",
+    },
+    {
+        "wallet_limit",
+        "account",
+        "a wallet is further below 0 than its credit limit",
+        "SELECT owner_id FROM ledger_account WHERE kind = 'wallet' AND balance < -credit_limit ORDER BY owner_id",
+    },
+    {
+        "wallet_owner",
+        "ledger account",
+        "a wallet belongs to nobody, or somebody has two",
+        "SELECT w.id FROM ledger_account w LEFT JOIN account a ON a.id = w.owner_id WHERE w.kind = 'wallet'"
+        " AND (a.id IS NULL OR EXISTS (SELECT 1 FROM ledger_account o WHERE o.owner_id = w.owner_id AND o.id <> w.id))"
+        " ORDER BY w.id",
+    },
+    {
+        "transfer",
+        "transfer",
+        "a transfer has no amount, stays in one account, or names an account that does not exist",
+        "SELECT t.id FROM transfer t LEFT JOIN ledger_account d ON d.id = t.debit_id"
+        " LEFT JOIN ledger_account c ON c.id = t.credit_id"
+        " WHERE t.amount <= 0 OR t.debit_id = t.credit_id OR d.id IS NULL OR c.id IS NULL ORDER BY t.id",
+    },
+    {
+        "held_sum",
+        "",
+        "the held account is not the sum of the pending withdrawals",
+        "SELECT CAST(0 AS BIGINT) FROM (SELECT SUM(hi) AS hi, SUM(lo) AS lo FROM ("
+        "SELECT -(amount / 1000000000) AS hi, -(amount % 1000000000) AS lo FROM withdrawal WHERE status = 'pending'"
+        " UNION ALL SELECT e.hi, e.lo FROM " ENTRIES " AS e JOIN ledger_account a ON a.id = e.ledger_id"
+        " WHERE a.kind = 'held') AS parts) AS total WHERE hi * 1000000000 + lo <> 0",
+    },
+    {
+        "withdrawal_held",
+        "withdrawal",
+        "a withdrawal did not take its amount from its owner's wallet exactly once",
+        "SELECT w.id FROM withdrawal w WHERE " TRANSFERS("withdrawal", "w.id", "w.amount", WALLET_OF("w"),
+                                                         "3") " <> 1 ORDER BY w.id",
+    },
+    {
+        "withdrawal_decided",
+        "withdrawal",
+        "a withdrawal's state does not agree with where its money went",
+        "SELECT w.id FROM withdrawal w WHERE " TRANSFERS("withdrawal_approved", "w.id", "w.amount", "3",
+                                                         "4") " <> CASE w.status WHEN 'approved' THEN 1 ELSE 0 END "
+                                                              "OR " TRANSFERS(
+                                                                  "withdrawal_rejected", "w.id", "w.amount", "3",
+                                                                  WALLET_OF("w")) " <> CASE w.status WHEN "
+                                                                                  "'rejected' THEN 1 ELSE 0 END"
+                                                                                  " OR (w.decided_at IS NULL) <> "
+                                                                                  "(w.status = 'pending') ORDER "
+                                                                                  "BY w.id",
+    },
+    {
+        "withdrawal_transfer",
+        "transfer",
+        "a transfer of a withdrawal fits no withdrawal",
+        "SELECT t.id FROM transfer t LEFT JOIN withdrawal w ON w.id = t.reference_id AND w.amount = t.amount"
+        " WHERE t.kind IN ('withdrawal', 'withdrawal_approved', 'withdrawal_rejected') AND w.id IS NULL ORDER BY t.id",
+    },
+    {
+        "serial_delivered",
+        "serial",
+        "a serial that was taken was not delivered exactly once, to the order item that took it",
+        "SELECT s.id FROM serial s WHERE s.taken_by IS NOT NULL AND (SELECT COUNT(*) FROM delivery d"
+        " WHERE d.serial_id = s.id AND d.order_item_id = s.taken_by AND d.value = s.code) <> 1 ORDER BY s.id",
+    },
+    {
+        "serial_taken",
+        "delivery",
+        "a delivered serial is not marked as taken by its order item",
+        "SELECT d.id FROM delivery d LEFT JOIN serial s ON s.id = d.serial_id"
+        " WHERE (d.type = 'serial_code' OR d.serial_id IS NOT NULL)"
+        " AND (s.id IS NULL OR s.taken_by IS NULL OR s.taken_by <> d.order_item_id) ORDER BY d.id",
+    },
+    {
+        "serial_twice",
+        "serial",
+        "one serial was delivered more than once",
+        "SELECT serial_id FROM delivery WHERE serial_id IS NOT NULL GROUP BY serial_id HAVING COUNT(*) > 1"
+        " ORDER BY serial_id",
+    },
+    {
+        "license_delivered",
+        "delivery",
+        "a delivered licence does not exist or belongs to another order item",
+        "SELECT d.id FROM delivery d LEFT JOIN license l ON l.id = d.license_id"
+        " WHERE (d.type = 'license_key' OR d.license_id IS NOT NULL)"
+        " AND (l.id IS NULL OR l.order_item_id IS NULL OR l.order_item_id <> d.order_item_id) ORDER BY d.id",
+    },
+    {
+        "order_delivered",
+        "order",
+        "an order was not delivered exactly once for each unit",
+        "SELECT DISTINCT o.id FROM orders o LEFT JOIN order_item i ON i.order_id = o.id"
+        " WHERE o.status IN ('confirmed', 'refunded')"
+        " AND (i.id IS NULL OR i.quantity <> (SELECT COUNT(*) FROM delivery d WHERE d.order_item_id = i.id)"
+        " OR i.quantity <> (SELECT COUNT(DISTINCT d.unit) FROM delivery d WHERE d.order_item_id = i.id"
+        " AND d.unit BETWEEN 1 AND i.quantity)) ORDER BY o.id",
+    },
+    {
+        "order_not_delivered",
+        "order",
+        "an order that was never confirmed has deliveries",
+        "SELECT DISTINCT o.id FROM delivery d JOIN order_item i ON i.id = d.order_item_id"
+        " JOIN orders o ON o.id = i.order_id WHERE o.status IN ('pending', 'cancelled') OR o.confirmed_at IS NULL"
+        " ORDER BY o.id",
+    },
+    {
+        "order_sum",
+        "order",
+        "an order's amounts do not add up",
+        "SELECT o.id FROM orders o WHERE o.total <> o.subtotal - o.discount"
+        " OR o.subtotal <> (SELECT COALESCE(SUM(i.subtotal), 0) FROM order_item i WHERE i.order_id = o.id)"
+        " OR EXISTS (SELECT 1 FROM order_item i WHERE i.order_id = o.id AND i.subtotal <> i.unit_price * i.quantity)"
+        " ORDER BY o.id",
+    },
+    {
+        "order_paid",
+        "order",
+        "an order was not paid exactly once, in full, by its owner's wallet or through its gateway",
+        "SELECT o.id FROM orders o WHERE o.status IN ('confirmed', 'refunded')"
+        " AND (SELECT COUNT(*) FROM transfer t WHERE t.kind IN ('order', 'payment') AND t.reference_id = o.id)"
+        " + (SELECT COUNT(*) FROM transfer t WHERE t.kind = CASE o.paid_with WHEN 'wallet' THEN 'order' ELSE 'payment' "
+        "END"
+        " AND t.reference_id = o.id AND t.amount = o.total AND t.credit_id = 1 AND t.debit_id = " COUNTERPART
+        ") <> CASE o.total WHEN 0 THEN 0 ELSE 2 END ORDER BY o.id",
+    },
+    {
+        "order_refunded",
+        "order",
+        "what an order says was refunded is not what was given back to where the money came from",
+        "SELECT o.id FROM orders o WHERE o.refunded_amount <> (SELECT COALESCE(SUM(t.amount), 0) FROM transfer t"
+        " WHERE t.kind = 'refund' AND t.reference_id = o.id AND t.debit_id = 1 AND t.credit_id = " COUNTERPART ")"
+        " OR (o.status = 'refunded' AND o.refunded_amount <> o.total)"
+        " OR (o.status = 'confirmed' AND o.total > 0 AND o.refunded_amount = o.total)"
+        " OR (o.status IN ('pending', 'cancelled') AND o.refunded_amount <> 0) ORDER BY o.id",
+    },
+    {
+        "order_transfer",
+        "transfer",
+        "money moved for an order that does not exist or was never confirmed",
+        "SELECT t.id FROM transfer t LEFT JOIN orders o ON o.id = t.reference_id"
+        " AND o.status IN ('confirmed', 'refunded') WHERE t.kind IN ('order', 'payment', 'refund') AND o.id IS NULL"
+        " ORDER BY t.id",
+    },
+    {
+        "gateway_paid",
+        "order",
+        "an order was confirmed with a gateway where no payment of its total succeeded",
+        "SELECT o.id FROM orders o JOIN gateway g ON g.label = o.paid_with LEFT JOIN payment p ON p.order_id = o.id"
+        " AND p.gateway_id = g.id AND p.status IN ('succeeded', 'refunded') AND p.amount = o.total"
+        " WHERE o.confirmed_at IS NOT NULL AND p.id IS NULL ORDER BY o.id",
+    },
+    {
+        "gateway_refunded",
+        "order",
+        "an order gave back another amount than its payment at the gateway",
+        "SELECT o.id FROM orders o JOIN gateway g ON g.label = o.paid_with JOIN payment p ON p.order_id = o.id"
+        " AND p.gateway_id = g.id WHERE o.confirmed_at IS NOT NULL AND p.refunded_booked <> o.refunded_amount ORDER BY "
+        "o.id",
+    },
+    {
+        "topup_credited",
+        "payment",
+        "a top-up did not credit its owner's wallet exactly once, or did so without having succeeded",
+        "SELECT p.id FROM payment p WHERE p.order_id IS NULL AND " TRANSFERS(
+            "topup", "p.id", "p.amount", "2",
+            WALLET_OF("p")) " <> CASE WHEN p.status IN ('succeeded', 'refunded') THEN 1 ELSE 0 END ORDER BY p.id",
+    },
+    {
+        "topup_refunded",
+        "payment",
+        "a top-up that was given back did not take the same amount out of its owner's wallet",
+        "SELECT p.id FROM payment p WHERE p.order_id IS NULL AND p.refunded_booked <> (SELECT COALESCE(SUM(t.amount), "
+        "0)"
+        " FROM transfer t WHERE t.kind = 'topup' AND t.reference_id = p.id AND t.credit_id = 2"
+        " AND t.debit_id = " WALLET_OF("p") ") ORDER BY p.id",
+    },
+    {
+        "topup_transfer",
+        "transfer",
+        "a transfer of a top-up fits no top-up",
+        "SELECT t.id FROM transfer t LEFT JOIN payment p ON p.id = t.reference_id AND p.order_id IS NULL"
+        " WHERE t.kind = 'topup' AND p.id IS NULL ORDER BY t.id",
+    },
+    {
+        "coupon_limit",
+        "coupon",
+        "a coupon was used more often than it may be",
+        "SELECT id FROM coupon WHERE uses > max_uses ORDER BY id",
+    },
+    {
+        "coupon_uses",
+        "coupon",
+        "a coupon's count is not the number of orders that use it",
+        "SELECT c.id FROM coupon c WHERE c.uses <> (SELECT COUNT(*) FROM coupon_use u WHERE u.coupon_id = c.id"
+        " AND u.released_at IS NULL) ORDER BY c.id",
+    },
+    /* Only while the coupon is as it was made: a limit that staff lowered later does not make earlier uses wrong. */
+    {
+        "coupon_customer",
+        "coupon",
+        "one customer used a coupon more often than it allows each",
+        "SELECT DISTINCT c.id FROM coupon c JOIN coupon_use u ON u.coupon_id = c.id AND u.released_at IS NULL"
+        " WHERE c.version = 1 AND c.max_uses_per_customer IS NOT NULL GROUP BY c.id, c.max_uses_per_customer, "
+        "u.account_id"
+        " HAVING COUNT(*) > c.max_uses_per_customer ORDER BY c.id",
+    },
+    {
+        "ticket_activity",
+        "ticket",
+        "a ticket has no message, or its latest activity is not the time of its last message",
+        "SELECT t.id FROM ticket t WHERE t.last_reply_at <> COALESCE((SELECT m.created_at FROM ticket_message m"
+        " WHERE m.ticket_id = t.id ORDER BY m.id DESC LIMIT 1), -1) ORDER BY t.id",
+    },
+};
+
+#define CHECK_COUNT (sizeof checks / sizeof checks[0])
+
+static enum err run_one(struct db *db, const struct check *c, struct check_result *ret)
+{
+    struct check_result r = {.name = c->name, .sentence = c->sentence, .noun = c->noun};
+    struct stmt *st = db_prepare(db, c->sql);
+    while (!r.has_more && db_step(st)) {
+        Id id = col_id(st);
+        r.is_broken = true;
+        if (!id_is(id)) continue;
+        if (r.id_count == CHECK_IDS_MAX)
+            r.has_more = true;
+        else
+            r.ids[r.id_count++] = id;
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = r;
+    return OK;
+}
+
+enum err check_run(struct db *db, struct check_result **ret, size_t *ret_count)
+{
+    struct check_result *results = arena_array(db_arena(db), struct check_result, CHECK_COUNT);
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        enum err e = run_one(db, &checks[i], &results[i]);
+        if (e) return e;
+    }
+    *ret = results;
+    *ret_count = CHECK_COUNT;
+    return OK;
+}

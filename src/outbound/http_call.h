@@ -1,0 +1,42 @@
+/* outbound/http_call.h - an HTTP call as a value, and how its parts are written.
+ *
+ * Adapters describe calls and read answers; they never send. Whoever sends (outbound/outbound.h, or a test) is handed
+ * the description and gives back what came. All memory is the arena's. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/money.h"
+#include "http/codec.h"
+
+#define CALL_HEADERS_MAX 8
+#define CALL_BODY_MAX (64 * 1024)
+
+struct http_call {
+    const char *method;
+    Str url;
+    struct http_header headers[CALL_HEADERS_MAX];
+    size_t header_count;
+    Str body;
+};
+
+struct http_reply {
+    int status; /* 0: none came */
+    Str body;
+};
+
+void call_header(struct http_call *call, Str name, Str value);
+/* "Authorization: Basic …" */
+void call_basic_auth(struct arena *a, struct http_call *call, Str user, Str password);
+/* "Authorization: <scheme> <token>" */
+void call_token_auth(struct arena *a, struct http_call *call, Str scheme, Str token);
+
+/* Percent-encodes everything but unreserved characters: safe as a path segment and as a query or form value. */
+void buf_url_encoded(struct buf *b, Str s);
+/* "&name=value", without the '&' at the start of the buffer. The name is ours and written as it is. */
+void form_pair(struct buf *b, Str name, Str value);
+void form_pair_int(struct buf *b, Str name, int64_t value);
+void form_pair_money(struct buf *b, Str name, Money m);
+
+/* An id that a provider gave and that is about to become part of a path: 1 to 128 of [A-Za-z0-9_-]. Anything else could
+ * name another resource. */
+bool ref_is_safe(Str ref);

@@ -1,0 +1,65 @@
+/* outbound/outbound.h - HTTP calls and e-mail on their way out, on one thread of their own.
+ *
+ * A job is submitted from any thread and told on the outbound thread how it ended, exactly once; `done` must not block.
+ * outbound_call waits instead. Nothing here is ever called inside a database transaction.
+ *
+ * Where a call may go is decided by configuration alone: its URL must lie below the configured base address, redirects
+ * are not followed, proxies of the environment are not used, and http is spoken only when the base address says so. A
+ * name that resolves to a private address is refused unless the base address itself names the private network (an
+ * address in digits, localhost, a name without a dot or below .local, .internal, .lan, .home.arpa): so a name that
+ * somebody else controls can not point us at our own network. */
+#pragma once
+
+#include "base/mailbox.h"
+#include "outbound/http_call.h"
+
+#define OUTBOUND_REPLY_MAX (256 * 1024)
+#define OUTBOUND_TIMEOUT_MS 20000
+
+struct outbound;
+
+struct outbound_options {
+    const char *ca_file; /* PEM of authorities to trust; "" or NULL: the system's */
+    const char *resolve; /* "host:port:address" for tests, or NULL */
+    int connections_max; /* 0: 64 */
+};
+
+/* A message to one receiver; `bytes` is a whole RFC 5322 text (outbound/smtp.h). */
+struct outbound_mail {
+    Str url;            /* smtp://host:587 (STARTTLS is demanded) or smtps://host:465 */
+    bool is_plain;      /* no encryption: only to an address of this machine */
+    Str user, password; /* empty: no login */
+    Str from, to;
+    Str bytes;
+};
+
+struct outbound_job {
+    struct letter letter; /* first */
+    /* Asked for; what they point at must live until done. One of the two: */
+    const struct http_call *call;
+    const struct outbound_mail *mail;
+    Str base_url;           /* of `call` */
+    int64_t timeout_ms;     /* 0: OUTBOUND_TIMEOUT_MS */
+    size_t reply_bytes_max; /* 0: OUTBOUND_REPLY_MAX; a longer reply counts as none */
+    struct arena *arena;    /* of the reply; nobody else's until done */
+    void (*done)(struct outbound_job *job);
+    void *ctx;
+    /* What came. For mail: status 250 when it was accepted, else the server's reply code or 0. */
+    struct http_reply reply;
+    const char *failure;   /* NULL when there was a reply; else a text for logs, without secrets */
+    int64_t retry_after_s; /* asked for by the other side; 0: not */
+    /* The module's own. */
+    struct transfer_state *state;
+};
+
+struct outbound *outbound_start(const struct outbound_options *options);
+/* Running and waiting jobs end at once, with a failure; so do those that are submitted from now on. */
+void outbound_cancel(struct outbound *o);
+/* Cancels and ends the thread. Nobody may submit after this. */
+void outbound_stop(struct outbound *o);
+void outbound_submit(struct outbound *o, struct outbound_job *job);
+/* Blocks until the job is done; its `done` is not called. Not from an event loop. */
+void outbound_call(struct outbound *o, struct outbound_job *job);
+
+/* Whether a base address can be used: http or https, a host, no userinfo, query or fragment, no slash at its end. */
+bool base_url_is_fine(Str url);

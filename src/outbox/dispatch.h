@@ -1,0 +1,37 @@
+/* outbox/dispatch.h - carries the outbox (domain/outbox.h) out: calls to gateways, e-mail, webhooks of the sandbox.
+ *
+ * One thread looks for rows that are due and hands them to a few workers; each does its row's work outside any
+ * transaction and then records how it went, together with what it changes, in one. A worker that dies leaves its row to
+ * the next one. */
+#pragma once
+
+#include "db/tx.h"
+#include "domain/payment.h"
+#include "gateway/link.h"
+
+struct mail_options {
+    const char *url; /* smtp://… or smtps://…; "": no mail */
+    const char *user, *password;
+    const char *from; /* address */
+    bool is_plain;    /* without encryption, inside the own network */
+};
+
+struct dispatch_options {
+    struct database *database;
+    struct outbound *outbound;
+    struct gateway_link *link;
+    struct mail_options mail;
+    Str self_url;         /* where this server's own webhooks are reached: the sandbox sends to it */
+    const char *base_url; /* of the store, for customers; "": unknown */
+};
+
+struct dispatcher;
+struct dispatcher *dispatcher_start(const struct dispatch_options *options);
+/* Something may be due now. From any thread; a hint, nothing is lost without it. */
+void dispatcher_wake(struct dispatcher *d);
+/* Lets the workers end what they are doing. */
+void dispatcher_stop(struct dispatcher *d);
+
+/* What a payment is asked of its gateway with. `email` may be empty. */
+struct pay_request pay_request_of(struct arena *a, const struct payment *p, const char *store_name, Str email,
+                                  const char *base_url, Time now);

@@ -1,0 +1,231 @@
+/* serve/admit.c - everything that is checked before a handler runs: limits, token, path, query, body, Idempotency-Key.
+ */
+#include "base/text.h"
+#include "domain/vault.h"
+#include "serve/call.h"
+#include "serve/metrics.h"
+
+static void limit_pick(struct call *c)
+{
+    const struct route *r = c->req.route;
+    const struct app *app = c->req.app;
+    enum limit_class class = r->limit;
+    if (class == LIMIT_BY_SCOPE)
+        class = r->scope & (SCOPE_CATALOG | SCOPE_VERIFY | SCOPE_ORDER) ? LIMIT_V1 : LIMIT_CUSTOMER;
+    if (class == LIMIT_V1) {
+        c->limit_name = "v1";
+        c->limit_rate = app->options.rate_v1 >= 0 ? app->options.rate_v1 : c->req.settings->rate_v1;
+    } else if (class == LIMIT_CUSTOMER) {
+        c->limit_name = "customer";
+        c->limit_rate = app->options.rate_customer >= 0 ? app->options.rate_customer : c->req.settings->rate_customer;
+    }
+}
+
+static enum err limit_check(struct call *c)
+{
+    limit_pick(c);
+    if (!c->limit_rate) return OK;
+    Str caller = c->has_token ? (Str){(const char *)c->token, sizeof c->token} : c->req.exchange->peer;
+    c->limit = limiter_charge(c->req.app->limiter, c->limit_name[0], caller, c->limit_rate, time_monotonic_ns());
+    if (c->limit.allowed) return OK;
+    metrics_event(c->req.app->metrics, METRIC_RATE_LIMITED);
+    return ERR_RATE_LIMITED;
+}
+
+/* Made-up tokens are counted against the address, so that inventing a new one each time does not get around the limit.
+ */
+static enum err token_refused(struct call *c, enum err e)
+{
+    metrics_event(c->req.app->metrics, METRIC_TOKEN_REFUSED);
+    if (!c->limit_rate || !c->has_token) return e;
+    struct limit_result r =
+        limiter_charge(c->req.app->limiter, 't', c->req.exchange->peer, c->limit_rate, time_monotonic_ns());
+    if (r.allowed) return e;
+    c->limit = r;
+    return ERR_RATE_LIMITED;
+}
+
+/* The token's hash out of the Authorization header. */
+static enum err read_token(struct call *c)
+{
+    Str value = request_header(&c->req, "Authorization");
+    if (!value.ptr) return ERR_TOKEN_MISSING;
+    Str scheme, text;
+    if (!str_cut(str_trim(value), ' ', &scheme, &text) || !str_eq_nocase(scheme, STR("Bearer")))
+        return ERR_TOKEN_MISSING;
+    text = str_trim(text);
+    if (!token_is_plausible(text)) return ERR_TOKEN_INVALID;
+    token_hash(text, c->token);
+    c->has_token = true;
+    return OK;
+}
+
+enum err call_authenticate(struct call *c, struct db *db)
+{
+    struct request *req = &c->req;
+    struct caller who;
+    enum err e = token_authenticate(db, c->token, req->now, &who);
+    if (e == ERR_TOKEN_INVALID) return token_refused(c, e);
+    if (e) return e;
+    if (!(req->route->scope & SCOPE_ANY) && !(who.scopes & req->route->scope)) return ERR_INSUFFICIENT_SCOPE;
+    if (req->route->flags & OWNER_ONLY && who.role != ROLE_OWNER) return ERR_FORBIDDEN;
+    req->account = who.account;
+    req->token_id = who.token_id;
+    req->scopes = who.scopes;
+    req->role = who.role;
+    return OK;
+}
+
+/* Decodes the path's parameters. One called {id} is a number. */
+static enum err read_params(struct call *c)
+{
+    struct request *req = &c->req;
+    size_t n = 0;
+    for (Str rest = str_from(req->route->path); str_find(rest, '{') >= 0; n++) {
+        Str before, name;
+        str_cut(rest, '{', &before, &rest);
+        str_cut(rest, '}', &name, &rest);
+        if (!percent_decode(req->arena, c->match.raw_params[n], false, &req->params[n])) return ERR_NOT_FOUND;
+        if (!str_eq(name, STR("id"))) continue;
+        int64_t v;
+        Str text = req->params[n];
+        if (!str_to_int64(text, &v) || v < 1 || v > ID_MAX || text.ptr[0] == '0') return ERR_NOT_FOUND;
+        if (!id_is(req->param_id)) req->param_id = (Id){v};
+    }
+    return OK;
+}
+
+static bool media_type_is(Str value, Str type)
+{
+    Str params = {0};
+    str_cut(value, ';', &value, &params);
+    if (!str_eq_nocase(str_trim(value), type)) return false;
+    params = str_trim(params);
+    return !params.len || str_eq_nocase(params, STR("charset=utf-8")) ||
+           str_eq_nocase(params, STR("charset=\"utf-8\""));
+}
+
+static bool has_required(const struct shape *shape)
+{
+    for (const struct field *f = shape->fields; f->name; f++)
+        if (f->flags & REQUIRED) return true;
+    return false;
+}
+
+static enum err read_body(struct call *c)
+{
+    struct request *req = &c->req;
+    const struct route *r = req->route;
+    req->raw_body = req->exchange->body;
+    Str type = request_header(req, "Content-Type");
+    if (r->flags & RAW_BODY && (!r->body || !media_type_is(type, STR("application/json")))) {
+        if (r->accepts && !media_type_is(type, str_from(r->accepts))) return ERR_UNSUPPORTED_MEDIA_TYPE;
+        return OK;
+    }
+    if (!r->body) return OK;
+    Str text = req->raw_body;
+    if (!text.len && !has_required(r->body))
+        text = STR("{}");
+    else if (!media_type_is(type, STR("application/json")))
+        return ERR_UNSUPPORTED_MEDIA_TYPE;
+    const struct json *root;
+    enum err e = json_read(req->arena, text, &root, NULL);
+    if (e) return e;
+    return shape_read(r->body, root, req->settings->exponent, req->arena, &req->body, &req->errors);
+}
+
+static enum err read_query(struct call *c)
+{
+    struct request *req = &c->req;
+    if (!req->route->query) return OK;
+    return shape_read_query(req->route->query, req->exchange->head.query, req->settings->exponent, req->arena,
+                            &req->query, &req->errors);
+}
+
+enum err call_read(struct call *c)
+{
+    enum err e = read_params(c);
+    if (!e) e = read_query(c);
+    return e ? e : read_body(c);
+}
+
+/* 1 to 255 printable characters, bare or as a quoted string. */
+static enum err read_idempotency_key(struct call *c)
+{
+    struct request *req = &c->req;
+    Str key = request_header(req, "Idempotency-Key");
+    if (!(req->route->flags & IDEMPOTENT) || !key.ptr) return OK;
+    if (key.len >= 2 && key.ptr[0] == '"' && key.ptr[key.len - 1] == '"') key = (Str){key.ptr + 1, key.len - 2};
+    bool fine = key.len >= 1 && key.len <= 255;
+    for (size_t i = 0; fine && i < key.len; i++) fine = key.ptr[i] >= 0x20 && key.ptr[i] <= 0x7e;
+    if (!fine) return request_bad_field(req, "Idempotency-Key", ERR_FIELD_FORMAT);
+
+    struct buf b;
+    buf_init(&b, req->arena, SIZE_MAX);
+    buf_append(&b, req->target);
+    buf_char(&b, '\n');
+    buf_append(&b, req->exchange->body);
+    vault_hash(VAULT_FINGERPRINT, buf_str(&b), c->key.request_hash);
+    c->key.account = req->account;
+    c->key.route = str_printf(req->arena, "%s %s", req->route->method, req->route->path);
+    c->key.key = key;
+    c->has_key = true;
+    return OK;
+}
+
+void call_replay(struct call *c, const struct kept_answer *kept)
+{
+    c->is_replayed = true;
+    c->req.status = kept->status;
+    c->answer.location = kept->location;
+    c->answer.body = kept->body;
+    c->answer.is_rendered = true;
+}
+
+enum err call_check(struct call *c, struct db *db)
+{
+    struct request *req = &c->req;
+    enum err e = OK;
+    if (req->route->scope != SCOPE_NONE) e = call_authenticate(c, db);
+    if (!e) e = call_read(c);
+    if (!e) e = read_idempotency_key(c);
+    if (!e && c->has_key) {
+        struct kept_answer kept;
+        e = idempotency_find(db, &c->key, &kept);
+        if (!e && kept.status) call_replay(c, &kept);
+    }
+    return e;
+}
+
+static bool accepts_json(Str accept)
+{
+    if (!accept.ptr || !str_trim(accept).len) return true;
+    while (accept.len) {
+        Str range = accept, rest = {0}, params = {0};
+        str_cut(accept, ',', &range, &rest);
+        str_cut(range, ';', &range, &params);
+        range = str_trim(range);
+        Str q = str_trim(params);
+        bool refused =
+            str_starts(q, STR("q=0")) && (q.len == 3 || (q.len > 3 && q.ptr[3] != '.') || str_eq(q, STR("q=0.0")) ||
+                                          str_eq(q, STR("q=0.00")) || str_eq(q, STR("q=0.000")));
+        if (!refused && (str_eq(range, STR("*/*")) || str_eq_nocase(range, STR("application/*")) ||
+                         str_eq_nocase(range, STR("application/json"))))
+            return true;
+        accept = rest;
+    }
+    return false;
+}
+
+/* Everything that is decided without the database. */
+enum err call_admit(struct call *c)
+{
+    const struct route *r = c->req.route;
+    if (!r) return c->match.path_known ? ERR_METHOD_NOT_ALLOWED : ERR_NOT_FOUND;
+    enum err token = r->scope != SCOPE_NONE ? read_token(c) : OK;
+    enum err e = limit_check(c);
+    if (e) return e;
+    if (token) return token == ERR_TOKEN_INVALID ? token_refused(c, token) : token;
+    if (!(r->flags & ANY_ACCEPT) && !accepts_json(request_header(&c->req, "Accept"))) return ERR_NOT_ACCEPTABLE;
+    return OK;
+}

@@ -1,0 +1,133 @@
+/* serve/app.c - see app.h. */
+#include "serve/app.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "domain/mail.h"
+#include "domain/signing_key.h"
+#include "domain/upload.h"
+#include "serve/catalog_cache.h"
+#include "serve/limit.h"
+#include "serve/match.h"
+#include "serve/metrics.h"
+#include "serve/periodic.h"
+#include "serve/seen.h"
+
+#define POOL_THREADS 4
+#define POOL_QUEUE_MAX 512
+#define CALL_THREADS 16
+
+void app_set_settings(struct app *app, const struct settings *s)
+{
+    struct settings_snapshot *snapshot = calloc(1, sizeof *snapshot);
+    if (!snapshot) abort();
+    snapshot->settings = *s;
+    snapshot->older = atomic_load(&app->settings);
+    while (!atomic_compare_exchange_weak(&app->settings, &snapshot->older, snapshot)) {
+    }
+}
+
+const struct settings *app_settings(struct app *app)
+{
+    return &atomic_load(&app->settings)->settings;
+}
+
+static enum err load_settings(void *arg, struct db *db)
+{
+    return settings_load(db, arg);
+}
+
+static enum err open_signing_key(void *arg, struct db *db)
+{
+    (void)arg;
+    return signing_key_open(db);
+}
+
+enum err app_start(struct app *app, struct database *database, const struct app_options *options)
+{
+    struct arena arena = {0};
+    struct settings settings;
+    enum err e = tx_call(database, TX_READ, load_settings, &settings, &arena);
+    if (!e) e = tx_call(database, TX_WRITE, open_signing_key, NULL, &arena);
+    arena_done(&arena);
+    if (e) return e;
+
+    upload_sweep(options->data_dir);
+    app->options = *options;
+    app->database = database;
+    app->matcher = matcher_new(options->routes);
+    app->metrics = metrics_new(matcher_count(app->matcher));
+    app->limiter = limiter_new();
+    app->catalog = catalog_cache_new();
+    app->seen = seen_new();
+    app->pool = pool_new(POOL_THREADS, POOL_QUEUE_MAX);
+    app->calls = pool_new(CALL_THREADS, POOL_QUEUE_MAX);
+    app->outbound = outbound_start(&(struct outbound_options){.ca_file = options->ca_file});
+    app->link = link_new(app->outbound);
+    mail_enable(*options->mail.url != '\0', options->base_url);
+    app_set_settings(app, &settings);
+    return OK;
+}
+
+/* An address that listens everywhere is reached at the loopback one. */
+static void self_url(const char *listen, int port, char *ret, size_t bytes)
+{
+    const char *colon = strrchr(listen, ':');
+    Str host = {listen, colon ? (size_t)(colon - listen) : 0};
+    if (!host.len || str_eq(host, STR("0.0.0.0")) || str_eq(host, STR("*"))) host = STR("127.0.0.1");
+    if (str_eq(host, STR("[::]"))) host = STR("[::1]");
+    snprintf(ret, bytes, "http://%.*s:%d", STR_FMT(host), port);
+}
+
+static enum err find_sandbox(void *arg, struct db *db)
+{
+    return gateway_config_find(db, STR("sandbox"), arg);
+}
+
+static void warn_of_sandbox(struct app *app)
+{
+    struct arena arena = {0};
+    struct gateway_config sandbox = {0};
+    enum err e = tx_call(app->database, TX_READ, find_sandbox, &sandbox, &arena);
+    if (!e && sandbox.is_enabled)
+        log_event(LOG_WARN, "sandbox_is_on", LOGC("meaning", "orders can be paid without money: not for a real shop"));
+    arena_done(&arena);
+}
+
+void app_listening(struct app *app, const char *listen, int port)
+{
+    self_url(listen, port, app->self_url, sizeof app->self_url);
+    link_set_self(app->link, str_from(app->self_url));
+    struct dispatch_options options = {
+        .database = app->database,
+        .outbound = app->outbound,
+        .link = app->link,
+        .mail = app->options.mail,
+        .self_url = str_from(app->self_url),
+        .base_url = app->options.base_url,
+    };
+    app->dispatcher = dispatcher_start(&options);
+    warn_of_sandbox(app);
+}
+
+void app_stop(struct app *app)
+{
+    pool_free(app->pool);
+    pool_free(app->calls);
+    outbound_cancel(app->outbound);
+    dispatcher_stop(app->dispatcher);
+    link_free(app->link);
+    outbound_stop(app->outbound);
+    periodic_at_stop(app, app->options.jobs, app->database);
+    catalog_cache_free(app->catalog);
+    seen_free(app->seen);
+    limiter_free(app->limiter);
+    metrics_free(app->metrics);
+    matcher_free(app->matcher);
+    for (struct settings_snapshot *s = atomic_load(&app->settings), *older; s; s = older) {
+        older = s->older;
+        free(s);
+    }
+}

@@ -1,0 +1,71 @@
+/* serve/app.h - what a running server is made of: one value, made at start, handed to every request. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "base/pool.h"
+#include "db/tx.h"
+#include "domain/settings.h"
+#include "http/server.h"
+#include "outbox/dispatch.h"
+
+struct limiter;
+struct metrics;
+struct matcher;
+struct catalog_cache;
+struct seen;
+struct periodic;
+struct route;
+
+#define CORS_ORIGINS_MAX 16
+
+struct app_options {
+    int64_t rate_v1, rate_customer; /* per minute; -1: the stored setting */
+    int64_t rate_auth;              /* failed logins per minute and e-mail address; 0: no limit */
+    int64_t body_bytes_max;         /* of JSON bodies */
+    int64_t file_bytes_max;         /* of product files */
+    const char *base_url;           /* "https://shop.example", without a slash at its end; "": unknown */
+    const char *data_dir;           /* files of products */
+    Str cors_origins[CORS_ORIGINS_MAX];
+    size_t cors_count;
+    const struct route *const *routes; /* tables; the last is NULL */
+    bool log_requests;
+    struct mail_options mail;
+    const struct periodic *jobs; /* work that comes round; ends with {0} */
+    const char *ca_file;         /* authorities to trust for calls to the outside; "": the system's */
+};
+
+/* A snapshot; replaced ones are kept until the end, because requests may still read them. Changes are rare. */
+struct settings_snapshot {
+    struct settings settings;
+    struct settings_snapshot *older;
+};
+
+struct app {
+    struct app_options options;
+    struct database *database;
+    struct http_server *server;
+    struct pool *pool;  /* password hashing and other slow handlers */
+    struct pool *calls; /* handlers that wait for somebody else's server */
+    struct outbound *outbound;
+    struct gateway_link *link;
+    struct dispatcher *dispatcher;
+    char self_url[128]; /* where this process can reach itself */
+    struct limiter *limiter;
+    struct metrics *metrics;
+    struct matcher *matcher;
+    struct catalog_cache *catalog;
+    struct seen *seen; /* licences verified of late */
+    _Atomic(struct settings_snapshot *) settings;
+    atomic_bool is_draining;
+};
+
+/* Opens nothing: the database must be open and migrated, the vault too. */
+enum err app_start(struct app *app, struct database *database, const struct app_options *options);
+/* The server listens: work that calls it, or that may be due since the last run, can begin. */
+void app_listening(struct app *app, const char *listen, int port);
+/* After the HTTP server has stopped. */
+void app_stop(struct app *app);
+const struct settings *app_settings(struct app *app);
+/* Makes newer settings seen by the requests that come after. */
+void app_set_settings(struct app *app, const struct settings *s);

@@ -1,0 +1,58 @@
+/* serve/call.h - one request inside the router. Seen by router.c, admit.c and send.c only.
+ *
+ * A call lives in its exchange's arena and is on one thread at a time. */
+#pragma once
+
+#include "domain/idempotency.h"
+#include "serve/app.h"
+#include "serve/limit.h"
+#include "serve/match.h"
+#include "serve/render.h"
+
+struct loop {
+    struct app *app;
+    struct http_loop *http;
+    struct tx_port *port;
+    struct mailbox home;             /* calls coming back from the pool */
+    struct periodic_state *periodic; /* the first loop's */
+};
+
+struct call {
+    struct tx_job job; /* first: jobs come back as calls */
+    struct pool_job pool_job;
+    struct letter home;
+    struct request req;
+    struct request_answer answer;
+    struct loop *loop;
+    struct match match;
+    uint8_t token[TOKEN_HASH_BYTES];
+    bool has_token;
+    bool is_admitted; /* limits and token's form looked at, before the body came */
+    bool is_checked;  /* authenticated and read; not done again when a transaction is retried */
+    bool is_replayed; /* the answer is a kept one */
+    bool has_key;
+    struct idempotency key;
+    struct limit_result limit;
+    int64_t limit_rate;
+    const char *limit_name;
+    enum err pool_result;
+};
+
+#define call_of(ptr, member) ((struct call *)((char *)(ptr)-offsetof(struct call, member)))
+
+/* admit.c: what is decided before the handler runs. */
+/* Without the database: does the route exist, is the caller within the limits, is there a token that could be one. */
+enum err call_admit(struct call *c);
+/* Who is it, and may he? Fills in the request's account, scopes and role. */
+enum err call_authenticate(struct call *c, struct db *db);
+/* Path, query and body into their structs. */
+enum err call_read(struct call *c);
+/* All of it, and the kept answer of the Idempotency-Key, which ends the call (is_replayed). */
+enum err call_check(struct call *c, struct db *db);
+/* Makes a kept answer the call's own. */
+void call_replay(struct call *c, const struct kept_answer *kept);
+
+/* send.c: the answer on its way out, on the loop's thread. */
+void call_finish(struct call *c, enum err e);
+/* For an error that the server itself answers with. */
+void call_refuse(struct call *c, enum err e, struct http_answer *ret);

@@ -1,0 +1,50 @@
+/* serve/catalog_cache.h - the catalogue as ready-made JSON, kept in memory, shared by all threads.
+ *
+ * A snapshot is what customers see at one revision of the catalogue, never changed, and freed when the last who holds
+ * it lets go. Whoever asks reads the revision in his own transaction: an answer is never older than that, whichever
+ * node made the change. Building is one thread's work at a time; the others wait for it rather than do it too. */
+#pragma once
+
+#include "domain/catalog.h"
+#include "serve/request.h"
+
+#define CATALOG_ETAG_BYTES 34 /* 16 bytes as hex, in quotes */
+
+struct catalog_item {
+    Id id;
+    int64_t position;
+    Str slug;
+    Str answer;  /* the whole answer for this product, */
+    Str json;    /* and the product in it */
+    Str v1_json; /* the same with product_id */
+    Str etag;
+};
+
+struct catalog_snapshot {
+    _Atomic int holders;
+    int64_t revision, settings_revision;
+    int64_t built_ns;
+    struct arena arena;         /* all below lives here */
+    struct catalog_item *items; /* by position, then id */
+    size_t count;
+    size_t *by_slug;   /* indexes into items */
+    Str list, v1_list; /* whole answers */
+    Str list_etag;
+};
+
+struct catalog_cache;
+struct catalog_cache *catalog_cache_new(void);
+void catalog_cache_free(struct catalog_cache *cache);
+
+/* The present catalogue; to be released. TX_READ is enough. */
+enum err catalog_cache_get(struct catalog_cache *cache, struct db *db, const struct settings *settings,
+                           struct catalog_snapshot **ret);
+void catalog_snapshot_release(struct catalog_snapshot *s);
+
+/* NULL when it is not there. */
+const struct catalog_item *catalog_snapshot_find(const struct catalog_snapshot *s, Str slug);
+/* The index of the first item behind (position, id). */
+size_t catalog_snapshot_after(const struct catalog_snapshot *s, int64_t position, Id id);
+
+/* A strong entity tag for these bytes. */
+Str catalog_etag(struct arena *a, Str bytes);

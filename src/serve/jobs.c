@@ -1,0 +1,39 @@
+/* serve/jobs.c - the work that comes round. The table is the whole list. */
+#include "base/log.h"
+#include "domain/idempotency.h"
+#include "domain/outbox.h"
+#include "serve/app.h"
+#include "serve/periodic.h"
+#include "serve/seen.h"
+
+/* Another node, or the admin panel, may have changed the settings. */
+static enum err reload_settings(struct app *app, struct db *db)
+{
+    int64_t revision;
+    enum err e = settings_revision(db, &revision);
+    if (e || revision == app_settings(app)->revision) return e;
+    struct settings s;
+    e = settings_load(db, &s);
+    if (!e) app_set_settings(app, &s);
+    return e;
+}
+
+static enum err forget_old_errands(struct app *app, struct db *db)
+{
+    (void)app;
+    return outbox_expire(db, time_now(), 1000);
+}
+
+static enum err forget_old_keys(struct app *app, struct db *db)
+{
+    (void)app;
+    return idempotency_expire(db, time_now(), 2000);
+}
+
+const struct periodic periodic_jobs[] = {
+    {"settings", 1000, TX_READ, reload_settings, false},
+    {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
+    {"idempotency", 1000, TX_READ, forget_old_keys, false},
+    {"seen", 1000, TX_READ, seen_flush, true, seen_flushed},
+    {0},
+};

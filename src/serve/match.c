@@ -1,0 +1,147 @@
+/* serve/match.c - see match.h. Paths without parameters are found through a hash table; the others, few, are compared
+ * segment by segment. A fixed path wins over a pattern. */
+#include "serve/match.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define BUCKETS 512 /* a power of two, several times the number of fixed paths */
+
+struct entry {
+    const struct route *route;
+    Str path;
+    bool fixed;
+    struct entry *next; /* same bucket, or next pattern */
+};
+
+struct matcher {
+    struct entry *entries;
+    size_t count;
+    struct entry *fixed[BUCKETS];
+    struct entry *patterns, **patterns_end;
+};
+
+static size_t path_hash(Str path)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < path.len; i++) h = (h ^ (unsigned char)path.ptr[i]) * 16777619u;
+    return h % BUCKETS;
+}
+
+static bool same_route(const struct route *a, const struct route *b)
+{
+    return str_eq(str_from(a->method), str_from(b->method)) && str_eq(str_from(a->path), str_from(b->path));
+}
+
+struct matcher *matcher_new(const struct route *const tables[])
+{
+    struct matcher *m = calloc(1, sizeof *m);
+    if (!m) abort();
+    for (size_t t = 0; tables[t]; t++)
+        for (const struct route *r = tables[t]; r->method; r++) m->count++;
+    m->entries = calloc(m->count, sizeof *m->entries);
+    if (!m->entries) abort();
+    m->patterns_end = &m->patterns;
+
+    struct entry *e = m->entries;
+    for (size_t t = 0; tables[t]; t++) {
+        for (const struct route *r = tables[t]; r->method; r++, e++) {
+            for (struct entry *other = m->entries; other < e; other++) assert(!same_route(other->route, r));
+            *e = (struct entry){.route = r, .path = str_from(r->path)};
+            e->fixed = str_find(e->path, '{') < 0;
+            if (e->fixed) {
+                struct entry **bucket = &m->fixed[path_hash(e->path)];
+                e->next = *bucket;
+                *bucket = e;
+            } else {
+                *m->patterns_end = e;
+                m->patterns_end = &e->next;
+            }
+        }
+    }
+    return m;
+}
+
+void matcher_free(struct matcher *m)
+{
+    if (!m) return;
+    free(m->entries);
+    free(m);
+}
+
+size_t matcher_count(const struct matcher *m)
+{
+    return m->count;
+}
+const struct route *matcher_route(const struct matcher *m, size_t index)
+{
+    return m->entries[index].route;
+}
+
+/* The segment in front of the next '/', which is skipped. */
+static bool next_segment(Str *rest, Str *ret)
+{
+    if (!rest->len || rest->ptr[0] != '/') return false;
+    Str after = {rest->ptr + 1, rest->len - 1};
+    ptrdiff_t slash = str_find(after, '/');
+    size_t n = slash < 0 ? after.len : (size_t)slash;
+    *ret = (Str){after.ptr, n};
+    *rest = (Str){after.ptr + n, after.len - n};
+    return true;
+}
+
+static bool pattern_matches(Str pattern, Str path, Str params[REQUEST_PARAMS_MAX])
+{
+    size_t n = 0;
+    while (pattern.len || path.len) {
+        Str want, got;
+        if (!next_segment(&pattern, &want) || !next_segment(&path, &got)) return false;
+        if (want.len && want.ptr[0] == '{') {
+            if (!got.len || n == REQUEST_PARAMS_MAX) return false;
+            params[n++] = got;
+        } else if (!str_eq(want, got)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void allow_add(char allow[ALLOW_MAX], const char *method)
+{
+    size_t have = strlen(allow), n = strlen(method);
+    if (have + n + 3 > ALLOW_MAX) return;
+    if (have) {
+        memcpy(allow + have, ", ", 2);
+        have += 2;
+    }
+    memcpy(allow + have, method, n + 1);
+}
+
+static bool take(const struct matcher *m, struct match *ret, const struct entry *e, Str method)
+{
+    const struct route *r = e->route;
+    ret->path_known = true;
+    allow_add(ret->allow, r->method);
+    bool is_get = strcmp(r->method, "GET") == 0;
+    if (is_get) allow_add(ret->allow, "HEAD");
+    if (ret->route) return false;
+    if (!str_eq(method, str_from(r->method)) && !(is_get && str_eq(method, STR("HEAD")))) return false;
+    ret->route = r;
+    ret->index = (size_t)(e - m->entries);
+    return true;
+}
+
+void matcher_find(const struct matcher *m, Str method, Str path, struct match *ret)
+{
+    *ret = (struct match){.index = m->count};
+    for (struct entry *e = m->fixed[path_hash(path)]; e; e = e->next)
+        if (str_eq(e->path, path)) take(m, ret, e, method);
+    if (!ret->path_known) {
+        for (struct entry *e = m->patterns; e; e = e->next) {
+            Str params[REQUEST_PARAMS_MAX] = {0};
+            if (!pattern_matches(e->path, path, params)) continue;
+            if (take(m, ret, e, method)) memcpy(ret->raw_params, params, sizeof params);
+        }
+    }
+    if (ret->path_known) allow_add(ret->allow, "OPTIONS");
+}

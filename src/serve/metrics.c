@@ -1,0 +1,171 @@
+/* serve/metrics.c - see metrics.h. */
+#include "serve/metrics.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "serve/app.h"
+#include "serve/match.h"
+#include "serve/version.h"
+
+/* Codes that are counted by themselves; anything else counts as its hundred. */
+static const int codes[] = {200, 201, 206, 302, 304, 400, 401, 402, 403, 404, 405, 406, 408, 409, 412,
+                            413, 414, 415, 416, 417, 422, 428, 429, 431, 500, 501, 502, 503, 505};
+#define CODES (sizeof codes / sizeof *codes)
+
+/* Upper ends of the latency buckets, in microseconds. */
+static const int64_t buckets_us[] = {100,   250,   500,    1000,   2500,    5000,   10000,
+                                     25000, 50000, 100000, 250000, 1000000, 5000000};
+#define BUCKETS (sizeof buckets_us / sizeof *buckets_us)
+
+struct route_metrics {
+    _Atomic int64_t by_code[CODES];
+    _Atomic int64_t by_bucket[BUCKETS + 1];
+    _Atomic int64_t sum_ns;
+};
+
+struct metrics {
+    size_t routes;
+    _Atomic int64_t events[METRIC_EVENTS];
+    struct route_metrics route[]; /* one more for what matched none */
+};
+
+static const char *const event_names[METRIC_EVENTS] = {
+    [METRIC_TOKEN_REFUSED] = "souk_tokens_refused_total",
+    [METRIC_RATE_LIMITED] = "souk_rate_limited_total",
+    [METRIC_LOGIN_FAILED] = "souk_logins_failed_total",
+    [METRIC_REPLAYED] = "souk_idempotent_replays_total",
+    [METRIC_SIGNATURE_REFUSED] = "souk_webhook_signatures_refused_total",
+};
+
+struct metrics *metrics_new(size_t routes)
+{
+    struct metrics *m = calloc(1, sizeof *m + (routes + 1) * sizeof *m->route);
+    if (!m) abort();
+    m->routes = routes;
+    return m;
+}
+
+void metrics_free(struct metrics *m)
+{
+    free(m);
+}
+
+static void add(_Atomic int64_t *n, int64_t by)
+{
+    atomic_fetch_add_explicit(n, by, memory_order_relaxed);
+}
+static int64_t get(const _Atomic int64_t *n)
+{
+    return atomic_load_explicit(n, memory_order_relaxed);
+}
+
+void metrics_count(struct metrics *m, size_t route, int status, int64_t ns)
+{
+    struct route_metrics *r = &m->route[route];
+    size_t code = CODES - 5; /* 500 */
+    for (size_t i = 0; i < CODES; i++)
+        if (codes[i] == status) code = i;
+    size_t bucket = 0;
+    while (bucket < BUCKETS && ns > buckets_us[bucket] * 1000) bucket++;
+    add(&r->by_code[code], 1);
+    add(&r->by_bucket[bucket], 1);
+    add(&r->sum_ns, ns);
+}
+
+void metrics_event(struct metrics *m, enum metric_event e)
+{
+    add(&m->events[e], 1);
+}
+
+static void head(struct buf *out, const char *name, const char *type, const char *help)
+{
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void single(struct buf *out, const char *name, const char *type, const char *help, int64_t value)
+{
+    head(out, name, type, help);
+    buf_printf(out, "%s %lld\n", name, (long long)value);
+}
+
+/* Seconds with six decimals out of nanoseconds, without floating point. */
+static void seconds(struct buf *out, int64_t ns)
+{
+    buf_printf(out, "%lld.%06lld", (long long)(ns / 1000000000), (long long)(ns / 1000 % 1000000));
+}
+
+static void write_requests(struct app *app, struct buf *out)
+{
+    const struct metrics *m = app->metrics;
+    head(out, "souk_requests_total", "counter", "Requests answered, by route, method and code.");
+    for (size_t i = 0; i <= m->routes; i++) {
+        const struct route *r = i < m->routes ? matcher_route(app->matcher, i) : NULL;
+        for (size_t c = 0; c < CODES; c++) {
+            int64_t n = get(&m->route[i].by_code[c]);
+            if (n)
+                buf_printf(out, "souk_requests_total{route=\"%s\",method=\"%s\",code=\"%d\"} %lld\n",
+                           r ? r->path : "none", r ? r->method : "none", codes[c], (long long)n);
+        }
+    }
+    head(out, "souk_request_seconds", "histogram", "From the first byte of a request to its answer.");
+    for (size_t i = 0; i <= m->routes; i++) {
+        const struct route *r = i < m->routes ? matcher_route(app->matcher, i) : NULL;
+        const char *path = r ? r->path : "none", *method = r ? r->method : "none";
+        int64_t total = 0;
+        for (size_t b = 0; b <= BUCKETS; b++) total += get(&m->route[i].by_bucket[b]);
+        if (!total) continue;
+        int64_t so_far = 0;
+        for (size_t b = 0; b < BUCKETS; b++) {
+            so_far += get(&m->route[i].by_bucket[b]);
+            buf_printf(out, "souk_request_seconds_bucket{route=\"%s\",method=\"%s\",le=\"", path, method);
+            seconds(out, buckets_us[b] * 1000);
+            buf_printf(out, "\"} %lld\n", (long long)so_far);
+        }
+        buf_printf(out, "souk_request_seconds_bucket{route=\"%s\",method=\"%s\",le=\"+Inf\"} %lld\n", path, method,
+                   (long long)total);
+        buf_printf(out, "souk_request_seconds_sum{route=\"%s\",method=\"%s\"} ", path, method);
+        seconds(out, get(&m->route[i].sum_ns));
+        buf_printf(out, "\nsouk_request_seconds_count{route=\"%s\",method=\"%s\"} %lld\n", path, method,
+                   (long long)total);
+    }
+}
+
+static void write_database(struct app *app, struct buf *out)
+{
+    const struct database_stats *s = database_stats(app->database);
+    single(out, "souk_writer_queue", "gauge", "Transactions that wait for the writer or a worker.",
+           get(&s->queue_length));
+    single(out, "souk_batches_total", "counter", "Commits that wrote.", get(&s->batches));
+    single(out, "souk_batch_jobs_total", "counter", "Requests in them.", get(&s->batch_jobs));
+    head(out, "souk_batch_size", "histogram", "Requests per commit.");
+    int64_t so_far = 0;
+    for (int i = 0; i < 9; i++) {
+        so_far += get(&s->batch_buckets[i]);
+        buf_printf(out, "souk_batch_size_bucket{le=\"%d\"} %lld\n", 1 << i, (long long)so_far);
+    }
+    so_far += get(&s->batch_buckets[9]);
+    buf_printf(out, "souk_batch_size_bucket{le=\"+Inf\"} %lld\nsouk_batch_size_sum %lld\nsouk_batch_size_count %lld\n",
+               (long long)so_far, (long long)get(&s->batch_jobs), (long long)so_far);
+    single(out, "souk_db_errors_total", "counter", "Statements and commits that failed.", get(&s->errors));
+    single(out, "souk_db_retries_total", "counter", "Transactions run again after a conflict.", get(&s->retries));
+    single(out, "souk_db_reconnects_total", "counter", "Connections to the database made anew.", get(&s->reconnects));
+    single(out, "souk_db_checkpoints_total", "counter", "SQLite checkpoints.", get(&s->checkpoints));
+}
+
+void metrics_write(struct app *app, struct buf *out)
+{
+    const struct http_stats *h = http_server_stats(app->server);
+    head(out, "souk_build_info", "gauge", "The version that runs.");
+    buf_printf(out, "souk_build_info{version=\"%s\",engine=\"%s\"} 1\n", SOUK_VERSION,
+               database_is_sqlite(app->database) ? "sqlite" : "postgres");
+    single(out, "souk_connections_open", "gauge", "Open client connections.", get(&h->open));
+    single(out, "souk_connections_total", "counter", "Connections accepted.", get(&h->accepted));
+    single(out, "souk_connections_refused_total", "counter", "Connections closed at the cap.", get(&h->refused_cap));
+    single(out, "souk_connection_timeouts_total", "counter", "Connections cut by a deadline.", get(&h->timeouts));
+    single(out, "souk_bad_requests_total", "counter", "Requests that were not HTTP.", get(&h->bad_requests));
+    for (int i = 0; i < METRIC_EVENTS; i++)
+        single(out, event_names[i], "counter", "Since the start.", get(&app->metrics->events[i]));
+    write_database(app, out);
+    write_requests(app, out);
+}

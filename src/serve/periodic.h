@@ -1,0 +1,29 @@
+/* serve/periodic.h - work that comes round, on the first loop: each row in a transaction of its own, never twice at
+ * once. */
+#pragma once
+
+#include "db/tx.h"
+
+struct app;
+
+struct periodic {
+    const char *name;
+    int64_t every_ms;
+    enum tx_mode mode; /* TX_READ may answer ERR_NEEDS_WRITE when there is something to do */
+    enum err (*run)(struct app *app, struct db *db);
+    bool at_stop;                              /* once more before the end */
+    void (*done)(struct app *app, enum err e); /* how its transaction ended; may be NULL */
+};
+
+/* Every row that a server runs: serve/jobs.c. */
+extern const struct periodic periodic_jobs[];
+
+struct periodic_state;
+struct periodic_state *periodic_new(struct app *app, const struct periodic *jobs, struct tx_port *port);
+/* Called every 250 ms or so on the port's thread. */
+void periodic_tick(struct periodic_state *p);
+/* No row begins any more; those under way end. */
+void periodic_drain(struct periodic_state *p);
+void periodic_free(struct periodic_state *p);
+/* The rows that run once more before the end. */
+void periodic_at_stop(struct app *app, const struct periodic *jobs, struct database *database);

@@ -1,0 +1,107 @@
+/* serve/render.c - see render.h. */
+#include "serve/render.h"
+
+#include <assert.h>
+#include <unistd.h>
+
+#include "domain/settings.h"
+
+#define BODY_BYTES_MAX ((size_t)64 * 1024 * 1024)
+
+void answer_reset(struct request *req)
+{
+    if (!req->answer) req->answer = arena_new(req->arena, struct request_answer);
+    struct request_answer *a = req->answer;
+    if (a->has_file) close(a->file.fd); /* of a run that did not count */
+    *a = (struct request_answer){0};
+    buf_init(&a->members, req->arena, BODY_BYTES_MAX);
+    buf_init(&a->error_members, req->arena, BODY_BYTES_MAX);
+    buf_init(&req->out_buf, req->arena, BODY_BYTES_MAX);
+    json_writer_init(&req->out, &req->out_buf, req->settings ? req->settings->exponent : 2);
+    field_errors_init(&req->errors, req->arena);
+    req->status = 200;
+    req->message = NULL;
+    req->is_audited = false;
+    req->on_rendered = NULL;
+}
+
+static void envelope(struct request *req, struct buf *out)
+{
+    struct json_writer w;
+    json_writer_init(&w, out, 0);
+    json_begin_object(&w);
+    json_kv_cstr(&w, "status", "success");
+    if (req->message) json_kv_cstr(&w, "message", req->message);
+    if (req->out_buf.len) {
+        json_key(&w, "data");
+        json_raw(&w, buf_str(&req->out_buf));
+    }
+    buf_append(out, buf_str(&req->answer->members));
+    json_end_object(&w);
+}
+
+void answer_success(struct request *req)
+{
+    struct request_answer *a = req->answer;
+    assert(!req->out_buf.full);
+    if (a->is_not_modified) {
+        req->status = 304;
+        a->body = (Str){0};
+    } else if (a->is_ready) {
+        a->body = a->ready;
+    } else if (!a->has_file) {
+        struct buf out;
+        buf_init(&out, req->arena, BODY_BYTES_MAX);
+        envelope(req, &out);
+        a->body = buf_str(&out);
+    }
+    a->is_rendered = true;
+}
+
+static void write_field_errors(struct json_writer *w, const struct field_errors *errors)
+{
+    json_key(w, "errors");
+    json_begin_array(w);
+    for (const struct field_error *f = errors->first; f; f = f->next) {
+        json_begin_object(w);
+        json_kv_str(w, "field", f->field);
+        json_kv_cstr(w, "code", err_info(f->err)->code);
+        json_kv_cstr(w, "message", err_info(f->err)->message);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+static Str error_body(struct arena *arena, enum err e, Str request_id, const struct field_errors *errors, Str members)
+{
+    const struct err_info *info = err_info(e);
+    struct buf out;
+    struct json_writer w;
+    buf_init(&out, arena, BODY_BYTES_MAX);
+    json_writer_init(&w, &out, 0);
+    json_begin_object(&w);
+    json_kv_cstr(&w, "status", "error");
+    json_kv_cstr(&w, "message", info->message);
+    json_kv_cstr(&w, "code", info->code);
+    json_kv_str(&w, "request_id", request_id);
+    if (errors && errors->count) write_field_errors(&w, errors);
+    buf_append(&out, members);
+    json_end_object(&w);
+    return buf_str(&out);
+}
+
+Str answer_error_body(struct arena *a, enum err e, Str request_id)
+{
+    return error_body(a, e, request_id, NULL, (Str){0});
+}
+
+void answer_error(struct request *req, enum err e)
+{
+    struct request_answer *a = req->answer;
+    if (a->has_file) close(a->file.fd);
+    a->has_file = a->is_ready = a->is_not_modified = false;
+    a->content_type = NULL;
+    req->status = err_info(e)->status;
+    a->body = error_body(req->arena, e, req->id, &req->errors, buf_str(&a->error_members));
+    a->is_rendered = true;
+}

@@ -1,0 +1,30 @@
+/* serve/render.h - from what a handler said to what goes out: the one place that renders envelopes and errors. */
+#pragma once
+
+#include "serve/request.h"
+
+#define ANSWER_HEADERS_MAX 24
+
+struct request_answer {
+    struct http_header headers[ANSWER_HEADERS_MAX];
+    size_t header_count;
+    const char *content_type; /* NULL: application/json */
+    Str ready;                /* with is_ready: the whole body */
+    bool is_ready;
+    bool is_not_modified;
+    bool has_file;
+    struct http_file file;
+    Str location;
+    struct buf members;       /* of a success, behind data: ,"meta":{…} */
+    struct buf error_members; /* of an error: ,"required":10.00 */
+    Str body;                 /* what was rendered */
+    bool is_rendered;
+};
+
+/* Before each run of a handler. */
+void answer_reset(struct request *req);
+/* Fills answer->body. Success only; errors are rendered by answer_error. */
+void answer_success(struct request *req);
+void answer_error(struct request *req, enum err e);
+/* The envelope of an error that belongs to no request of a handler. */
+Str answer_error_body(struct arena *a, enum err e, Str request_id);

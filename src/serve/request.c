@@ -1,0 +1,121 @@
+/* serve/request.c - what handlers call, see request.h. */
+#include "serve/request.h"
+
+#include <assert.h>
+
+#include "domain/settings.h"
+#include "serve/render.h"
+
+Str request_header(const struct request *req, const char *name)
+{
+    return http_header_get(&req->exchange->head, name);
+}
+
+enum err request_bad_field(struct request *req, const char *field, enum err e)
+{
+    field_errors_add(&req->errors, str_from(field), e);
+    return ERR_VALIDATION;
+}
+
+void request_add_header(struct request *req, const char *name, Str value)
+{
+    struct request_answer *a = req->answer;
+    assert(a->header_count < ANSWER_HEADERS_MAX);
+    a->headers[a->header_count++] = (struct http_header){str_from(name), value};
+}
+
+void request_created(struct request *req, const char *prefix, Id id)
+{
+    req->status = 201;
+    req->answer->location = str_printf(req->arena, "%s/%lld", prefix, (long long)id.v);
+}
+
+/* ,"key":value into a buf that stands inside an object. */
+static struct json_writer member(struct request *req, struct buf *out, const char *key)
+{
+    struct json_writer w;
+    buf_char(out, ',');
+    json_writer_init(&w, out, req->settings->exponent);
+    buf_char(out, '"');
+    buf_append(out, str_from(key));
+    buf_append(out, STR("\":"));
+    return w;
+}
+
+void request_error_money(struct request *req, const char *key, Money m)
+{
+    struct json_writer w = member(req, &req->answer->error_members, key);
+    json_money(&w, m);
+}
+
+void request_error_str(struct request *req, const char *key, Str value)
+{
+    struct json_writer w = member(req, &req->answer->error_members, key);
+    json_str(&w, value);
+}
+
+void request_member_raw(struct request *req, const char *key, Str json)
+{
+    struct json_writer w = member(req, &req->answer->members, key);
+    json_raw(&w, json);
+}
+
+Str request_members(const struct request *req)
+{
+    return buf_str(&req->answer->members);
+}
+
+void request_ready(struct request *req, const char *content_type, Str body)
+{
+    req->answer->content_type = content_type;
+    req->answer->ready = body;
+    req->answer->is_ready = true;
+}
+
+void request_file(struct request *req, const char *content_type, struct http_file file)
+{
+    req->answer->content_type = content_type;
+    req->answer->file = file;
+    req->answer->has_file = true;
+}
+
+/* Whether a list of entity tags has this one. Weak tags match in If-None-Match only. */
+static bool tags_have(Str list, Str etag, bool weak_counts)
+{
+    if (str_eq(str_trim(list), STR("*"))) return true;
+    while (list.len) {
+        Str tag = list, rest = {0};
+        str_cut(list, ',', &tag, &rest);
+        tag = str_trim(tag);
+        if (weak_counts && str_starts(tag, STR("W/"))) tag = (Str){tag.ptr + 2, tag.len - 2};
+        if (str_eq(tag, etag)) return true;
+        list = rest;
+    }
+    return false;
+}
+
+bool request_not_modified(struct request *req, Str etag)
+{
+    request_add_header(req, "ETag", etag);
+    Str wanted = request_header(req, "If-None-Match");
+    if (!wanted.ptr || !tags_have(wanted, etag, true)) return false;
+    req->answer->is_not_modified = true;
+    return true;
+}
+
+static Str version_tag(struct request *req, int64_t version)
+{
+    return str_printf(req->arena, "\"%lld\"", (long long)version);
+}
+
+enum err request_if_match(struct request *req, int64_t version)
+{
+    Str wanted = request_header(req, "If-Match");
+    if (!wanted.ptr) return OK;
+    return tags_have(wanted, version_tag(req, version), false) ? OK : ERR_PRECONDITION_FAILED;
+}
+
+void request_etag_version(struct request *req, int64_t version)
+{
+    request_add_header(req, "ETag", version_tag(req, version));
+}

@@ -1,0 +1,123 @@
+/* serve/request.h - what a handler sees of a request, and how it answers.
+ *
+ * A handler reads req->body and friends, calls domain functions on req->db, writes the `data` member into req->out (a
+ * JSON value: object, array …) and returns OK; or returns an error, which the router renders. It may be run again from
+ * the start (PostgreSQL retries): everything it sets here is reset before each run. Memory comes from req->arena. */
+#pragma once
+
+#include "http/server.h"
+#include "serve/route.h"
+#include "json/writer.h"
+
+struct app;
+struct settings;
+struct upload;
+
+#define REQUEST_PARAMS_MAX 4
+
+struct request {
+    struct exchange *exchange;
+    struct app *app;                 /* database, pools, configuration (serve/app.h) */
+    const struct settings *settings; /* the store's, as they were when the request came */
+    const struct route *route;
+    struct arena *arena;
+    struct db *db; /* inside the route's transaction; NULL for TX_NONE and TX_SELF */
+    Time now;
+    Str id;                         /* X-Request-Id */
+    Str target;                     /* as sent, for Link and Location */
+    Str params[REQUEST_PARAMS_MAX]; /* decoded path parameters */
+    Id param_id;                    /* the first {id}, parsed */
+    const void *body;               /* the shape's struct; NULL without a shape */
+    const void *query;
+    Str raw_body;
+    struct upload *upload; /* BODY_TO_FILE */
+
+    /* Who is calling; all zero without a token. */
+    Id account;
+    Id token_id;
+    unsigned scopes;
+    enum role role;
+
+    /* The answer. */
+    struct json_writer out; /* writes the `data` value; nothing written: no data member */
+    struct buf out_buf;
+    int status;                 /* 200 unless set */
+    const char *message;        /* `message` member of a success, or NULL */
+    struct field_errors errors; /* request_bad_field adds; ERR_VALIDATION renders them */
+
+    struct request_answer *answer;            /* the rest, see the functions below */
+    void (*on_rendered)(struct request *req); /* may add headers that depend on the final status and body */
+
+    bool is_audited; /* api/admin/admin.h */
+    void *user;      /* TX_SELF handlers: what their steps hand on to each other */
+};
+
+/* The value of a header as sent, or an empty Str. */
+Str request_header(const struct request *req, const char *name);
+
+/* One bad field more; returns ERR_VALIDATION for `return request_bad_field(…)`. */
+enum err request_bad_field(struct request *req, const char *field, enum err e);
+
+/* 201 with `Location: prefix/id`. */
+void request_created(struct request *req, const char *prefix, Id id);
+/* A header of ours. The value must live in the arena or for ever. */
+void request_add_header(struct request *req, const char *name, Str value);
+/* Members beside code and message in an error's body: call before returning the error. */
+void request_error_money(struct request *req, const char *key, Money m);
+void request_error_str(struct request *req, const char *key, Str value);
+/* Members beside `data` in a success's body. */
+void request_member_raw(struct request *req, const char *key, Str json);
+/* Those so far, as they will be written: for entity tags. */
+Str request_members(const struct request *req);
+
+/* A whole body that is ready-made, instead of the envelope. Must live in the arena or be kept until the answer is sent.
+ */
+void request_ready(struct request *req, const char *content_type, Str body);
+/* Part of an open file as the body; the server closes it. */
+void request_file(struct request *req, const char *content_type, struct http_file file);
+/* Strong ETag: sets the header; true when If-None-Match has it: then return OK and the router answers 304. */
+bool request_not_modified(struct request *req, Str etag);
+/* If-Match against the present version. OK, ERR_PRECONDITION_FAILED, or OK when none was sent. */
+enum err request_if_match(struct request *req, int64_t version);
+void request_etag_version(struct request *req, int64_t version);
+
+/* Lists: `?limit=&cursor=`. Put LIST_FIELDS first in a query shape whose struct starts with a struct list_query. */
+struct list_query {
+    int64_t limit;
+    Str cursor;
+};
+#define LIST_FIELDS                                                                                                    \
+    {"limit", FIELD_INT, OPTIONAL, offsetof(struct list_query, limit), .min = 1, .max = 100},                          \
+    {                                                                                                                  \
+        "cursor", FIELD_LINE, OPTIONAL, offsetof(struct list_query, cursor), .min = 1, .max = 200                      \
+    }
+extern const struct shape list_query_shape; /* nothing but the two */
+/* `?q=` beside them. */
+struct search_query {
+    struct list_query list;
+    Str q;
+};
+extern const struct shape search_query_shape;
+
+/* Where a page starts: the sort key of the last row of the page before. Lists ordered by id alone leave `key` 0. */
+struct list_page {
+    int64_t limit; /* rows to give; ask the database for limit + 1 to know whether there are more */
+    int64_t after_key;
+    Id after_id; /* 0: from the start */
+};
+/* Reads req->query (a struct starting with list_query); a cursor that is not ours, or another list's: 422 bad_cursor.
+ */
+enum err request_page(struct request *req, struct list_page *ret);
+/* Whether there are more rows than asked for; *count is then brought down to the limit. */
+bool request_page_more(const struct list_page *page, size_t *count);
+/* Writes meta and Link. `more`: there is a next page, which starts behind (key, id). */
+void request_page_end(struct request *req, bool more, int64_t last_key, Id last_id);
+
+/* For TX_SELF handlers, on the blocking pool: runs fn in a transaction with req->db set. A TX_WRITE of an IDEMPOTENT
+ * route claims the key before fn and keeps the answer that fn wrote, all in that transaction; a replay returns OK with
+ * the kept answer in place, and fn is not run. */
+enum err request_tx(struct request *req, enum tx_mode mode, enum err (*fn)(struct request *req));
+/* For TX_SELF handlers whose request_tx began something that has been finished since, outside: runs fn in TX_WRITE and
+ * keeps its answer in place of the first one's. With `forget` the key is free again: what was begun is undone by fn,
+ * and the handler returns an error. */
+enum err request_tx_finish(struct request *req, bool forget, enum err (*fn)(struct request *req));

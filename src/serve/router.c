@@ -1,0 +1,369 @@
+/* serve/router.c - one request's life.
+ *
+ * begin     the head is in: the row is found, its body limit set.
+ * request   the body is in: what needs no database is decided here (no such route, limits, no token).
+ * run       inside the row's transaction, on whatever thread that is: authenticate, read body and query, look for a
+ *           kept answer, call the handler, render. On SQLite a TX_WRITE row first runs as a read on the loop's own
+ * thread, where bad tokens and bad bodies end, and moves to the writer only to write. finish    back on the loop's
+ * thread: the answer goes out.
+ *
+ * admit.c has the checks, send.c the way out. */
+#include "serve/router.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "domain/upload.h"
+#include "serve/call.h"
+#include "serve/metrics.h"
+#include "serve/periodic.h"
+
+/* Request ids: unique, not secret. A random start for the process and a counter, mixed. */
+static _Atomic uint64_t request_counter;
+
+static Str request_id_make(struct arena *a)
+{
+    static _Atomic uint64_t start;
+    uint64_t base = atomic_load_explicit(&start, memory_order_relaxed);
+    if (!base) {
+        uint64_t fresh = random_u64() | 1;
+        if (atomic_compare_exchange_strong(&start, &base, fresh)) base = fresh;
+    }
+    uint64_t z =
+        base + atomic_fetch_add_explicit(&request_counter, 1, memory_order_relaxed) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    z ^= z >> 31;
+    uint8_t bytes[8];
+    memcpy(bytes, &z, sizeof bytes);
+    return hex_encode(a, bytes, sizeof bytes);
+}
+
+static bool request_id_is_fine(Str id)
+{
+    if (id.len < 1 || id.len > 64) return false;
+    for (size_t i = 0; i < id.len; i++) {
+        char c = id.ptr[i];
+        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+                  c == '-';
+        if (!ok) return false;
+    }
+    return true;
+}
+
+static struct call *call_new(struct loop *loop, struct exchange *x)
+{
+    struct call *c = arena_new(&x->arena, struct call);
+    c->loop = loop;
+    c->req.exchange = x;
+    c->req.app = loop->app;
+    c->req.settings = app_settings(loop->app);
+    c->req.arena = &x->arena;
+    c->req.now = time_now();
+    c->req.target = x->head.target;
+    c->req.answer = &c->answer;
+    Str id = http_header_get(&x->head, "X-Request-Id");
+    c->req.id = request_id_is_fine(id) ? id : request_id_make(&x->arena);
+    answer_reset(&c->req);
+    x->user = c;
+    return c;
+}
+
+/* ---- running ---- */
+
+/* The handler and, with a key, the claim before it and the answer kept behind it. */
+static enum err run_handler(struct call *c, struct db *db, enum err (*fn)(struct request *))
+{
+    struct request *req = &c->req;
+    bool keeps = c->has_key && db_can_write(db);
+    req->db = db;
+    if (keeps) {
+        struct kept_answer kept;
+        enum err e = idempotency_claim(db, &c->key, req->now, &kept);
+        if (e) return e;
+        if (kept.status) {
+            call_replay(c, &kept);
+            return OK;
+        }
+    }
+    enum err e = fn(req);
+    if (e) return e;
+    if (req->route->scope == SCOPE_ADMIN && db_can_write(db) && !req->is_audited) {
+        log_event(LOG_ERROR, "change_without_audit", LOGC("method", req->route->method),
+                  LOGC("path", req->route->path));
+        return ERR_INTERNAL;
+    }
+    answer_success(req);
+    if (!keeps) return OK;
+    struct kept_answer kept = {req->status, c->answer.location, c->answer.body};
+    return idempotency_store(db, &c->key, req->now, &kept);
+}
+
+static bool has_money(const struct shape *shape)
+{
+    if (!shape) return false;
+    for (const struct field *f = shape->fields; f->name; f++)
+        if (f->type == FIELD_MONEY) return true;
+    return false;
+}
+
+/* Amounts are read with the decimals of the currency that holds in this transaction: the one that the server last heard
+ * of may have been changed by the request before. */
+static enum err keep_currency(struct call *c, struct db *db)
+{
+    int64_t revision;
+    enum err e = settings_revision(db, &revision);
+    if (e || revision == c->req.settings->revision) return e;
+    struct settings *s = arena_new(c->req.arena, struct settings);
+    e = settings_load(db, s);
+    if (e) return e;
+    c->req.settings = s;
+    c->is_checked = false;
+    answer_reset(&c->req);
+    return OK;
+}
+
+static enum err run(struct tx_job *job, struct db *db)
+{
+    struct call *c = call_of(job, job);
+    const struct route *r = c->req.route;
+    answer_reset(&c->req);
+    c->is_replayed = false;
+    if (has_money(r->body)) {
+        enum err e = keep_currency(c, db);
+        if (e) return e;
+    }
+    if (!c->is_checked) {
+        enum err e = call_check(c, db);
+        if (e || c->is_replayed) return e;
+        c->is_checked = true;
+    }
+    if (r->tx == TX_SELF) return OK;
+    if (r->tx == TX_WRITE && !db_can_write(db)) return ERR_NEEDS_WRITE;
+    enum err e = run_handler(c, db, r->handler);
+    c->req.db = NULL;
+    return e;
+}
+
+static void run_on_pool(struct pool_job *job)
+{
+    struct call *c = call_of(job, pool_job);
+    answer_reset(&c->req);
+    c->pool_result = c->req.route->handler(&c->req);
+    mailbox_post(&c->loop->home, &c->home);
+}
+
+static void done(struct tx_job *job, enum err e)
+{
+    struct call *c = call_of(job, job);
+    if (!e && !c->is_replayed && c->req.route->tx == TX_SELF) {
+        c->pool_job.run = run_on_pool;
+        const struct app *app = c->req.app;
+        if (pool_submit(c->req.route->flags & CALLS_OUT ? app->calls : app->pool, &c->pool_job)) return;
+        e = ERR_UNAVAILABLE;
+    }
+    call_finish(c, e);
+}
+
+struct self_tx {
+    struct call *call;
+    enum err (*fn)(struct request *);
+    bool forget;
+};
+
+static enum err run_self_tx(void *arg, struct db *db)
+{
+    struct self_tx *t = arg;
+    answer_reset(&t->call->req);
+    t->call->is_replayed = false;
+    enum err e = run_handler(t->call, db, t->fn);
+    t->call->req.db = NULL;
+    return e;
+}
+
+static enum err run_finish(void *arg, struct db *db)
+{
+    struct self_tx *t = arg;
+    struct call *c = t->call;
+    answer_reset(&c->req);
+    c->req.db = db;
+    enum err e = t->fn(&c->req);
+    c->req.db = NULL;
+    if (e) return e;
+    answer_success(&c->req);
+    if (!c->has_key) return OK;
+    if (t->forget) return idempotency_forget(db, &c->key);
+    struct kept_answer kept = {c->req.status, c->answer.location, c->answer.body};
+    return idempotency_store(db, &c->key, c->req.now, &kept);
+}
+
+enum err request_tx_finish(struct request *req, bool forget, enum err (*fn)(struct request *))
+{
+    struct self_tx t = {call_of(req, req), fn, forget};
+    return tx_call(req->app->database, TX_WRITE, run_finish, &t, req->arena);
+}
+
+enum err request_tx(struct request *req, enum tx_mode mode, enum err (*fn)(struct request *))
+{
+    struct self_tx t = {.call = call_of(req, req), .fn = fn};
+    return tx_call(req->app->database, mode, run_self_tx, &t, req->arena);
+}
+
+/* ---- hooks ---- */
+
+static enum err authenticate_alone(void *arg, struct db *db)
+{
+    return call_authenticate(arg, db);
+}
+
+static bool upload_sink(struct exchange *x, Str bytes)
+{
+    struct call *c = x->user;
+    return upload_write(c->req.upload, bytes);
+}
+
+/* A body that may be gigabytes is not read for strangers: the token is looked up before, and the loop waits for it.
+ * Staff upload seldom. */
+static enum err begin_upload(struct call *c)
+{
+    struct request *req = &c->req;
+    enum err e = call_admit(c);
+    if (!e) e = tx_call(req->app->database, TX_READ, authenticate_alone, c, req->arena);
+    if (e) return e;
+    c->is_admitted = true;
+    req->upload = arena_new(req->arena, struct upload);
+    e = upload_begin(req->app->options.data_dir, req->upload);
+    if (e) return e;
+    req->exchange->body_bytes_max = req->app->options.file_bytes_max;
+    req->exchange->sink = upload_sink;
+    return OK;
+}
+
+static void on_begin(void *loop_user, struct exchange *x)
+{
+    struct loop *loop = loop_user;
+    struct call *c = call_new(loop, x);
+    matcher_find(loop->app->matcher, x->head.method, x->head.path, &c->match);
+    const struct route *r = c->req.route = c->match.route;
+    if (r && r->body_bytes_max) x->body_bytes_max = r->body_bytes_max;
+    if (!r || !(r->flags & BODY_TO_FILE)) return;
+    enum err e = begin_upload(c);
+    if (e) call_finish(c, e);
+}
+
+static void on_request(void *loop_user, struct exchange *x)
+{
+    struct loop *loop = loop_user;
+    struct call *c = x->user;
+    if (str_eq(x->head.method, STR("OPTIONS")) && (c->match.path_known || str_eq(x->head.target, STR("*")))) {
+        request_add_header(&c->req, "Allow",
+                           c->match.path_known ? str_from(c->match.allow)
+                                               : STR("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"));
+        call_finish(c, OK);
+        return;
+    }
+    enum err e = c->is_admitted ? OK : call_admit(c);
+    const struct route *r = c->req.route;
+    if (e || (r->tx == TX_NONE && r->scope == SCOPE_NONE)) {
+        if (!e) e = call_read(c);
+        call_finish(c, e ? e : r->handler(&c->req));
+        return;
+    }
+    bool reads_first = database_is_sqlite(loop->app->database);
+    c->job.mode = r->tx == TX_WRITE && !reads_first ? TX_WRITE : TX_READ;
+    c->job.no_savepoint = r->flags & CHECKS_FIRST;
+    c->job.run = run;
+    c->job.done = done;
+    c->job.arena = c->req.arena;
+    tx_submit(loop->port, &c->job);
+}
+
+static void on_refuse(void *loop_user, struct exchange *x, enum err e, struct http_answer *ret)
+{
+    struct loop *loop = loop_user;
+    struct call *c = x->user ? x->user : call_new(loop, x);
+    call_refuse(c, e, ret);
+}
+
+static void on_finished(void *loop_user, struct exchange *x, int status, int64_t bytes)
+{
+    struct loop *loop = loop_user;
+    struct call *c = x->user;
+    struct app *app = loop->app;
+    if (c && c->req.upload) upload_drop(c->req.upload);
+    int64_t ns = time_monotonic_ns() - x->started_ns;
+    size_t route = c && c->req.route ? c->match.index : matcher_count(app->matcher);
+    metrics_count(app->metrics, route, status, ns);
+    if (app->options.log_requests && c)
+        log_event(LOG_INFO, "request", LOGS("request_id", c->req.id), LOGS("method", x->head.method),
+                  LOGS("path", x->head.path), LOGI("status", status), LOGI("bytes", bytes), LOGI("us", ns / 1000),
+                  LOGS("peer", x->peer), LOGI("account", c->req.account.v));
+}
+
+static void wake_loop(void *ctx)
+{
+    http_loop_wake(((struct loop *)ctx)->http);
+}
+
+static void on_tick(void *loop_user)
+{
+    struct loop *loop = loop_user;
+    if (atomic_load(&loop->app->is_draining)) periodic_drain(loop->periodic);
+    periodic_tick(loop->periodic);
+}
+
+static void *on_loop_start(void *ctx, struct http_loop *http, int index)
+{
+    struct loop *loop = calloc(1, sizeof *loop);
+    if (!loop) abort();
+    loop->app = ctx;
+    loop->http = http;
+    loop->port = tx_port_new(loop->app->database, wake_loop, loop);
+    mailbox_init(&loop->home, wake_loop, loop);
+    if (index == 0) {
+        loop->periodic = periodic_new(loop->app, loop->app->options.jobs, loop->port);
+        http_loop_every(http, 250, on_tick);
+    }
+    return loop;
+}
+
+static void on_loop_stop(void *loop_user)
+{
+    struct loop *loop = loop_user;
+    periodic_free(loop->periodic);
+    tx_port_free(loop->port);
+    mailbox_done(&loop->home);
+    free(loop);
+}
+
+static void on_pass(void *loop_user)
+{
+    tx_port_pass(((struct loop *)loop_user)->port);
+}
+
+static void on_woken(void *loop_user)
+{
+    struct loop *loop = loop_user;
+    tx_port_drain(loop->port);
+    for (struct letter *l = mailbox_take(&loop->home), *next; l; l = next) {
+        next = l->next;
+        struct call *c = call_of(l, home);
+        call_finish(c, c->pool_result);
+    }
+}
+
+struct http_hooks router_hooks(struct app *app)
+{
+    return (struct http_hooks){
+        .ctx = app,
+        .loop_start = on_loop_start,
+        .loop_stop = on_loop_stop,
+        .begin = on_begin,
+        .request = on_request,
+        .refuse = on_refuse,
+        .pass = on_pass,
+        .woken = on_woken,
+        .finished = on_finished,
+    };
+}

@@ -1,0 +1,129 @@
+/* serve/seen.c - see seen.h.
+ *
+ * Notes go into a hash table with open addressing. The job swaps it for an empty one and has the full one to itself:
+ * packed and sorted by id (so that two servers lock rows in the same order), it is written batch by batch. */
+#include "serve/seen.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "domain/license.h"
+#include "serve/app.h"
+
+#define SLOTS 65536
+static_assert(SEEN_MAX < SLOTS, "a free slot ends every search");
+
+struct note {
+    int64_t license; /* 0: a free slot */
+    int64_t last_ms;
+    int64_t count;
+};
+
+struct seen {
+    pthread_mutex_t lock;
+    struct note *open; /* under the lock: where notes go */
+    size_t open_count;
+    /* The job's own. */
+    struct note *full;
+    size_t full_count;
+    size_t written; /* of full, in transactions that ended well */
+    size_t writing; /* of full, in the present transaction */
+};
+
+static struct note *table_new(void)
+{
+    struct note *t = calloc(SLOTS, sizeof *t);
+    if (!t) abort();
+    return t;
+}
+
+struct seen *seen_new(void)
+{
+    struct seen *s = calloc(1, sizeof *s);
+    if (!s) abort();
+    pthread_mutex_init(&s->lock, NULL);
+    s->open = table_new();
+    s->full = table_new();
+    return s;
+}
+
+void seen_free(struct seen *s)
+{
+    if (!s) return;
+    pthread_mutex_destroy(&s->lock);
+    free(s->open);
+    free(s->full);
+    free(s);
+}
+
+void seen_note(struct seen *s, Id license, Time now)
+{
+    uint64_t hash = (uint64_t)license.v * UINT64_C(0x9e3779b97f4a7c15);
+    pthread_mutex_lock(&s->lock);
+    size_t i = hash >> 48;
+    while (s->open[i].license && s->open[i].license != license.v) i = (i + 1) % SLOTS;
+    struct note *n = &s->open[i];
+    if (n->license || s->open_count < SEEN_MAX) {
+        if (!n->license) s->open_count++;
+        n->license = license.v;
+        n->count++;
+        if (n->last_ms < now.ms) n->last_ms = now.ms;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int by_license(const void *a, const void *b)
+{
+    const struct note *x = a, *y = b;
+    return (x->license > y->license) - (x->license < y->license);
+}
+
+static void swap(struct seen *s)
+{
+    memset(s->full, 0, SLOTS * sizeof *s->full);
+    pthread_mutex_lock(&s->lock);
+    struct note *t = s->open;
+    size_t count = s->open_count;
+    s->open = s->full;
+    s->open_count = 0;
+    pthread_mutex_unlock(&s->lock);
+
+    size_t n = 0;
+    for (size_t i = 0; i < SLOTS && n < count; i++)
+        if (t[i].license) t[n++] = t[i];
+    qsort(t, n, sizeof *t, by_license);
+    s->full = t;
+    s->full_count = n;
+    s->written = 0;
+}
+
+enum err seen_flush(struct app *app, struct db *db)
+{
+    struct seen *s = app->seen;
+    if (s->written == s->full_count) {
+        pthread_mutex_lock(&s->lock);
+        bool is_empty = s->open_count == 0;
+        pthread_mutex_unlock(&s->lock);
+        s->writing = 0;
+        if (is_empty) return OK;
+        if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+        swap(s);
+    }
+    if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+    size_t left = s->full_count - s->written;
+    s->writing = left < SEEN_BATCH ? left : SEEN_BATCH;
+    for (size_t i = 0; i < s->writing; i++) {
+        const struct note *n = &s->full[s->written + i];
+        enum err e = license_seen(db, (Id){n->license}, n->count, (Time){n->last_ms});
+        if (e) return e;
+    }
+    return OK;
+}
+
+void seen_flushed(struct app *app, enum err e)
+{
+    struct seen *s = app->seen;
+    if (!e) s->written += s->writing;
+    s->writing = 0;
+}

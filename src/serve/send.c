@@ -1,0 +1,127 @@
+/* serve/send.c - the answer on its way out: headers that every answer has, CORS, limits, and what an error asks for. */
+#include "base/log.h"
+#include "serve/call.h"
+#include "serve/metrics.h"
+
+static void add_limit_headers(struct call *c)
+{
+    if (!c->limit_rate) return;
+    struct request *req = &c->req;
+    request_add_header(req, "RateLimit-Policy",
+                       str_printf(req->arena, "\"%s\";q=%lld;w=60", c->limit_name, (long long)c->limit_rate));
+    request_add_header(req, "RateLimit",
+                       str_printf(req->arena, "\"%s\";r=%lld;t=%lld", c->limit_name, (long long)c->limit.remaining,
+                                  (long long)c->limit.reset_s));
+}
+
+static bool origin_is_allowed(const struct app *app, Str origin)
+{
+    for (size_t i = 0; i < app->options.cors_count; i++)
+        if (str_eq(app->options.cors_origins[i], origin)) return true;
+    return false;
+}
+
+static void add_cors_headers(struct call *c)
+{
+    struct request *req = &c->req;
+    if (!req->app->options.cors_count) return;
+    request_add_header(req, "Vary", STR("Origin"));
+    Str origin = request_header(req, "Origin");
+    if (!origin.ptr || !origin_is_allowed(req->app, origin)) return;
+    request_add_header(req, "Access-Control-Allow-Origin", origin);
+    request_add_header(
+        req, "Access-Control-Expose-Headers",
+        STR("X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, Idempotent-Replayed, ETag, Link, Location"));
+    if (str_eq(req->exchange->head.method, STR("OPTIONS"))) {
+        request_add_header(req, "Access-Control-Allow-Methods", str_from(c->match.allow));
+        request_add_header(req, "Access-Control-Allow-Headers",
+                           STR("Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id"));
+        request_add_header(req, "Access-Control-Max-Age", STR("600"));
+    }
+}
+
+static void add_error_headers(struct call *c, enum err e)
+{
+    struct request *req = &c->req;
+    switch (req->status) {
+    case 401:
+        if (e == ERR_CREDENTIALS_INVALID || e == ERR_TOTP_REQUIRED) break;
+        request_add_header(req, "WWW-Authenticate",
+                           e == ERR_TOKEN_MISSING ? STR("Bearer realm=\"souk\"")
+                                                  : STR("Bearer realm=\"souk\", error=\"invalid_token\""));
+        break;
+    case 405: request_add_header(req, "Allow", str_from(c->match.allow)); break;
+    case 415:
+        request_add_header(req, "Accept-Post",
+                           req->route && req->route->accepts ? str_from(req->route->accepts) : STR("application/json"));
+        break;
+    case 429:
+        request_add_header(
+            req, "Retry-After",
+            str_printf(req->arena, "%lld", (long long)(c->limit.retry_after_s > 0 ? c->limit.retry_after_s : 1)));
+        break;
+    case 503: request_add_header(req, "Retry-After", STR("1")); break;
+    }
+}
+
+static void send_answer(struct call *c)
+{
+    struct request *req = &c->req;
+    struct request_answer *a = &c->answer;
+    if (a->body.len || a->has_file)
+        request_add_header(req, "Content-Type", a->content_type ? str_from(a->content_type) : STR("application/json"));
+    request_add_header(req, "X-Request-Id", req->id);
+    request_add_header(req, "X-Content-Type-Options", STR("nosniff"));
+    if (!req->route || !(req->route->flags & PUBLIC_CACHE) || req->status >= 400)
+        request_add_header(req, "Cache-Control", STR("no-store"));
+    if (a->location.len) request_add_header(req, "Location", a->location);
+    if (c->is_replayed) request_add_header(req, "Idempotent-Replayed", STR("true"));
+    add_limit_headers(c);
+    add_cors_headers(c);
+
+    struct http_answer answer = {.status = req->status, .headers = a->headers, .header_count = a->header_count};
+    if (str_eq(req->exchange->head.method, STR("HEAD"))) {
+        answer.head_length = a->has_file ? a->file.length : (int64_t)a->body.len;
+        if (a->has_file) answer.file = &a->file; /* the server closes it without sending */
+    } else if (a->has_file) {
+        answer.file = &a->file;
+    } else {
+        answer.body = a->body;
+    }
+    exchange_answer(req->exchange, &answer);
+}
+
+static void log_failure(const struct call *c, enum err e)
+{
+    if (err_info(e)->status < 500) return;
+    log_event(LOG_ERROR, "request_failed", LOGS("request_id", c->req.id), LOGS("method", c->req.exchange->head.method),
+              LOGS("path", c->req.exchange->head.path), LOGC("code", err_info(e)->code));
+}
+
+void call_finish(struct call *c, enum err e)
+{
+    if (e) {
+        if (!err_info(e)->status) e = ERR_INTERNAL;
+        log_failure(c, e);
+        answer_error(&c->req, e);
+        add_error_headers(c, e);
+    } else if (!c->answer.is_rendered) {
+        answer_success(&c->req);
+    }
+    if (c->req.on_rendered) c->req.on_rendered(&c->req);
+    if (c->is_replayed) metrics_event(c->req.app->metrics, METRIC_REPLAYED);
+    send_answer(c);
+}
+
+void call_refuse(struct call *c, enum err e, struct http_answer *ret)
+{
+    answer_error(&c->req, e);
+    add_error_headers(c, e);
+    request_add_header(&c->req, "Content-Type", STR("application/json"));
+    request_add_header(&c->req, "X-Request-Id", c->req.id);
+    request_add_header(&c->req, "Cache-Control", STR("no-store"));
+    ret->status = c->req.status;
+    ret->headers = c->answer.headers;
+    ret->header_count = c->answer.header_count;
+    ret->body = c->answer.body;
+}
