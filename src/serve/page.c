@@ -49,7 +49,7 @@ static void cursor_tag(const struct request *req, const uint8_t position[16], ui
 enum err request_page(struct request *req, struct list_page *ret)
 {
     const struct list_query *q = req->query;
-    struct list_page page = {.limit = q->limit ? q->limit : LIMIT_DEFAULT};
+    struct list_page page = {.ask = (q->limit ? q->limit : LIMIT_DEFAULT) + 1};
     if (q->cursor.len) {
         uint8_t raw[CURSOR_BYTES], tag[TAG_BYTES];
         if (!base64_get(BASE64_URL, q->cursor, raw, sizeof raw))
@@ -61,13 +61,6 @@ enum err request_page(struct request *req, struct list_page *ret)
     }
     *ret = page;
     return OK;
-}
-
-bool request_page_more(const struct list_page *page, size_t *count)
-{
-    bool more = *count > (size_t)page->limit;
-    if (more) *count = (size_t)page->limit;
-    return more;
 }
 
 /* The target with its cursor replaced, so that filters stay. */
@@ -91,7 +84,8 @@ static Str next_target(struct request *req, Str cursor)
     return buf_str(&b);
 }
 
-void request_page_end(struct request *req, bool more, int64_t last_key, Id last_id)
+/* meta and Link. `more`: there is a next page, which starts behind (key, id). */
+static void page_end(struct request *req, bool more, int64_t last_key, Id last_id)
 {
     struct buf meta;
     struct json_writer w;
@@ -113,4 +107,31 @@ void request_page_end(struct request *req, bool more, int64_t last_key, Id last_
     }
     json_end_object(&w);
     request_member_raw(req, "meta", buf_str(&meta));
+}
+
+enum err request_list(struct request *req, const struct list_page *page, const struct list *list, const void *rows)
+{
+    bool more = page->found >= (size_t)page->ask;
+    size_t count = more ? (size_t)page->ask - 1 : page->found;
+    const char *row = rows;
+    json_begin_array(&req->out);
+    for (size_t i = 0; i < count; i++, row += list->row_bytes) {
+        enum err e = OK;
+        if (list->view)
+            list->view(&req->out, row);
+        else
+            e = list->show(req, row);
+        if (e) return e;
+    }
+    json_end_array(&req->out);
+
+    int64_t key = 0;
+    Id id = {0};
+    if (more) {
+        row -= list->row_bytes; /* the last one shown */
+        memcpy(&id, row + list->id_at, sizeof id);
+        if (list->key_at) memcpy(&key, row + list->key_at, sizeof key);
+    }
+    page_end(req, more, key, id);
+    return OK;
 }

@@ -99,19 +99,33 @@ struct search_query {
 };
 extern const struct shape search_query_shape;
 
-/* Where a page starts: the sort key of the last row of the page before. Lists ordered by id alone leave `key` 0. */
-struct list_page {
-    int64_t limit; /* rows to give; ask the database for limit + 1 to know whether there are more */
-    int64_t after_key;
-    Id after_id; /* 0: from the start */
-};
-/* Reads req->query (a struct starting with list_query); a cursor that is not ours, or another list's: 422 bad_cursor.
+/* Where a page starts: the sort key of the last row of the page before. Lists ordered by id alone leave `after_key` 0.
  */
+struct list_page {
+    int64_t after_key;
+    Id after_id;  /* 0: from the start */
+    int64_t ask;  /* rows to ask for: one more than is shown, to know whether there are more */
+    size_t found; /* rows that came, for request_list */
+};
+/* How a list shows a row, and where in the row its place in the order stands. */
+struct list {
+    size_t row_bytes;
+    size_t id_at;  /* offset of its Id */
+    size_t key_at; /* offset of the int64_t or Time in front of the id in the order; 0: ordered by id alone */
+    void (*view)(struct json_writer *w, const void *row);
+    enum err (*show)(struct request *req, const void *row); /* instead, where a row alone does not tell everything */
+};
+#define LIST_ROWS(type, id) .row_bytes = sizeof(type), .id_at = offsetof(type, id)
+/* A list's handler is three steps:
+ *
+ *     enum err e = request_page(req, &page);
+ *     if (!e) e = order_list(req->db, req->account, page.after_id, page.ask, &orders, &page.found);
+ *     return e ? e : request_list(req, &page, &order_rows, orders);
+ *
+ * request_page reads req->query (a struct starting with list_query); a cursor that is not ours, or another list's: 422
+ * bad_cursor. request_list writes the rows as an array, meta and Link. */
 enum err request_page(struct request *req, struct list_page *ret);
-/* Whether there are more rows than asked for; *count is then brought down to the limit. */
-bool request_page_more(const struct list_page *page, size_t *count);
-/* Writes meta and Link. `more`: there is a next page, which starts behind (key, id). */
-void request_page_end(struct request *req, bool more, int64_t last_key, Id last_id);
+enum err request_list(struct request *req, const struct list_page *page, const struct list *list, const void *rows);
 
 /* For TX_SELF handlers, on the blocking pool: runs fn in a transaction with req->db set. A TX_WRITE of an IDEMPOTENT
  * route claims the key before fn and keeps the answer that fn wrote, all in that transaction; a replay returns OK with

@@ -84,8 +84,9 @@ void view_order(struct json_writer *w, struct arena *a, const char *base_url, co
     json_end_object(w);
 }
 
-void view_license(struct json_writer *w, const struct license *l)
+void view_license(struct json_writer *w, const void *row)
 {
+    const struct license *l = row;
     json_begin_object(w);
     json_kv_id(w, "id", l->id);
     json_kv_str(w, "license_key", l->key);

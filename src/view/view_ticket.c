@@ -25,8 +25,9 @@ void view_ticket(struct json_writer *w, const struct ticket *t)
     json_end_object(w);
 }
 
-void view_ticket_listed(struct json_writer *w, const struct ticket *t)
+void view_ticket_listed(struct json_writer *w, const void *row)
 {
+    const struct ticket *t = row;
     json_begin_object(w);
     ticket_members(w, t);
     json_kv_time(w, "last_reply_at", t->last_reply_at);

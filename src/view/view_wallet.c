@@ -42,8 +42,9 @@ void view_withdrawal(struct json_writer *w, const struct withdrawal *wd)
     json_end_object(w);
 }
 
-void view_withdrawal_decided(struct json_writer *w, const struct withdrawal *wd)
+void view_withdrawal_decided(struct json_writer *w, const void *row)
 {
+    const struct withdrawal *wd = row;
     json_begin_object(w);
     withdrawal_members(w, wd);
     json_kv_time(w, "decided_at", wd->decided_at);

@@ -9,4 +9,4 @@ void view_wallet(struct json_writer *w, const struct wallet *wallet, const char 
                  const struct wallet_transaction *items, size_t count);
 /* As it is answered when requested; the customer's list and staff see how it was decided, too. */
 void view_withdrawal(struct json_writer *w, const struct withdrawal *wd);
-void view_withdrawal_decided(struct json_writer *w, const struct withdrawal *wd);
+void view_withdrawal_decided(struct json_writer *w, const void *withdrawal);

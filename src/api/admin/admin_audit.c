@@ -55,8 +55,9 @@ static void kv_json(struct json_writer *w, const char *key, Str json)
         json_null(w);
 }
 
-static void view_entry(struct json_writer *w, const struct audit_entry *e)
+static void view_entry(struct json_writer *w, const void *row)
 {
+    const struct audit_entry *e = row;
     json_begin_object(w);
     json_kv_id(w, "id", e->id);
     json_kv_opt_id(w, "actor_id", e->actor);
@@ -72,23 +73,17 @@ static void view_entry(struct json_writer *w, const struct audit_entry *e)
     json_end_object(w);
 }
 
+static const struct list entry_rows = {LIST_ROWS(struct audit_entry, id), .view = view_entry};
+
 static enum err get_audit(struct request *req)
 {
     const struct audit_query *q = req->query;
+    const struct audit_filter filter = {.action = q->action, .actor = q->actor_id, .resource = q->resource_id};
     struct list_page page;
     struct audit_entry *entries;
-    size_t count;
     enum err e = request_page(req, &page);
-    if (e) return e;
-    struct audit_filter filter = {.action = q->action, .actor = q->actor_id, .resource = q->resource_id};
-    e = audit_list(req->db, &filter, page.after_id, page.limit + 1, &entries, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_entry(&req->out, &entries[i]);
-    json_end_array(&req->out);
-    request_page_end(req, more, 0, count ? entries[count - 1].id : (Id){0});
-    return OK;
+    if (!e) e = audit_list(req->db, &filter, page.after_id, page.ask, &entries, &page.found);
+    return e ? e : request_list(req, &page, &entry_rows, entries);
 }
 
 const struct route admin_audit_routes[] = {

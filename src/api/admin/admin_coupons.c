@@ -65,25 +65,23 @@ static enum err view_of(struct request *req, const struct coupon *c, struct coup
     return e;
 }
 
+static enum err show_coupon(struct request *req, const void *coupon)
+{
+    struct coupon_view view;
+    enum err e = view_of(req, coupon, &view);
+    if (!e) view_coupon(&req->out, &view);
+    return e;
+}
+
+static const struct list coupon_rows = {LIST_ROWS(struct coupon, id), .show = show_coupon};
+
 static enum err get_coupons(struct request *req)
 {
     struct list_page page;
     struct coupon *coupons;
-    size_t count;
     enum err e = request_page(req, &page);
-    if (!e) e = coupon_list(req->db, page.after_id, page.limit + 1, &coupons, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) {
-        struct coupon_view view;
-        e = view_of(req, &coupons[i], &view);
-        if (e) return e;
-        view_coupon(&req->out, &view);
-    }
-    json_end_array(&req->out);
-    request_page_end(req, more, 0, count ? coupons[count - 1].id : (Id){0});
-    return OK;
+    if (!e) e = coupon_list(req->db, page.after_id, page.ask, &coupons, &page.found);
+    return e ? e : request_list(req, &page, &coupon_rows, coupons);
 }
 
 static enum err get_coupon(struct request *req)

@@ -22,21 +22,16 @@ static void view_customer(struct json_writer *w, const void *thing)
     json_end_object(w);
 }
 
+static const struct list customer_rows = {LIST_ROWS(struct customer, account.id), .view = view_customer};
+
 static enum err get_customers(struct request *req)
 {
     const struct search_query *q = req->query;
     struct list_page page;
     struct customer *customers;
-    size_t count;
     enum err e = request_page(req, &page);
-    if (!e) e = customer_list(req->db, q->q, page.after_id, page.limit + 1, &customers, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_customer(&req->out, &customers[i]);
-    json_end_array(&req->out);
-    request_page_end(req, more, 0, count ? customers[count - 1].account.id : (Id){0});
-    return OK;
+    if (!e) e = customer_list(req->db, q->q, page.after_id, page.ask, &customers, &page.found);
+    return e ? e : request_list(req, &page, &customer_rows, customers);
 }
 
 static enum err get_customer(struct request *req)
@@ -119,22 +114,17 @@ static enum err patch_customer(struct request *req)
 
 /* ---- tokens ---- */
 
+static const struct list token_rows = {LIST_ROWS(struct token, id), .view = view_token};
+
 static enum err get_customer_tokens(struct request *req)
 {
+    struct customer c;
     struct list_page page;
     struct token *tokens;
-    struct customer c;
-    size_t count;
     enum err e = request_page(req, &page);
     if (!e) e = customer_find(req->db, req->param_id, &c);
-    if (!e) e = token_list(req->db, req->param_id, page.after_id, page.limit + 1, &tokens, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_token(&req->out, &tokens[i]);
-    json_end_array(&req->out);
-    request_page_end(req, more, 0, count ? tokens[count - 1].id : (Id){0});
-    return OK;
+    if (!e) e = token_list(req->db, req->param_id, page.after_id, page.ask, &tokens, &page.found);
+    return e ? e : request_list(req, &page, &token_rows, tokens);
 }
 
 static enum err post_customer_token(struct request *req)

@@ -27,21 +27,16 @@ static void view_license_staff(struct json_writer *w, const void *thing)
     json_end_object(w);
 }
 
+static const struct list license_rows = {LIST_ROWS(struct license, id), .view = view_license_staff};
+
 static enum err get_licenses(struct request *req)
 {
     const struct search_query *q = req->query;
     struct list_page page;
     struct license *items;
-    size_t count;
     enum err e = request_page(req, &page);
-    if (!e) e = license_search(req->db, q->q, page.after_id, page.limit + 1, &items, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_license_staff(&req->out, &items[i]);
-    json_end_array(&req->out);
-    request_page_end(req, more, 0, count ? items[count - 1].id : (Id){0});
-    return OK;
+    if (!e) e = license_search(req->db, q->q, page.after_id, page.ask, &items, &page.found);
+    return e ? e : request_list(req, &page, &license_rows, items);
 }
 
 static enum err get_license(struct request *req)

@@ -25,8 +25,9 @@ static const struct field query_fields[] = {
 };
 static const struct shape order_query = {query_fields, sizeof(struct order_query)};
 
-static void view_order_listed(struct json_writer *w, const struct order *o)
+static void view_order_listed(struct json_writer *w, const void *row)
 {
+    const struct order *o = row;
     json_begin_object(w);
     json_kv_id(w, "id", o->id);
     json_kv_id(w, "customer_id", o->account_id);
@@ -41,24 +42,18 @@ static void view_order_listed(struct json_writer *w, const struct order *o)
     json_end_object(w);
 }
 
+static const struct list order_rows = {LIST_ROWS(struct order, id), .view = view_order_listed};
+
 static enum err get_orders(struct request *req)
 {
     const struct order_query *q = req->query;
+    const struct order_filter filter = {
+        .has_status = q->has_status, .status = (enum order_status)q->status, .q = q->q, .account = q->customer_id};
     struct list_page page;
     struct order *orders;
-    size_t count;
     enum err e = request_page(req, &page);
-    if (e) return e;
-    struct order_filter filter = {
-        .has_status = q->has_status, .status = (enum order_status)q->status, .q = q->q, .account = q->customer_id};
-    e = order_search(req->db, &filter, page.after_id, page.limit + 1, &orders, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_order_listed(&req->out, &orders[i]);
-    json_end_array(&req->out);
-    request_page_end(req, more, 0, count ? orders[count - 1].id : (Id){0});
-    return OK;
+    if (!e) e = order_search(req->db, &filter, page.after_id, page.ask, &orders, &page.found);
+    return e ? e : request_list(req, &page, &order_rows, orders);
 }
 
 static enum err show_order(struct request *req)

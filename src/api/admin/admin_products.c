@@ -54,8 +54,9 @@ static void product_members(struct json_writer *w, const struct product *p)
     json_kv_int(w, "version", p->version);
 }
 
-static void view_product_listed(struct json_writer *w, const struct product *p)
+static void view_product_listed(struct json_writer *w, const void *row)
 {
+    const struct product *p = row;
     json_begin_object(w);
     product_members(w, p);
     json_end_object(w);
@@ -73,21 +74,16 @@ static void view_product_full(struct json_writer *w, const void *thing)
     json_end_object(w);
 }
 
+static const struct list product_rows = {LIST_ROWS(struct product, id), .view = view_product_listed,
+                                         .key_at = offsetof(struct product, position)};
+
 static enum err get_products(struct request *req)
 {
     struct list_page page;
     struct product *products;
-    size_t count;
     enum err e = request_page(req, &page);
-    if (!e) e = product_list(req->db, page.after_key, page.after_id, page.limit + 1, &products, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_product_listed(&req->out, &products[i]);
-    json_end_array(&req->out);
-    const struct product none = {0}, *last = count ? &products[count - 1] : &none;
-    request_page_end(req, more, last->position, last->id);
-    return OK;
+    if (!e) e = product_list(req->db, page.after_key, page.after_id, page.ask, &products, &page.found);
+    return e ? e : request_list(req, &page, &product_rows, products);
 }
 
 static enum err get_product(struct request *req)

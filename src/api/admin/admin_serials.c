@@ -79,24 +79,10 @@ static enum err post_serials(struct request *req)
     return admin_audit(req, "serial.import", p.id, p.name, (Str){0}, result);
 }
 
-static enum err read_serials(struct request *req)
+static void view_pools(struct json_writer *w, const struct serial_pool *pools, size_t count)
 {
-    struct list_page page;
-    struct product p;
-    struct serial_row *rows;
-    struct serial_pool *pools;
-    size_t count, pool_count;
-    enum err e = request_page(req, &page);
-    if (!e) e = product_find(req->db, req->param_id, &p);
-    if (!e) e = serial_pools(req->db, req->param_id, &pools, &pool_count);
-    if (!e) e = serial_list(req->db, req->param_id, page.after_id, page.limit + 1, &rows, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    struct json_writer *w = &req->out;
-    json_begin_object(w);
-    json_key(w, "pools");
     json_begin_array(w);
-    for (size_t i = 0; i < pool_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         json_begin_object(w);
         json_kv_opt_id(w, "variant_id", pools[i].variant_id);
         json_kv_str(w, "variant_name", pools[i].variant_name);
@@ -106,22 +92,44 @@ static enum err read_serials(struct request *req)
         json_end_object(w);
     }
     json_end_array(w);
-    json_key(w, "codes");
-    json_begin_array(w);
-    for (size_t i = 0; i < count; i++) {
-        json_begin_object(w);
-        json_kv_id(w, "id", rows[i].id);
-        json_kv_opt_id(w, "variant_id", rows[i].variant_id);
-        json_kv_str(w, "code", serial_mask(req->arena, rows[i].code));
-        json_kv_opt_id(w, "order_item_id", rows[i].order_item);
-        json_kv_time(w, "taken_at", rows[i].taken_at);
-        json_kv_bool(w, "is_refunded", rows[i].is_refunded);
-        json_end_object(w);
-    }
-    json_end_array(w);
+}
+
+static enum err show_serial(struct request *req, const void *row)
+{
+    const struct serial_row *s = row;
+    struct json_writer *w = &req->out;
+    json_begin_object(w);
+    json_kv_id(w, "id", s->id);
+    json_kv_opt_id(w, "variant_id", s->variant_id);
+    json_kv_str(w, "code", serial_mask(req->arena, s->code));
+    json_kv_opt_id(w, "order_item_id", s->order_item);
+    json_kv_time(w, "taken_at", s->taken_at);
+    json_kv_bool(w, "is_refunded", s->is_refunded);
     json_end_object(w);
-    request_page_end(req, more, 0, count ? rows[count - 1].id : (Id){0});
     return OK;
+}
+
+static const struct list serial_rows = {LIST_ROWS(struct serial_row, id), .show = show_serial};
+
+static enum err read_serials(struct request *req)
+{
+    struct list_page page;
+    struct product p;
+    struct serial_row *rows;
+    struct serial_pool *pools;
+    size_t pool_count;
+    enum err e = request_page(req, &page);
+    if (!e) e = product_find(req->db, req->param_id, &p);
+    if (!e) e = serial_pools(req->db, req->param_id, &pools, &pool_count);
+    if (!e) e = serial_list(req->db, req->param_id, page.after_id, page.ask, &rows, &page.found);
+    if (e) return e;
+    json_begin_object(&req->out);
+    json_key(&req->out, "pools");
+    view_pools(&req->out, pools, pool_count);
+    json_key(&req->out, "codes");
+    e = request_list(req, &page, &serial_rows, rows);
+    json_end_object(&req->out);
+    return e;
 }
 
 /* Counting a pool of a hundred thousand codes takes too long for a loop's own thread. */

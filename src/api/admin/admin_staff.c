@@ -22,21 +22,15 @@ static void view_member(struct json_writer *w, const void *thing)
     json_end_object(w);
 }
 
+static const struct list member_rows = {LIST_ROWS(struct staff_member, account.id), .view = view_member};
+
 static enum err get_staff_list(struct request *req)
 {
     struct list_page page;
     struct staff_member *members;
-    size_t count;
     enum err e = request_page(req, &page);
-    if (e) return e;
-    e = staff_list(req->db, page.after_id, page.limit + 1, &members, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_member(&req->out, &members[i]);
-    json_end_array(&req->out);
-    request_page_end(req, more, 0, count ? members[count - 1].account.id : (Id){0});
-    return OK;
+    if (!e) e = staff_list(req->db, page.after_id, page.ask, &members, &page.found);
+    return e ? e : request_list(req, &page, &member_rows, members);
 }
 
 static enum err get_staff(struct request *req)

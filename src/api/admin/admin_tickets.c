@@ -67,29 +67,27 @@ static const struct field query_fields[] = {
 };
 static const struct shape ticket_query = {query_fields, sizeof(struct ticket_query)};
 
+static enum err show_ticket_listed(struct request *req, const void *row)
+{
+    struct ticket_view view;
+    enum err e = view_of(req, row, false, &view);
+    if (!e) view_ticket_staff(&req->out, &view);
+    return e;
+}
+
+static const struct list ticket_rows = {LIST_ROWS(struct ticket, id), .show = show_ticket_listed,
+                                        .key_at = offsetof(struct ticket, last_reply_at)};
+
 static enum err get_tickets(struct request *req)
 {
     const struct ticket_query *q = req->query;
     struct list_page page;
     struct ticket *items;
-    size_t count;
     enum err e = request_page(req, &page);
     if (e) return e;
-    const struct ticket_page from = {{page.after_key}, page.after_id, page.limit + 1};
-    e = ticket_list_all(req->db, q->has_status ? q->status : -1, q->department_id, &from, &items, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) {
-        struct ticket_view view;
-        e = view_of(req, &items[i], false, &view);
-        if (e) return e;
-        view_ticket_staff(&req->out, &view);
-    }
-    json_end_array(&req->out);
-    const struct ticket none = {0}, *last = count ? &items[count - 1] : &none;
-    request_page_end(req, more, last->last_reply_at.ms, last->id);
-    return OK;
+    const struct ticket_page from = {{page.after_key}, page.after_id, page.ask};
+    e = ticket_list_all(req->db, q->has_status ? q->status : -1, q->department_id, &from, &items, &page.found);
+    return e ? e : request_list(req, &page, &ticket_rows, items);
 }
 
 static enum err show_ticket(struct request *req, struct ticket_view *ret)

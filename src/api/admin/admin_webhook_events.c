@@ -50,27 +50,25 @@ static void view_members(struct json_writer *w, struct arena *a, const struct we
     json_kv_time(w, "received_at", x->received_at);
 }
 
+static enum err show_event_listed(struct request *req, const void *event)
+{
+    json_begin_object(&req->out);
+    view_members(&req->out, req->arena, event);
+    json_end_object(&req->out);
+    return OK;
+}
+
+static const struct list event_rows = {LIST_ROWS(struct webhook_event, id), .show = show_event_listed};
+
 static enum err get_events(struct request *req)
 {
     const struct event_query *q = req->query;
+    const struct webhook_filter filter = {.has_status = q->has_status, .status = (enum webhook_status)q->status};
     struct list_page page;
     struct webhook_event *events;
-    size_t count;
     enum err e = request_page(req, &page);
-    if (e) return e;
-    struct webhook_filter filter = {.has_status = q->has_status, .status = (enum webhook_status)q->status};
-    e = webhook_event_list(req->db, &filter, page.after_id, page.limit + 1, &events, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) {
-        json_begin_object(&req->out);
-        view_members(&req->out, req->arena, &events[i]);
-        json_end_object(&req->out);
-    }
-    json_end_array(&req->out);
-    request_page_end(req, more, 0, count ? events[count - 1].id : (Id){0});
-    return OK;
+    if (!e) e = webhook_event_list(req->db, &filter, page.after_id, page.ask, &events, &page.found);
+    return e ? e : request_list(req, &page, &event_rows, events);
 }
 
 static enum err show_event(struct request *req)

@@ -47,29 +47,28 @@ static const struct field query_fields[] = {
 };
 static const struct shape withdrawal_query = {query_fields, sizeof(struct withdrawal_query)};
 
+static enum err show_withdrawal(struct request *req, const void *row)
+{
+    struct withdrawal_view view;
+    enum err e = view_of(req, row, &view);
+    if (!e) view_withdrawal_staff(&req->out, &view);
+    return e;
+}
+
+static const struct list withdrawal_rows = {LIST_ROWS(struct withdrawal, id), .show = show_withdrawal};
+
 static enum err get_withdrawals(struct request *req)
 {
     const struct withdrawal_query *q = req->query;
     struct list_page page;
     struct withdrawal *items;
-    size_t count;
     enum err e = request_page(req, &page);
-    if (e) return e;
-    e = q->has_status ? withdrawal_list_status(req->db, (enum withdrawal_status)q->status, page.after_id,
-                                               page.limit + 1, &items, &count)
-                      : withdrawal_list_all(req->db, page.after_id, page.limit + 1, &items, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) {
-        struct withdrawal_view view;
-        e = view_of(req, &items[i], &view);
-        if (e) return e;
-        view_withdrawal_staff(&req->out, &view);
-    }
-    json_end_array(&req->out);
-    request_page_end(req, more, 0, count ? items[count - 1].id : (Id){0});
-    return OK;
+    if (!e && q->has_status)
+        e = withdrawal_list_status(req->db, (enum withdrawal_status)q->status, page.after_id, page.ask, &items,
+                                   &page.found);
+    else if (!e)
+        e = withdrawal_list_all(req->db, page.after_id, page.ask, &items, &page.found);
+    return e ? e : request_list(req, &page, &withdrawal_rows, items);
 }
 
 static enum err get_withdrawal(struct request *req)

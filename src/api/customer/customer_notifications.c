@@ -4,8 +4,9 @@
 #include "domain/notification.h"
 #include "serve/request.h"
 
-static void view_notification(struct json_writer *w, const struct notification *n)
+static void view_notification(struct json_writer *w, const void *row)
 {
+    const struct notification *n = row;
     json_begin_object(w);
     json_kv_id(w, "id", n->id);
     json_kv_str(w, "kind", n->kind);
@@ -15,21 +16,15 @@ static void view_notification(struct json_writer *w, const struct notification *
     json_end_object(w);
 }
 
+static const struct list notification_rows = {LIST_ROWS(struct notification, id), .view = view_notification};
+
 static enum err get_notifications(struct request *req)
 {
     struct list_page page;
-    enum err e = request_page(req, &page);
-    if (e) return e;
     struct notification *items;
-    size_t count;
-    e = notification_list(req->db, req->account, page.after_id, page.limit + 1, &items, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_notification(&req->out, &items[i]);
-    json_end_array(&req->out);
-    request_page_end(req, more, 0, count ? items[count - 1].id : (Id){0});
-    return OK;
+    enum err e = request_page(req, &page);
+    if (!e) e = notification_list(req->db, req->account, page.after_id, page.ask, &items, &page.found);
+    return e ? e : request_list(req, &page, &notification_rows, items);
 }
 
 const struct route customer_notifications_routes[] = {

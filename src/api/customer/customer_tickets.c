@@ -27,26 +27,20 @@ static enum err get_departments(struct request *req)
     return OK;
 }
 
+static const struct list ticket_rows = {LIST_ROWS(struct ticket, id), .view = view_ticket_listed,
+                                        .key_at = offsetof(struct ticket, last_reply_at)};
+
 static enum err get_tickets(struct request *req)
 {
     const struct list_query *q = req->query;
     struct list_page page;
+    struct ticket *items;
     enum err e = request_page(req, &page);
     if (e) return e;
-    if (!q->limit) page.limit = TICKETS_DEFAULT;
-
-    const struct ticket_page from = {{page.after_key}, page.after_id, page.limit + 1};
-    struct ticket *items;
-    size_t count;
-    e = ticket_list_account(req->db, req->account, &from, &items, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_ticket_listed(&req->out, &items[i]);
-    json_end_array(&req->out);
-    const struct ticket none = {0}, *last = count ? &items[count - 1] : &none;
-    request_page_end(req, more, last->last_reply_at.ms, last->id);
-    return OK;
+    if (!q->limit) page.ask = TICKETS_DEFAULT + 1;
+    const struct ticket_page from = {{page.after_key}, page.after_id, page.ask};
+    e = ticket_list_account(req->db, req->account, &from, &items, &page.found);
+    return e ? e : request_list(req, &page, &ticket_rows, items);
 }
 
 struct new_ticket {

@@ -6,27 +6,25 @@
 #include "serve/request.h"
 #include "view/view_account.h"
 
+static enum err show_token(struct request *req, const void *row)
+{
+    const struct token *t = row;
+    json_begin_object(&req->out);
+    view_token_members(&req->out, t);
+    json_kv_bool(&req->out, "is_current", id_eq(t->id, req->token_id));
+    json_end_object(&req->out);
+    return OK;
+}
+
+static const struct list token_rows = {LIST_ROWS(struct token, id), .show = show_token};
+
 static enum err get_tokens(struct request *req)
 {
     struct list_page page;
-    enum err e = request_page(req, &page);
-    if (e) return e;
     struct token *tokens;
-    size_t count;
-    e = token_list(req->db, req->account, page.after_id, page.limit + 1, &tokens, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    struct json_writer *w = &req->out;
-    json_begin_array(w);
-    for (size_t i = 0; i < count; i++) {
-        json_begin_object(w);
-        view_token_members(w, &tokens[i]);
-        json_kv_bool(w, "is_current", id_eq(tokens[i].id, req->token_id));
-        json_end_object(w);
-    }
-    json_end_array(w);
-    request_page_end(req, more, 0, count ? tokens[count - 1].id : (Id){0});
-    return OK;
+    enum err e = request_page(req, &page);
+    if (!e) e = token_list(req->db, req->account, page.after_id, page.ask, &tokens, &page.found);
+    return e ? e : request_list(req, &page, &token_rows, tokens);
 }
 
 /* Nobody hands on more than he has. */

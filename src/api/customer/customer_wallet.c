@@ -59,21 +59,15 @@ static enum err post_withdraw(struct request *req)
     return OK;
 }
 
+static const struct list withdrawal_rows = {LIST_ROWS(struct withdrawal, id), .view = view_withdrawal_decided};
+
 static enum err get_withdrawals(struct request *req)
 {
     struct list_page page;
-    enum err e = request_page(req, &page);
-    if (e) return e;
     struct withdrawal *items;
-    size_t count;
-    e = withdrawal_list_account(req->db, req->account, page.after_id, page.limit + 1, &items, &count);
-    if (e) return e;
-    bool more = request_page_more(&page, &count);
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_withdrawal_decided(&req->out, &items[i]);
-    json_end_array(&req->out);
-    request_page_end(req, more, 0, count ? items[count - 1].id : (Id){0});
-    return OK;
+    enum err e = request_page(req, &page);
+    if (!e) e = withdrawal_list_account(req->db, req->account, page.after_id, page.ask, &items, &page.found);
+    return e ? e : request_list(req, &page, &withdrawal_rows, items);
 }
 
 static enum err get_withdrawal(struct request *req)

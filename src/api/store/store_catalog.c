@@ -5,26 +5,29 @@
 #include "serve/catalog_cache.h"
 #include "serve/request.h"
 
-enum surface { STORE, V1 };
+static void view_item(struct json_writer *w, const void *item)
+{
+    json_raw(w, ((const struct catalog_item *)item)->json);
+}
 
-/* One page, or with neither limit nor cursor the whole list. */
-static enum err page_of(struct request *req, const struct catalog_snapshot *s, enum surface surface)
+static void view_v1_item(struct json_writer *w, const void *item)
+{
+    json_raw(w, ((const struct catalog_item *)item)->v1_json);
+}
+
+static const struct list store_items = {LIST_ROWS(struct catalog_item, id), .view = view_item,
+                                        .key_at = offsetof(struct catalog_item, position)};
+static const struct list v1_items = {LIST_ROWS(struct catalog_item, id), .view = view_v1_item,
+                                     .key_at = offsetof(struct catalog_item, position)};
+
+static enum err page_of(struct request *req, const struct catalog_snapshot *s, const struct list *list)
 {
     struct list_page page;
     enum err e = request_page(req, &page);
     if (e) return e;
     size_t first = id_is(page.after_id) ? catalog_snapshot_after(s, page.after_key, page.after_id) : 0;
-    size_t left = s->count - first;
-    bool more = left > (size_t)page.limit;
-    size_t count = more ? (size_t)page.limit : left;
-
-    struct json_writer *w = &req->out;
-    json_begin_array(w);
-    for (size_t i = first; i < first + count; i++) json_raw(w, surface == V1 ? s->items[i].v1_json : s->items[i].json);
-    json_end_array(w);
-    const struct catalog_item *last = count ? &s->items[first + count - 1] : NULL;
-    request_page_end(req, more, last ? last->position : 0, last ? last->id : (Id){0});
-    return OK;
+    page.found = s->count - first;
+    return request_list(req, &page, list, s->items + first);
 }
 
 static bool wants_all(const struct request *req)
@@ -46,7 +49,7 @@ static enum err list_store(struct request *req, const struct catalog_snapshot *s
         request_ready(req, "application/json", str_dup(req->arena, s->list));
         return OK;
     }
-    enum err e = page_of(req, s, STORE);
+    enum err e = page_of(req, s, &store_items);
     if (e) return e;
     cache_for_all(req);
     /* Over what is shown and over where it goes on. */
@@ -93,7 +96,7 @@ static enum err get_v1_products(struct request *req)
     if (wants_all(req))
         request_ready(req, "application/json", str_dup(req->arena, s->v1_list));
     else
-        e = page_of(req, s, V1);
+        e = page_of(req, s, &v1_items);
     catalog_snapshot_release(s);
     return e;
 }
