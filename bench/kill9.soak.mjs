@@ -36,7 +36,7 @@ if (process.env.SOUK_KILL9_CHILD) {
     for (const engine of ['sqlite', 'pg']) {
       run(['bench/kill9.soak.mjs', String(rounds)], { SOUK_ENGINE: engine, SOUK_KILL9_CHILD: '1' });
     }
-    run(['--test-name-pattern', 'large file', 'tests/api/downloads.test.mjs'], { SOUK_TEST_FILE_MIB: '1024' });
+    run(['--test-name-pattern', 'large file', 'tests/api/download.test.mjs'], { SOUK_TEST_FILE_MIB: '1024' });
   } finally {
     stopCluster(cluster.dir);
   }

@@ -1,46 +1,26 @@
-// E-mail: what customers are told, over STARTTLS, and new passwords.
+// E-mail: what customers are told, over STARTTLS.
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { dataOf, expectError, expectFields } from './lib/http.mjs';
+import { dataOf, expectError } from './lib/http.mjs';
 import { openPaidShop, stripeEvent } from './lib/gateways.mjs';
-import { issue } from './lib/certificates.mjs';
-import { openSink, readMail } from './lib/smtp.mjs';
+import { openMailShop } from './lib/mail_shop.mjs';
+import { openSink } from './lib/smtp.mjs';
 import { runSouk } from './lib/souk.mjs';
 
 let shop;
 let sink;
+let mailTo;
+let dir;
+let stop;
 let editor;
-const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-mail-'));
 
 before(async () => {
-  const made = issue('127.0.0.1');
-  fs.writeFileSync(path.join(dir, 'ca.pem'), made.authority);
-  sink = await openSink({ ...made, login: { user: 'shop', password: 'p4ss' } });
-  shop = await openPaidShop({
-    args: ['--smtp-url', `smtp://127.0.0.1:${sink.port}`, '--smtp-user', 'shop', '--mail-from', 'shop@shop.example', '--ca-file', path.join(dir, 'ca.pem'),
-      '--base-url', 'https://shop.example'],
-    env: { SOUK_SMTP_PASSWORD: 'p4ss' },
-  });
+  ({ shop, sink, dir, mailTo, stop } = await openMailShop());
   editor = shop.seed.product({ name: 'Éditeur – 北京', price: 4999 });
   await shop.listen('stripe');
 });
-after(async () => {
-  await shop.stop();
-  await sink.stop();
-  fs.rmSync(dir, { recursive: true, force: true });
-});
-
-/** Waits for the next mail to this address. */
-async function mailTo(email, count = 1) {
-  const all = await shop.until(() => {
-    const found = sink.mails.filter((m) => m.to === email);
-    return found.length >= count && found;
-  }, `mail number ${count} to ${email}`);
-  return readMail(all[count - 1].data);
-}
+after(() => stop());
 
 test('an order that is paid for is delivered by mail, over an encrypted connection, with a login', async () => {
   const buyer = await shop.buyerWith([[editor, 2]]);
@@ -94,56 +74,6 @@ test('a server that is busy is tried again; one that refuses is not', async () =
 test('nothing that is mailed is readable in the outbox', async () => {
   const kept = shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'mail' AND status = 'done' AND payload IS NOT NULL");
   assert.equal(kept, 0);
-});
-
-const forgot = (email) => shop.souk.post('/api/auth/password/forgot', { email });
-const reset = (token, password) => shop.souk.post('/api/auth/password/reset', { token, password });
-const login = (email, password) => shop.souk.post('/api/auth/login', { email, password });
-
-test('a new password: the link works once, ends all sessions, and nobody learns who has an account', async () => {
-  const who = await shop.souk.customer();
-  const known = await forgot(who.email);
-  const unknown = await forgot('nobody@example.com');
-  assert.equal(known.status, 200);
-  const bare = (a) => a.text.replace(/"request_id":"[^"]*"/, '');
-  assert.equal(bare(known), bare(unknown));
-  const { headers, text } = await mailTo(who.email);
-  assert.equal(headers.subject, 'Your new password');
-  const [, token] = /https:\/\/shop\.example\/reset#token=(\w+)/.exec(text);
-  assert.equal(sink.mails.filter((m) => m.to === 'nobody@example.com').length, 0);
-
-  expectFields(await reset(token, 'short'), { password: 'too_short' });
-  expectFields(await reset(`${token.slice(0, -1)}x`, 'a-new-password'), { token: 'not_allowed' });
-  dataOf(await reset(token, 'a-new-password'));
-  expectFields(await reset(token, 'another-password'), { token: 'not_allowed' });
-  expectError(await login(who.email, who.password), 401, 'credentials_invalid');
-  dataOf(await login(who.email, 'a-new-password'));
-  expectError(await shop.souk.get('/api/auth/me', { token: who.token }), 401, 'token_invalid');
-});
-
-test('asking again makes the first link worthless; after 30 minutes every link is', async () => {
-  const who = await shop.souk.customer();
-  const tokens = [];
-  for (let i = 1; i <= 2; i++) {
-    dataOf(await forgot(who.email));
-    tokens.push(/#token=(\w+)/.exec((await mailTo(who.email, i)).text)[1]);
-  }
-  expectFields(await reset(tokens[0], 'a-new-password'), { token: 'not_allowed' });
-  shop.seed.sql(`UPDATE password_reset SET expires_at = ${Date.now() - 1} WHERE account_id = ${who.id};`);
-  expectFields(await reset(tokens[1], 'a-new-password'), { token: 'not_allowed' });
-  dataOf(await login(who.email, who.password));
-});
-
-test('the token is nowhere in the clear', async () => {
-  const who = await shop.souk.customer();
-  dataOf(await forgot(who.email));
-  const [, token] = /#token=(\w+)/.exec((await mailTo(who.email)).text);
-  assert.ok(!shop.souk.stderr.includes(token));
-  if (shop.souk.engine === 'sqlite') {
-    const files = fs.readdirSync(shop.souk.dir).map((f) => path.join(shop.souk.dir, f)).filter((f) => fs.statSync(f).isFile());
-    assert.ok(files.length > 0);
-    for (const file of files) assert.ok(!fs.readFileSync(file, 'latin1').includes(token), file);
-  }
 });
 
 test('without a mail server nothing is queued, and no password can be asked for', async () => {

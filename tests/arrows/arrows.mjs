@@ -124,6 +124,32 @@ export function sharedTypes(src) {
   return [...places].filter(([, files]) => files.length > 1).map(([type, files]) => `${type}: ${files.join(', ')}`);
 }
 
+/**
+ * One noun, one search: the file of a surface (a table of routes in one of api's rooms), its part of the OpenAPI document and its
+ * tests bear one name. `root` is the project's folder. Surfaces with nothing but hidden rows are in no document.
+ */
+export function strayNouns(root) {
+  const src = path.join(root, 'src');
+  const surfaces = new Map();
+  for (const file of sourceFiles(src).filter((f) => room(f) && f.endsWith('.c'))) {
+    const text = bare(fs.readFileSync(path.join(src, file), 'utf8'), true);
+    const table = /^const struct route (\w+)_routes\[\]/m.exec(text);
+    if (!table) continue;
+    const name = path.basename(file, '.c');
+    surfaces.set(name, [...text.matchAll(/\{"(?:GET|POST|PUT|PATCH|DELETE)",[\s\S]*?\},\n/g)].some(([row]) => !row.includes('HIDDEN')));
+    if (table[1] !== name) surfaces.set(`${table[1]} (the table in ${file})`, true);
+  }
+  const names = (folder, end) => fs.readdirSync(path.join(root, folder)).filter((f) => f.endsWith(end)).map((f) => f.slice(0, -end.length));
+  const parts = names('api/paths', '.yaml');
+  const tests = names('tests/api', '.test.mjs').concat(names('tests/web', '.test.mjs'));
+  const wrong = parts.filter((part) => !surfaces.has(part)).map((part) => `api/paths/${part}.yaml: no surface has this name`);
+  for (const [name, isPublic] of surfaces) {
+    if (isPublic && !parts.includes(name)) wrong.push(`${name}: no part of the OpenAPI document has this name`);
+    if (isPublic && !tests.some((t) => t === name || t.startsWith(`${name}_`))) wrong.push(`${name}: no test in tests/api has this name`);
+  }
+  return wrong;
+}
+
 /** Source folders that no layer names. */
 export function strayFolders(src) {
   return [...new Set(sourceFiles(src).map(layerOf))].filter((layer) => !(layer in LAYERS));

@@ -6,9 +6,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { LAYERS, builtSql, guardViolations, layerViolations, sharedNames, sharedTypes, sourceFiles, strayFolders } from './arrows.mjs';
+import { LAYERS, builtSql, guardViolations, layerViolations, sharedNames, sharedTypes, sourceFiles, strayFolders, strayNouns } from './arrows.mjs';
 
-const SRC = fileURLToPath(new URL('../../src', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SRC = path.join(ROOT, 'src');
 
 /** A copy of the sources with `extra` appended to or created as `file`. */
 function planted(t, file, extra) {
@@ -31,6 +32,7 @@ for (const layer of Object.keys(LAYERS)) {
 }
 
 test('library headers stay behind their layer', () => assert.deepEqual(guardViolations(SRC), []));
+test('a surface, its part of the document and its tests have one name', () => assert.deepEqual(strayNouns(ROOT), []));
 test('no two files have one name', () => assert.deepEqual(sharedNames(SRC), []));
 test('no two types have one name', () => assert.deepEqual(sharedTypes(SRC), []));
 test('SQL is never built at run time', () => assert.deepEqual(builtSql(SRC), []));
@@ -54,6 +56,22 @@ test('control: one room of surfaces including another is found, its own headers 
   const lines = '#include "api/admin/admin.h"\n#include "api/pay.h"\n#include "api/customer/planted.h"\n';
   const found = layerViolations(planted(t, 'api/customer/planted.c', lines), 'api');
   assert.deepEqual(found, ['src/api/customer/planted.c:1: api/customer must not include api/admin ("api/admin/admin.h")']);
+});
+
+test('control: a surface without a document or tests, and a document without a surface, are found', (t) => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-arrows-'));
+  t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
+  const write = (file, text) => {
+    fs.mkdirSync(path.dirname(path.join(dir, file)), { recursive: true });
+    fs.writeFileSync(path.join(dir, file), text);
+  };
+  write('src/api/open/lonely.c', 'const struct route lonely_routes[] = {\n    {"GET", "/x", 0},\n};\n');
+  write('src/api/open/page.c', 'const struct route page_routes[] = {\n    {"GET", "/y", 0, HIDDEN},\n};\n');
+  write('api/paths/nobody.yaml', '');
+  write('tests/api/x.test.mjs', '');
+  write('tests/web/x.test.mjs', '');
+  assert.deepEqual(strayNouns(dir), ['api/paths/nobody.yaml: no surface has this name',
+    'lonely: no part of the OpenAPI document has this name', 'lonely: no test in tests/api has this name']);
 });
 
 test('control: a name that two files or types bear is found', (t) => {

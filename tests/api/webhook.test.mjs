@@ -159,31 +159,6 @@ test('an unknown order is kept, and matched later', async () => {
   assert.equal((await shop.events('unmatched')).length, unmatched.length - 1);
 });
 
-test('an event that had to wait for staff can be tried again', async () => {
-  const codes = shop.seed.product({ name: 'Codes', price: 500, delivery_type: 'serial_code' });
-  shop.seed.serials(codes, ['ONLY-ONE']);
-  const buyers = [];
-  for (let i = 0; i < 2; i++) {
-    const buyer = await shop.buyerWith([[codes, 1]]);
-    buyers.push({ buyer, id: (await shop.checkout(buyer, 'card_gateway_a')).order_id, intent: `pi_code_${i}` });
-  }
-  for (const order of buyers) dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', about(order, { amount: 500 }))));
-  const [, second] = buyers;
-  assert.equal((await shop.order(second.buyer, second.id)).status, 'pending');
-  const [event] = await shop.events('review');
-  assert.match(event.reason, /out of stock/);
-  shop.seed.serials(codes, ['ANOTHER']);
-  // The payment has succeeded: staff confirm the order, with the gateway's money.
-  dataOf(await shop.admin('POST', `/api/admin/orders/${second.id}/confirm`));
-  const seen = await shop.order(second.buyer, second.id);
-  assert.deepEqual([seen.status, seen.paid_with], ['confirmed', 'card_gateway_a']);
-  const detail = dataOf(await shop.admin('GET', `/api/admin/webhook-events/${event.id}`));
-  assert.equal(JSON.parse(detail.body).id, event.event_id);
-  const replayed = dataOf(await shop.admin('POST', `/api/admin/webhook-events/${event.id}/replay`));
-  assert.equal(replayed.status, 'handled');
-  expectError(await shop.admin('POST', `/api/admin/webhook-events/${event.id}/replay`), 409, 'invalid_state');
-});
-
 test('razorpay: both of its success events, failure, refunds; its own library agrees with our signer', async () => {
   const order = await pending('card_gateway_b');
   const success = razorpayEvent('payment.captured', { order: order.id, amount: 4999, payment: 'pay_1' });

@@ -1,0 +1,25 @@
+// Everything as CSV.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertInvariants } from '../lib/checker.mjs';
+import { openOffice } from './lib/admin.mjs';
+import { expectStatus } from './lib/http.mjs';
+
+let office, owner, staff;
+before(async () => {
+  office = await openOffice();
+  ({ owner, staff } = office);
+});
+after(async () => {
+  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+});
+
+test('exports are CSV that a spreadsheet can not run', async () => {
+  await owner.post('/api/admin/customers', { email: 'csv@example.com', name: '=HYPERLINK("http://x","y"), "quoted"' });
+  const answer = await staff.get('/api/admin/exports/customers');
+  expectStatus(answer, 200);
+  assert.equal(answer.headers['content-type'], 'text/csv; charset=utf-8');
+  const line = answer.text.split('\r\n').find((l) => l.includes('csv@example.com'));
+  assert.ok(line.includes(`"'=HYPERLINK(""http://x"",""y""), ""quoted"""`), line);
+  for (const what of ['orders', 'ledger']) assert.ok((await staff.get(`/api/admin/exports/${what}`)).text.startsWith('id,'));
+});

@@ -1,0 +1,56 @@
+// Orders as staff see them.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertInvariants } from '../lib/checker.mjs';
+import { openOffice } from './lib/admin.mjs';
+import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
+
+let office, owner, staff;
+before(async () => {
+  office = await openOffice({ args: ['--file-max', '200000'] });
+  ({ owner, staff } = office);
+});
+after(async () => {
+  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+});
+
+test('orders: found by number and address; refunded in part, then whole; what was delivered is closed', async () => {
+  const product = await office.product({ price: 40 });
+  const customer = await office.customer({ balance: 100 });
+  const order = dataOf(await customer.post('/api/v1/order/create', { product_id: product.id }));
+  const target = `/api/admin/orders/${order.order_id}`;
+  for (const q of [String(order.order_id), customer.email.slice(0, 6)]) {
+    assert.ok(dataOf(await staff.get(`/api/admin/orders?q=${encodeURIComponent(q)}`)).some((o) => o.id === order.order_id), q);
+  }
+  assert.ok(dataOf(await staff.get(`/api/admin/orders?status=refunded&customer_id=${customer.id}`)).length === 0);
+  assert.equal(dataOf(await staff.get(target)).items[0].deliveries[0].value, order.delivery.value);
+
+  expectError(await staff.post(`${target}/cancel`), 409, 'invalid_state');
+  expectError(await staff.post(`${target}/confirm`), 409, 'invalid_state');
+  const part = dataOf(await staff.post(`${target}/refund`, { amount: 10 }));
+  assert.deepEqual([part.status, part.refunded_amount], ['confirmed', 10]);
+  expectFields(await staff.post(`${target}/refund`, { amount: 30.01 }), { amount: 'out_of_range' });
+  const verify = { license_key: order.delivery.value, product_id: product.id };
+  expectStatus(await customer.post('/api/v1/license/verify', verify), 200);
+  const whole = dataOf(await staff.post(`${target}/refund`));
+  assert.deepEqual([whole.status, whole.refunded_amount], ['refunded', 40]);
+  expectError(await customer.post('/api/v1/license/verify', verify), 403, 'license_revoked', 'License is revoked');
+  assert.equal(dataOf(await customer.get('/api/customer/wallet')).balance, 100);
+  expectError(await staff.post(`${target}/refund`), 409, 'invalid_state');
+  const entry = await office.audited('order.refund');
+  assert.deepEqual([entry.before.status, entry.after.status], ['confirmed', 'refunded']);
+});
+
+test('an order that waits is found by the reference of its payment, and confirmed by hand', async () => {
+  dataOf(await owner.put('/api/admin/gateways/card_gateway_a', { is_enabled: true, secrets: ['whsec_0123456789abcdef'] }));
+  const product = await office.product({ price: 15 });
+  const customer = await office.customer();
+  dataOf(await customer.post('/api/store/cart/add', { product_id: product.id, quantity: 1 }));
+  const { order_id, payment } = dataOf(await customer.post('/api/store/cart/checkout', { pay_with: 'card_gateway_a' }), 201);
+  const found = dataOf(await staff.get(`/api/admin/orders?q=${encodeURIComponent(payment.reference)}`));
+  assert.deepEqual(found.map((o) => [o.id, o.status]), [[order_id, 'pending']]);
+  assert.deepEqual(dataOf(await staff.get('/api/admin/orders?q=no-such-reference')), []);
+  const confirmed = dataOf(await staff.post(`/api/admin/orders/${order_id}/confirm`));
+  assert.deepEqual([confirmed.status, confirmed.paid_with, confirmed.items[0].deliveries.length], ['confirmed', 'manual', 1]);
+  expectError(await staff.post(`/api/admin/orders/${order_id}/confirm`), 409, 'invalid_state');
+});

@@ -1,0 +1,37 @@
+// What gateways told us, as staff see it and try it again.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { dataOf, expectError } from './lib/http.mjs';
+import { openPaidShop, stripeEvent } from './lib/gateways.mjs';
+
+let shop;
+before(async () => {
+  shop = await openPaidShop();
+  await shop.listen('stripe');
+});
+after(() => shop.stop());
+
+test('an event that had to wait for staff can be tried again', async () => {
+  const codes = shop.seed.product({ name: 'Codes', price: 500, delivery_type: 'serial_code' });
+  shop.seed.serials(codes, ['ONLY-ONE']);
+  const buyers = [];
+  for (let i = 0; i < 2; i++) {
+    const buyer = await shop.buyerWith([[codes, 1]]);
+    buyers.push({ buyer, id: (await shop.checkout(buyer, 'card_gateway_a')).order_id, intent: `pi_code_${i}` });
+  }
+  for (const order of buyers) dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order.id, intent: order.intent, amount: 500 })));
+  const [, second] = buyers;
+  assert.equal((await shop.order(second.buyer, second.id)).status, 'pending');
+  const [event] = await shop.events('review');
+  assert.match(event.reason, /out of stock/);
+  shop.seed.serials(codes, ['ANOTHER']);
+  // The payment has succeeded: staff confirm the order, with the gateway's money.
+  dataOf(await shop.admin('POST', `/api/admin/orders/${second.id}/confirm`));
+  const seen = await shop.order(second.buyer, second.id);
+  assert.deepEqual([seen.status, seen.paid_with], ['confirmed', 'card_gateway_a']);
+  const detail = dataOf(await shop.admin('GET', `/api/admin/webhook-events/${event.id}`));
+  assert.equal(JSON.parse(detail.body).id, event.event_id);
+  const replayed = dataOf(await shop.admin('POST', `/api/admin/webhook-events/${event.id}/replay`));
+  assert.equal(replayed.status, 'handled');
+  expectError(await shop.admin('POST', `/api/admin/webhook-events/${event.id}/replay`), 409, 'invalid_state');
+});

@@ -1,0 +1,36 @@
+// A shop with a mail server beside it: STARTTLS with a certificate of our own, a login, and everything that was sent kept.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { issue } from './certificates.mjs';
+import { openPaidShop } from './gateways.mjs';
+import { openSink, readMail } from './smtp.mjs';
+
+export async function openMailShop({ args = [] } = {}) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-mail-'));
+  const made = issue('127.0.0.1');
+  fs.writeFileSync(path.join(dir, 'ca.pem'), made.authority);
+  const sink = await openSink({ ...made, login: { user: 'shop', password: 'p4ss' } });
+  const shop = await openPaidShop({
+    args: ['--smtp-url', `smtp://127.0.0.1:${sink.port}`, '--smtp-user', 'shop', '--mail-from', 'shop@shop.example',
+      '--ca-file', path.join(dir, 'ca.pem'), '--base-url', 'https://shop.example', ...args],
+    env: { SOUK_SMTP_PASSWORD: 'p4ss' },
+  });
+
+  /** Waits for mail number `count` to this address. */
+  async function mailTo(email, count = 1) {
+    const all = await shop.until(() => {
+      const found = sink.mails.filter((m) => m.to === email);
+      return found.length >= count && found;
+    }, `mail number ${count} to ${email}`);
+    return readMail(all[count - 1].data);
+  }
+
+  async function stop() {
+    await shop.stop();
+    await sink.stop();
+    fs.rmSync(dir, { recursive: true, force: true });
+  }
+
+  return { shop, sink, dir, mailTo, stop };
+}
