@@ -38,7 +38,11 @@ int main(int argc, char **argv)
         int n = words_match(c->words, argc, argv);
         if (!n) continue;
         struct config config;
-        return config_read(argc - n, argv + n, &config) ? c->run(&config) : EXIT_USAGE;
+        if (!config_read(argc - n, argv + n, &config)) return EXIT_USAGE;
+        struct arena a = {0};
+        int result = c->run(&config, &a);
+        arena_done(&a);
+        return result;
     }
     help();
     return EXIT_USAGE;

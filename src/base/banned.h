@@ -12,6 +12,9 @@
 
 /* No bound: use Str, buf_append, str_printf, snprintf. strncpy may leave no NUL, strncat counts what is left. */
 #pragma GCC poison strcpy strcat strncpy strncat stpcpy stpncpy wcscpy wcscat
+/* glibc makes a macro of sprintf for compilers without __builtin_va_arg_pack (clang). */
+#undef sprintf
+#undef vsprintf
 #pragma GCC poison sprintf vsprintf gets
 /* They hold state between calls: use str_cut. */
 #pragma GCC poison strtok strtok_r strsep

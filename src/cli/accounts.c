@@ -33,15 +33,14 @@ bool cli_email(const struct config *config, struct arena *a, Str *ret)
     return true;
 }
 
-int account_create_command(const struct config *config)
+int account_create_command(const struct config *config, struct arena *a)
 {
-    struct arena a = {0};
     struct account_job job = {0};
     char password[4 * PASSWORD_MAX + 2] = {0};
     int result = EXIT_FAILED;
 
     job.want.name = text_trim(str_from(config->name));
-    if (!cli_email(config, &a, &job.want.email)) return cli_usage("--email wants an e-mail address");
+    if (!cli_email(config, a, &job.want.email)) return cli_usage("--email wants an e-mail address");
     if (!utf8_valid(job.want.name) || !text_is_line(job.want.name) || utf8_count(job.want.name) > 100)
         return cli_usage("--name wants at most 100 characters on one line");
     if (!role_parse(str_from(config->role), &job.want.role)) return cli_usage("--role is customer, staff or owner");
@@ -53,14 +52,13 @@ int account_create_command(const struct config *config)
     }
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
-    if (config->password_stdin) job.want.password_hash = password_hash(&a, str_from(password), job.want.role);
+    if (config->password_stdin) job.want.password_hash = password_hash(a, str_from(password), job.want.role);
     sodium_memzero(password, sizeof password);
-    if (cli_tx(d, TX_WRITE, create_account, &job, &a)) {
+    if (cli_tx(d, TX_WRITE, create_account, &job, a)) {
         printf("%lld\n", (long long)job.made.id.v);
         result = EXIT_OK;
     }
     database_close(d);
-    arena_done(&a);
     return result;
 }
 
@@ -83,19 +81,18 @@ static enum err create_token(void *arg, struct db *db)
     return token_create(db, &want, time_now(), &made, &job->text);
 }
 
-int token_create_command(const struct config *config)
+int token_create_command(const struct config *config, struct arena *a)
 {
-    struct arena a = {0};
     struct token_job job = {.name = text_trim(str_from(config->name))};
     int result = EXIT_FAILED;
-    if (!cli_email(config, &a, &job.email)) return cli_usage("--email wants an e-mail address");
+    if (!cli_email(config, a, &job.email)) return cli_usage("--email wants an e-mail address");
     if (!utf8_valid(job.name) || !text_is_line(job.name) || utf8_count(job.name) > 100)
         return cli_usage("--name wants at most 100 characters on one line");
     if (*config->scopes && !scopes_parse(str_from(config->scopes), &job.scopes))
         return cli_usage("--scopes wants names out of: customer, store, catalog, verify, order, admin");
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
-    enum err e = tx_call(d, TX_WRITE, create_token, &job, &a);
+    enum err e = tx_call(d, TX_WRITE, create_token, &job, a);
     if (e == ERR_NOT_FOUND)
         cli_fail("no account has the e-mail address %.*s", STR_FMT(job.email));
     else if (e == ERR_FORBIDDEN)
@@ -107,6 +104,5 @@ int token_create_command(const struct config *config)
         result = EXIT_OK;
     }
     database_close(d);
-    arena_done(&a);
     return result;
 }

@@ -29,14 +29,13 @@ static void print_broken(const struct check_result *r)
     putchar('\n');
 }
 
-int check_command(const struct config *config)
+int check_command(const struct config *config, struct arena *a)
 {
     struct database *d = cli_open(config, OPEN_LOOK);
     if (!d) return EXIT_FAILED;
-    struct arena a = {0};
     struct check_job job = {0};
     int result = EXIT_FAILED;
-    if (cli_tx(d, TX_READ, run_checks, &job, &a)) {
+    if (cli_tx(d, TX_READ, run_checks, &job, a)) {
         size_t broken = 0;
         for (size_t i = 0; i < job.count; i++) {
             if (!job.results[i].is_broken) continue;
@@ -50,6 +49,5 @@ int check_command(const struct config *config)
         result = broken ? EXIT_FAILED : EXIT_OK;
     }
     database_close(d);
-    arena_done(&a);
     return result;
 }

@@ -2,4 +2,4 @@
 
 #include "cli/command.h"
 
-int check_command(const struct config *config);
+int check_command(const struct config *config, struct arena *a);

@@ -11,7 +11,8 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 struct command {
     const char *words; /* "account create" */
     const char *help;
-    int (*run)(const struct config *config);
+    /* `a` is given back after it has returned, however it did. */
+    int (*run)(const struct config *config, struct arena *a);
 };
 
 /* cli/commands.c: all of them, {0} at the end. */

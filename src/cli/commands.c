@@ -13,22 +13,23 @@
 #include "serve/match.h"
 #include "serve/version.h"
 
-static int version_command(const struct config *config)
+static int version_command(const struct config *config, struct arena *a)
 {
-    (void)config;
+    (void)config, (void)a;
     printf("souk %s\n", SOUK_VERSION);
     return EXIT_OK;
 }
 
-static int config_show_command(const struct config *config)
+static int config_show_command(const struct config *config, struct arena *a)
 {
-    (void)config;
+    (void)config, (void)a;
     config_show();
     return EXIT_OK;
 }
 
-static int migrate_command(const struct config *config)
+static int migrate_command(const struct config *config, struct arena *a)
 {
+    (void)a;
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
     fprintf(stderr, "souk: the schema is at version %d\n", migrate_version());
@@ -49,23 +50,21 @@ static enum err init(void *arg, struct db *db)
     return e;
 }
 
-static int init_command(const struct config *config)
+static int init_command(const struct config *config, struct arena *a)
 {
-    struct arena a = {0};
-    struct init_job job = {str_upper(&a, str_from(config->currency)), str_trim(str_from(config->store_name))};
+    struct init_job job = {str_upper(a, str_from(config->currency)), str_trim(str_from(config->store_name))};
     if (!utf8_valid(job.store_name) || utf8_count(job.store_name) > 60)
         return cli_usage("--store-name wants at most 60 characters");
     if (job.currency.len && currency_exponent(job.currency) < 0)
         return cli_usage("--currency wants an ISO 4217 code such as USD, EUR or JPY");
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
-    enum err e = tx_call(d, TX_WRITE, init, &job, &a);
+    enum err e = tx_call(d, TX_WRITE, init, &job, a);
     if (e == ERR_INVALID_STATE)
         cli_fail("the currency can not be changed any more: there are prices or money already");
     else if (e)
         cli_fail("%s", err_info(e)->message);
     database_close(d);
-    arena_done(&a);
     return e ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -79,11 +78,11 @@ static const char *scope_text(const struct route *r)
 }
 
 /* METHOD PATH SCOPE TRANSACTION [owner] [idempotent] */
-static int routes_command(const struct config *config)
+static int routes_command(const struct config *config, struct arena *a)
 {
     static const char *const modes[] = {
         [TX_NONE] = "none", [TX_READ] = "read", [TX_WRITE] = "write", [TX_SELF] = "self"};
-    (void)config;
+    (void)config, (void)a;
     for (size_t t = 0; route_tables[t]; t++)
         for (const struct route *r = route_tables[t]; r->method; r++)
             if (!(r->flags & HIDDEN))

@@ -414,11 +414,10 @@ static void say_who(const struct demo *d)
     }
 }
 
-int demo_command(const struct config *config)
+int demo_command(const struct config *config, struct arena *a)
 {
-    struct arena a = {0};
     struct demo d = {
-        .arena = &a,
+        .arena = a,
         .now = time_now(),
         .people = {[OWNER] = {"owner@northlight.example", "Mira Okafor", ROLE_OWNER},
                    [SUPPORT] = {"support@northlight.example", "Jonas Weber", ROLE_STAFF},
@@ -428,16 +427,16 @@ int demo_command(const struct config *config)
     struct database *db = cli_open(config, OPEN_CHANGE);
     if (!db) return EXIT_FAILED;
     int result = EXIT_FAILED;
-    enum err e = tx_call(db, TX_READ, check_empty, NULL, &a);
+    enum err e = tx_call(db, TX_READ, check_empty, NULL, a);
     for (int i = 0; i < PEOPLE && !e; i++) {
         struct person *p = &d.people[i];
-        char *password = arena_alloc(&a, PASSWORD_CHARS);
+        char *password = arena_alloc(a, PASSWORD_CHARS);
         random_base62(password, PASSWORD_CHARS);
         p->password = (Str){password, PASSWORD_CHARS};
-        p->hash = password_hash(&a, p->password, p->role);
+        p->hash = password_hash(a, p->password, p->role);
     }
     bool has_files = !e && write_files(cli_data_dir(config));
-    if (has_files) e = tx_call(db, TX_WRITE, fill, &d, &a);
+    if (has_files) e = tx_call(db, TX_WRITE, fill, &d, a);
     if (e == ERR_CONFLICT) {
         result = not_empty(config);
     } else if (e) {
@@ -448,6 +447,5 @@ int demo_command(const struct config *config)
         result = EXIT_OK;
     }
     database_close(db);
-    arena_done(&a);
     return result;
 }

@@ -2,4 +2,4 @@
 
 #include "cli/command.h"
 
-int demo_command(const struct config *config);
+int demo_command(const struct config *config, struct arena *a);

@@ -12,7 +12,7 @@
 #include "domain/settings.h"
 #include "domain/vault.h"
 
-static void say(const char *fmt, va_list args)
+__attribute__((format(printf, 1, 0))) static void say(const char *fmt, va_list args)
 {
     fputs("souk: ", stderr);
     vfprintf(stderr, fmt, args);

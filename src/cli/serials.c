@@ -92,30 +92,22 @@ static int said_why(const struct config *config, enum err e)
     }
 }
 
-int serials_import_command(const struct config *config)
+int serials_import_command(const struct config *config, struct arena *a)
 {
-    struct arena a = {0};
     struct import_job job = {.slug = str_from(config->product)};
     if (!job.slug.len) return cli_usage("--product wants a product's slug");
     if (*config->variant && (!str_to_int64(str_from(config->variant), &job.variant.v) || job.variant.v < 1))
         return cli_usage("--variant wants the id of a variant");
     if (config->operand_count != 1) return cli_usage("name one file of codes, one per line, or - for stdin");
 
-    int result = EXIT_FAILED;
     Str text;
-    if (read_all(config->operands[0], &a, &text) && split_codes(text, &a, &job.codes, &job.count)) {
-        struct database *d = cli_open(config, OPEN_CHANGE);
-        if (d) {
-            enum err e = tx_call(d, TX_WRITE, import, &job, &a);
-            database_close(d);
-            if (e) {
-                result = said_why(config, e);
-            } else {
-                printf("added %lld\nduplicates %lld\n", (long long)job.added, (long long)job.duplicates);
-                result = EXIT_OK;
-            }
-        }
-    }
-    arena_done(&a);
-    return result;
+    if (!read_all(config->operands[0], a, &text)) return EXIT_FAILED;
+    if (!split_codes(text, a, &job.codes, &job.count)) return EXIT_FAILED;
+    struct database *d = cli_open(config, OPEN_CHANGE);
+    if (!d) return EXIT_FAILED;
+    enum err e = tx_call(d, TX_WRITE, import, &job, a);
+    database_close(d);
+    if (e) return said_why(config, e);
+    printf("added %lld\nduplicates %lld\n", (long long)job.added, (long long)job.duplicates);
+    return EXIT_OK;
 }

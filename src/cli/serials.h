@@ -2,4 +2,4 @@
 
 #include "cli/command.h"
 
-int serials_import_command(const struct config *config);
+int serials_import_command(const struct config *config, struct arena *a);

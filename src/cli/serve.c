@@ -107,26 +107,23 @@ static enum err begin_setup(void *arg, struct db *db)
 
 /* A store without an owner: a link for the first one, on stderr and in a file that only this user can read. The token
  * is in the fragment, which browsers do not send, so that no proxy's log has it. */
-static void offer_setup(const struct config *config, struct database *d, int port)
+static void offer_setup(const struct config *config, struct arena *a, struct database *d, int port)
 {
-    struct arena a = {0};
     Str token = {0};
     char path[4096];
-    if (tx_call(d, TX_READ, begin_setup, &token, &a) == OK &&
+    if (tx_call(d, TX_READ, begin_setup, &token, a) == OK &&
         snprintf(path, sizeof path, "%s/setup-link", cli_data_dir(config)) < (int)sizeof path) {
         unlink(path);
         int fd = token.len ? open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
         if (token.len) {
-            Str link = *config->base_url
-                           ? str_printf(&a, "%s/admin/#setup=%.*s", config->base_url, STR_FMT(token))
-                           : str_printf(&a, "http://127.0.0.1:%d/admin/#setup=%.*s", port, STR_FMT(token));
+            Str link = *config->base_url ? str_printf(a, "%s/admin/#setup=%.*s", config->base_url, STR_FMT(token))
+                                         : str_printf(a, "http://127.0.0.1:%d/admin/#setup=%.*s", port, STR_FMT(token));
             fprintf(stderr, "\nsouk: this store has no owner yet. Open this link once to become it:\n\n  %.*s\n\n",
                     STR_FMT(link));
             if (fd >= 0) dprintf(fd, "%.*s\n", STR_FMT(link));
         }
         if (fd >= 0) close(fd);
     }
-    arena_done(&a);
 }
 
 /* True: asked to end. False: the database gave up. */
@@ -140,7 +137,7 @@ static bool wait_for_end(const sigset_t *signals, struct database *d)
     }
 }
 
-static int serve(const struct config *config, struct database *d, const sigset_t *signals)
+static int serve(const struct config *config, struct arena *a, struct database *d, const sigset_t *signals)
 {
     struct app app = {0};
     struct app_options options = app_options(config);
@@ -156,7 +153,7 @@ static int serve(const struct config *config, struct database *d, const sigset_t
         return EXIT_FAILED;
     }
     int port = http_server_port(app.server);
-    offer_setup(config, d, port);
+    offer_setup(config, a, d, port);
     app_listening(&app, config->listen, port);
     bool wrote = write_port_file(config->port_file, port);
     if (!wrote)
@@ -175,7 +172,7 @@ static int serve(const struct config *config, struct database *d, const sigset_t
     return asked ? EXIT_OK : EXIT_FAILED;
 }
 
-int serve_command(const struct config *config)
+int serve_command(const struct config *config, struct arena *a)
 {
     sigset_t signals;
     sigemptyset(&signals);
@@ -190,7 +187,7 @@ int serve_command(const struct config *config)
         return cli_usage("--log-level is debug, info, warn or error; --log-format is logfmt or json");
     struct database *d = cli_open(config, OPEN_SERVER);
     if (!d) return EXIT_FAILED;
-    int result = serve(config, d, &signals);
+    int result = serve(config, a, d, &signals);
     database_close(d);
     return result;
 }

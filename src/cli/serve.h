@@ -2,4 +2,4 @@
 
 #include "cli/command.h"
 
-int serve_command(const struct config *config);
+int serve_command(const struct config *config, struct arena *a);

@@ -46,7 +46,7 @@ static int bad_amount(const struct credit_job *job)
     return cli_usage("--amount must be greater than 0");
 }
 
-static int credit_command(const struct config *config, struct arena *a)
+int wallet_credit_command(const struct config *config, struct arena *a)
 {
     struct credit_job job = {.amount = str_from(config->amount),
                              .description = text_trim(str_from(config->description))};
@@ -69,12 +69,4 @@ static int credit_command(const struct config *config, struct arena *a)
     size_t n = money_format(job.wallet.balance, job.settings.exponent, text);
     printf("%.*s\n", (int)n, text);
     return EXIT_OK;
-}
-
-int wallet_credit_command(const struct config *config)
-{
-    struct arena a = {0};
-    int result = credit_command(config, &a);
-    arena_done(&a);
-    return result;
 }

@@ -2,4 +2,4 @@
 
 #include "cli/command.h"
 
-int wallet_credit_command(const struct config *config);
+int wallet_credit_command(const struct config *config, struct arena *a);

@@ -223,7 +223,7 @@ static void unlink_running(struct outbound *o, const struct outbound_job *job)
             o->running = after;
         return;
     }
-    assert(!"a transfer ended that was not running");
+    assert(false && "a transfer ended that was not running");
 }
 
 static const char *failure_of(const struct transfer_state *s, CURLcode code)

@@ -125,6 +125,26 @@ test('commands give back what they took', async (t) => {
   expectFailure(await cli(['token', 'create', '--email', 'b@example.com'], { leaks: true }), 1, /b@example\.com/);
 });
 
+// Each path on which a command gives up after having taken memory; only the asan build can fail here.
+const email = ['--email', 'a@example.com'];
+const refusals = [
+  ['init', ['init', '--currency', 'XXY'], 2],
+  ['account create', ['account', 'create', ...email, '--role', 'king'], 2],
+  ['account create', ['account', 'create', ...email, '--name', 'n'.repeat(101)], 2],
+  ['account create', ['account', 'create', ...email, '--password-stdin'], 1],
+  ['token create', ['token', 'create', ...email, '--scopes', 'root'], 2],
+  ['wallet credit', ['wallet', 'credit', ...email], 2],
+  ['wallet credit', ['wallet', 'credit', ...email, '--amount', '0'], 2],
+  ['serials import', ['serials', 'import', '--product', 'x', '-'], 1, `${'c'.repeat(5000)}\n`],
+  ['serials import', ['serials', 'import', '--product', 'x', '-'], 1, 'code-1\n'],
+];
+for (const [command, args, code, input] of refusals) {
+  test(`${command} gives back what it took when it refuses ${args.slice(2).join(' ').slice(0, 50)} ${input?.length ?? ''}`, async (t) => {
+    const { cli } = fresh(t);
+    expectFailure(await cli(args, { input, leaks: true }), code, /./);
+  });
+}
+
 test('token create refuses what is not right', async (t) => {
   const { cli } = fresh(t);
   expectOk(await cli(['account', 'create', '--email', 'a@example.com']));

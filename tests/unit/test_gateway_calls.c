@@ -196,8 +196,8 @@ static const char *const ok_page[PROVIDER_COUNT] = {
     [PROVIDER_STRIPE] = "{\"id\":\"cs_1\",\"url\":\"https://pay/1\",\"expires_at\":1700003600,\"payment_intent\":null}",
     [PROVIDER_RAZORPAY] = "{\"id\":\"plink_1\",\"short_url\":\"https://pay/1\",\"expire_by\":1700003600}",
     [PROVIDER_PAYPAL] =
-        "{\"id\":\"ORD1\",\"links\":[{\"rel\":\"self\",\"href\":\"x\"},{\"rel\":\"payer-action\",\"href\":"
-        "\"https://pay/1\"}]}",
+        ("{\"id\":\"ORD1\",\"links\":[{\"rel\":\"self\",\"href\":\"x\"},{\"rel\":\"payer-action\",\"href\":"
+         "\"https://pay/1\"}]}"),
     [PROVIDER_BTCPAY] = "{\"id\":\"inv1\",\"checkoutLink\":\"https://pay/1\",\"expirationTime\":1700003600}",
     [PROVIDER_SANDBOX] = "{\"status\":\"success\",\"data\":{\"id\":\"sbx_1\",\"url\":\"https://pay/1\"}}",
 };

@@ -91,8 +91,8 @@ static void test_texts(void **state)
         "=20=\n",
         "Zoë – 北京 €\n",
         "\xff\xfe raw\n",
-        "a very long line that goes on and on and on and on and on and on and on and on and on and "
-        "on.and.on.and.on.and.on.\n",
+        ("a very long line that goes on and on and on and on and on and on and on and on and on and "
+         "on.and.on.and.on.and.on.\n"),
         "......................................................................................................\n",
         "\n\n\n",
         "",
