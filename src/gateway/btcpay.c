@@ -6,8 +6,8 @@
  */
 #include "gateway/amount.h"
 #include "gateway/payload.h"
+#include "gateway/provider_call.h"
 #include "gateway/signature.h"
-#include "json/writer.h"
 
 static const char *problem(const struct gateway_config *config, const char **ret_field)
 {
@@ -61,16 +61,14 @@ static bool parse(struct arena *a, const struct gateway_config *config, const st
     return true;
 }
 
-static void start(struct arena *a, const struct gateway_config *config, const char *method, struct http_call *ret)
+/* A call below the store's invoices. */
+static void start(struct arena *a, const struct gateway_config *config, const char *method, Str tail,
+                  struct http_call *ret)
 {
     *ret = (struct http_call){.method = method};
+    call_url(a, config, ret,
+             str_printf(a, "/api/v1/stores/%.*s/invoices%.*s", STR_FMT(config->store_id), STR_FMT(tail)));
     call_token_auth(a, ret, STR("token"), config->api_key);
-}
-
-static Str invoices_url(struct arena *a, const struct gateway_config *config, Str tail)
-{
-    return str_printf(a, "%.*s/api/v1/stores/%.*s/invoices%.*s", STR_FMT(gateway_base_url(config)),
-                      STR_FMT(config->store_id), STR_FMT(tail));
 }
 
 static bool create_call(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
@@ -79,32 +77,22 @@ static bool create_call(struct arena *a, const struct gateway_config *config, co
     Str value;
     if (!ref_is_safe(config->store_id)) return false;
     if (!amount_to_text(a, in->amount, in->currency, currency_exponent(in->currency), &value)) return false;
-    struct buf body;
-    struct json_writer w;
-    buf_init(&body, a, CALL_BODY_MAX);
-    json_writer_init(&w, &body, 0);
-    json_begin_object(&w);
-    json_kv_str(&w, "amount", value); /* an invoice without one is paid in full by any payment */
-    json_kv_str(&w, "currency", in->currency);
-    json_key(&w, "metadata");
-    json_begin_object(&w);
-    json_kv_str(&w, "orderId", in->order_ref);
-    json_kv_str(&w, "reference", in->reference);
-    json_kv_str(&w, "itemDesc", in->description);
-    json_end_object(&w);
-    json_key(&w, "checkout");
-    json_begin_object(&w);
+    struct json_body body;
+    struct json_writer *w = json_body_begin(&body, a);
+    json_kv_str(w, "amount", value); /* an invoice without one is paid in full by any payment */
+    json_kv_str(w, "currency", in->currency);
+    json_open(w, "metadata");
+    json_kv_str(w, "orderId", in->order_ref);
+    json_kv_str(w, "reference", in->reference);
+    json_kv_str(w, "itemDesc", in->description);
+    json_end_object(w);
+    json_open(w, "checkout");
     if (in->expires_at.ms > in->now.ms)
-        json_kv_int(&w, "expirationMinutes", (in->expires_at.ms - in->now.ms + TIME_MINUTE - 1) / TIME_MINUTE);
-    if (in->success_url.len) json_kv_str(&w, "redirectURL", in->success_url);
-    json_end_object(&w);
-    json_end_object(&w);
-
-    start(a, config, "POST", ret);
-    call_header(ret, STR("Content-Type"), STR("application/json"));
-    ret->body = buf_str(&body);
-    ret->url = invoices_url(a, config, STR(""));
-    return !body.full;
+        json_kv_int(w, "expirationMinutes", (in->expires_at.ms - in->now.ms + TIME_MINUTE - 1) / TIME_MINUTE);
+    if (in->success_url.len) json_kv_str(w, "redirectURL", in->success_url);
+    json_end_object(w);
+    start(a, config, "POST", STR(""), ret);
+    return call_json(ret, &body);
 }
 
 static enum reply page_of(const struct json *invoice, struct pay_page *ret)
@@ -115,9 +103,7 @@ static enum reply page_of(const struct json *invoice, struct pay_page *ret)
         .url = json_text(invoice, "checkoutLink"),
         .expires_at = payload_seconds(invoice, "expirationTime"),
     };
-    if (!page.group_ref.len || !page.url.len) return REPLY_RETRY;
-    *ret = page;
-    return REPLY_OK;
+    return page_read(page, ret);
 }
 
 static enum reply create_read(struct arena *a, const struct http_reply *answer, struct pay_page *ret)
@@ -135,8 +121,7 @@ static bool find_call(struct arena *a, const struct gateway_config *config, cons
     buf_init(&query, a, CALL_BODY_MAX);
     buf_lit(&query, "?orderId=");
     buf_url_encoded(&query, in->order_ref);
-    start(a, config, "GET", ret);
-    ret->url = invoices_url(a, config, buf_str(&query));
+    start(a, config, "GET", buf_str(&query), ret);
     return !query.full;
 }
 
@@ -158,43 +143,31 @@ static bool refund_call(struct arena *a, const struct gateway_config *config, co
     Str value;
     if (!ref_is_safe(config->store_id) || !ref_is_safe(in->group_ref)) return false;
     if (!amount_to_text(a, in->amount, in->currency, currency_exponent(in->currency), &value)) return false;
-    struct buf body;
-    struct json_writer w;
-    buf_init(&body, a, CALL_BODY_MAX);
-    json_writer_init(&w, &body, 0);
-    json_begin_object(&w);
-    json_kv_str(&w, "name", in->reference);
-    json_kv_cstr(&w, "paymentMethod", "BTC");
-    json_kv_cstr(&w, "payoutMethodId", "BTC-CHAIN");
-    json_kv_cstr(&w, "refundVariant", "Custom");
-    json_kv_str(&w, "customAmount", value);
-    json_kv_str(&w, "customCurrency", in->currency);
-    json_end_object(&w);
-
-    start(a, config, "POST", ret);
-    call_header(ret, STR("Content-Type"), STR("application/json"));
-    ret->body = buf_str(&body);
-    ret->url = invoices_url(a, config, str_printf(a, "/%.*s/refund", STR_FMT(in->group_ref)));
-    return !body.full;
+    struct json_body body;
+    struct json_writer *w = json_body_begin(&body, a);
+    json_kv_str(w, "name", in->reference);
+    json_kv_cstr(w, "paymentMethod", "BTC");
+    json_kv_cstr(w, "payoutMethodId", "BTC-CHAIN");
+    json_kv_cstr(w, "refundVariant", "Custom");
+    json_kv_str(w, "customAmount", value);
+    json_kv_str(w, "customCurrency", in->currency);
+    start(a, config, "POST", str_printf(a, "/%.*s/refund", STR_FMT(in->group_ref)), ret);
+    return call_json(ret, &body);
 }
 
-/* What is made is an offer that the customer claims with an address of his own. */
+/* What is made is an offer that the customer claims with an address of their own. */
 static enum reply refund_read(struct arena *a, const struct http_reply *answer, struct refund_page *ret)
 {
     const struct json *root;
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
-    Str id = payload_ref(root, "id");
-    if (!id.len) return REPLY_RETRY;
-    *ret = (struct refund_page){.refund_ref = id, .url = json_text(root, "viewLink")};
-    return REPLY_OK;
+    return refund_read_json(root, json_text(root, "viewLink"), ret);
 }
 
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(config->store_id) || !ref_is_safe(group_ref)) return false;
-    start(a, config, "GET", ret);
-    ret->url = invoices_url(a, config, str_printf(a, "/%.*s", STR_FMT(group_ref)));
+    start(a, config, "GET", str_printf(a, "/%.*s", STR_FMT(group_ref)), ret);
     return true;
 }
 
@@ -254,9 +227,7 @@ static enum reply confirm_read(struct arena *a, const struct gateway_config *con
     enum reply r = ask_read(a, config, answer, &e);
     if (r != REPLY_OK) return r;
     if (!str_eq(e.group_ref, claim->group_ref)) return REPLY_RETRY; /* an answer to another question */
-    e.event_id = claim->event_id;
-    e.type = claim->type;
-    e.occurred_at = claim->occurred_at;
+    event_of_claim(claim, &e);
     *ret = e;
     return REPLY_OK;
 }

@@ -1,7 +1,5 @@
 /* gateway/link.h - runs an adapter's operation against its provider: access token, call, answer. Blocks; never inside a
- * transaction and never on an event loop. Safe from any thread.
- *
- * It keeps what is worth keeping between calls: access tokens until they end, PayPal's certificates for a day. */
+ * transaction and never on an event loop. Safe from any thread. */
 #pragma once
 
 #include "gateway/gateway.h"
@@ -45,5 +43,5 @@ enum reply link_run(struct gateway_link *link, const struct gateway_config *conf
 enum err link_confirm(struct gateway_link *link, const struct gateway_config *config, struct payment_event *event,
                       struct arena *a);
 
-/* A struct certificates' find; ctx is the link. */
-enum verdict link_certificate(void *ctx, const struct gateway_config *config, Str path, struct arena *a, Str *ret_pem);
+/* PayPal's certificates, as verify wants them. */
+struct certificates link_certificates(struct gateway_link *link);

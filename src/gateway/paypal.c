@@ -6,7 +6,7 @@
 #include "gateway/amount.h"
 #include "gateway/payload.h"
 #include "gateway/paypal_signature.h"
-#include "json/writer.h"
+#include "gateway/provider_call.h"
 
 /* Currencies that PayPal takes without decimals, whatever ISO 4217 says. */
 static int decimals(Str currency)
@@ -153,7 +153,7 @@ static bool parse(struct arena *a, const struct gateway_config *config, const st
 static bool auth_call(struct arena *a, const struct gateway_config *config, struct http_call *ret)
 {
     *ret = (struct http_call){.method = "POST", .body = STR("grant_type=client_credentials")};
-    ret->url = str_printf(a, "%.*s/v1/oauth2/token", STR_FMT(gateway_base_url(config)));
+    call_url(a, config, ret, STR("/v1/oauth2/token"));
     call_basic_auth(a, ret, config->api_key, config->api_secret);
     call_header(ret, STR("Content-Type"), STR("application/x-www-form-urlencoded"));
     return true;
@@ -172,24 +172,26 @@ static enum reply auth_read(struct arena *a, const struct http_reply *answer, St
     return REPLY_OK;
 }
 
-static void start(struct arena *a, const struct gateway_config *config, const char *method, struct http_call *ret)
+static void start(struct arena *a, const struct gateway_config *config, const char *method, Str path,
+                  struct http_call *ret)
 {
     *ret = (struct http_call){.method = method};
+    call_url(a, config, ret, path);
     call_token_auth(a, ret, STR("Bearer"), config->access_token);
 }
 
-static void send_json(struct http_call *call, Str request_id, Str body)
+/* A POST that can be repeated: the same request id is the same request. */
+static void start_once(struct arena *a, const struct gateway_config *config, Str path, Str request_id,
+                       struct http_call *ret)
 {
-    call_header(call, STR("Content-Type"), STR("application/json"));
-    call_header(call, STR("PayPal-Request-Id"), request_id);
-    call_header(call, STR("Prefer"), STR("return=representation"));
-    call->body = body;
+    start(a, config, "POST", path, ret);
+    call_header(ret, STR("PayPal-Request-Id"), request_id);
+    call_header(ret, STR("Prefer"), STR("return=representation"));
 }
 
 static void write_amount(struct json_writer *w, Str currency, Str value)
 {
-    json_key(w, "amount");
-    json_begin_object(w);
+    json_open(w, "amount");
     json_kv_str(w, "currency_code", currency);
     json_kv_str(w, "value", value);
     json_end_object(w);
@@ -200,40 +202,30 @@ static bool create_call(struct arena *a, const struct gateway_config *config, co
 {
     Str value;
     if (!amount_to_text(a, in->amount, in->currency, decimals(in->currency), &value)) return false;
-    struct buf body;
-    struct json_writer w;
-    buf_init(&body, a, CALL_BODY_MAX);
-    json_writer_init(&w, &body, 0);
-    json_begin_object(&w);
-    json_kv_cstr(&w, "intent", "CAPTURE");
-    json_key(&w, "purchase_units");
-    json_begin_array(&w);
-    json_begin_object(&w);
-    json_kv_str(&w, "custom_id", in->order_ref);
-    json_kv_str(&w, "invoice_id", in->reference);
-    json_kv_str(&w, "description", in->description);
-    write_amount(&w, in->currency, value);
-    json_end_object(&w);
-    json_end_array(&w);
-    json_key(&w, "payment_source");
-    json_begin_object(&w);
-    json_key(&w, "paypal");
-    json_begin_object(&w);
-    json_key(&w, "experience_context");
-    json_begin_object(&w);
-    json_kv_cstr(&w, "shipping_preference", "NO_SHIPPING");
-    json_kv_cstr(&w, "user_action", "PAY_NOW");
-    if (in->success_url.len) json_kv_str(&w, "return_url", in->success_url);
-    if (in->cancel_url.len) json_kv_str(&w, "cancel_url", in->cancel_url);
-    json_end_object(&w);
-    json_end_object(&w);
-    json_end_object(&w);
-    json_end_object(&w);
-
-    start(a, config, "POST", ret);
-    send_json(ret, in->reference, buf_str(&body));
-    ret->url = str_printf(a, "%.*s/v2/checkout/orders", STR_FMT(gateway_base_url(config)));
-    return !body.full;
+    struct json_body body;
+    struct json_writer *w = json_body_begin(&body, a);
+    json_kv_cstr(w, "intent", "CAPTURE");
+    json_key(w, "purchase_units");
+    json_begin_array(w);
+    json_begin_object(w);
+    json_kv_str(w, "custom_id", in->order_ref);
+    json_kv_str(w, "invoice_id", in->reference);
+    json_kv_str(w, "description", in->description);
+    write_amount(w, in->currency, value);
+    json_end_object(w);
+    json_end_array(w);
+    json_open(w, "payment_source");
+    json_open(w, "paypal");
+    json_open(w, "experience_context");
+    json_kv_cstr(w, "shipping_preference", "NO_SHIPPING");
+    json_kv_cstr(w, "user_action", "PAY_NOW");
+    if (in->success_url.len) json_kv_str(w, "return_url", in->success_url);
+    if (in->cancel_url.len) json_kv_str(w, "cancel_url", in->cancel_url);
+    json_end_object(w);
+    json_end_object(w);
+    json_end_object(w);
+    start_once(a, config, STR("/v2/checkout/orders"), in->reference, ret);
+    return call_json(ret, &body);
 }
 
 static enum reply create_read(struct arena *a, const struct http_reply *answer, struct pay_page *ret)
@@ -244,9 +236,7 @@ static enum reply create_read(struct arena *a, const struct http_reply *answer, 
     const struct json *link = link_of(root, STR("payer-action"));
     if (!link) link = link_of(root, STR("approve"));
     struct pay_page page = {.group_ref = payload_ref(root, "id"), .url = json_text(link, "href")};
-    if (!page.group_ref.len || !page.url.len) return REPLY_RETRY;
-    *ret = page;
-    return REPLY_OK;
+    return page_read(page, ret);
 }
 
 static bool refund_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
@@ -255,19 +245,12 @@ static bool refund_call(struct arena *a, const struct gateway_config *config, co
     Str value;
     if (!ref_is_safe(in->payment_ref)) return false;
     if (!amount_to_text(a, in->amount, in->currency, decimals(in->currency), &value)) return false;
-    struct buf body;
-    struct json_writer w;
-    buf_init(&body, a, CALL_BODY_MAX);
-    json_writer_init(&w, &body, 0);
-    json_begin_object(&w);
-    write_amount(&w, in->currency, value);
-    json_end_object(&w);
-
-    start(a, config, "POST", ret);
-    send_json(ret, in->reference, buf_str(&body));
-    ret->url = str_printf(a, "%.*s/v2/payments/captures/%.*s/refund", STR_FMT(gateway_base_url(config)),
-                          STR_FMT(in->payment_ref));
-    return !body.full;
+    struct json_body body;
+    struct json_writer *w = json_body_begin(&body, a);
+    write_amount(w, in->currency, value);
+    Str path = str_printf(a, "/v2/payments/captures/%.*s/refund", STR_FMT(in->payment_ref));
+    start_once(a, config, path, in->reference, ret);
+    return call_json(ret, &body);
 }
 
 static enum reply refund_read(struct arena *a, const struct http_reply *answer, struct refund_page *ret)
@@ -275,12 +258,7 @@ static enum reply refund_read(struct arena *a, const struct http_reply *answer, 
     const struct json *root;
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
-    Str status = json_text(root, "status");
-    if (str_eq(status, STR("FAILED")) || str_eq(status, STR("CANCELLED"))) return REPLY_REFUSED;
-    Str id = payload_ref(root, "id");
-    if (!id.len) return REPLY_RETRY;
-    *ret = (struct refund_page){.refund_ref = id};
-    return REPLY_OK;
+    return refund_read_json(root, (Str){0}, ret);
 }
 
 /* A capture's status; a success stays one after money was given back: refunds have events of their own. */
@@ -318,11 +296,11 @@ static bool capture_call(struct arena *a, const struct gateway_config *config, S
                          struct http_call *ret)
 {
     if (!ref_is_safe(group_ref)) return false;
-    start(a, config, "POST", ret);
-    send_json(ret, str_printf(a, "%.*s-capture", STR_FMT(reference)), STR("{}"));
-    ret->url =
-        str_printf(a, "%.*s/v2/checkout/orders/%.*s/capture", STR_FMT(gateway_base_url(config)), STR_FMT(group_ref));
-    return true;
+    struct json_body body;
+    json_body_begin(&body, a);
+    start_once(a, config, str_printf(a, "/v2/checkout/orders/%.*s/capture", STR_FMT(group_ref)),
+               str_printf(a, "%.*s-capture", STR_FMT(reference)), ret);
+    return call_json(ret, &body);
 }
 
 static enum reply capture_read(struct arena *a, const struct gateway_config *config, const struct http_reply *answer,
@@ -337,8 +315,7 @@ static enum reply capture_read(struct arena *a, const struct gateway_config *con
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(group_ref)) return false;
-    start(a, config, "GET", ret);
-    ret->url = str_printf(a, "%.*s/v2/checkout/orders/%.*s", STR_FMT(gateway_base_url(config)), STR_FMT(group_ref));
+    start(a, config, "GET", str_printf(a, "/v2/checkout/orders/%.*s", STR_FMT(group_ref)), ret);
     return true;
 }
 
@@ -360,9 +337,7 @@ static bool confirm_call(struct arena *a, const struct gateway_config *config, c
             claim->kind == EVENT_REFUNDED || claim->kind == EVENT_DISPUTED || claim->kind == EVENT_DISPUTE_CLOSED;
         Str id = claim->kind == EVENT_APPROVED ? claim->group_ref : about ? claim->refund_ref : claim->payment_ref;
         if (!ref_is_safe(id)) return false;
-        start(a, config, "GET", ret);
-        ret->url =
-            str_printf(a, "%.*s%.*s%.*s", STR_FMT(gateway_base_url(config)), STR_FMT(folders[i].folder), STR_FMT(id));
+        start(a, config, "GET", str_printf(a, "%.*s%.*s", STR_FMT(folders[i].folder), STR_FMT(id)), ret);
         return true;
     }
     return false;
@@ -402,10 +377,7 @@ static enum reply confirm_read(struct arena *a, const struct gateway_config *con
     }
     if (r != REPLY_OK) return r;
     if (!str_eq(asked, got)) return REPLY_RETRY; /* an answer to another question */
-    e.event_id = claim->event_id;
-    e.delivery_id = claim->delivery_id;
-    e.type = claim->type;
-    e.occurred_at = claim->occurred_at;
+    event_of_claim(claim, &e);
     *ret = e;
     return REPLY_OK;
 }

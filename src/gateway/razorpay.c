@@ -6,8 +6,8 @@
  * 4217. */
 #include "gateway/amount.h"
 #include "gateway/payload.h"
+#include "gateway/provider_call.h"
 #include "gateway/signature.h"
-#include "json/writer.h"
 
 #include <sodium.h>
 
@@ -120,56 +120,42 @@ static bool parse(struct arena *a, const struct gateway_config *config, const st
     return true;
 }
 
-static void start(struct arena *a, const struct gateway_config *config, const char *method, struct http_call *ret)
+static void start(struct arena *a, const struct gateway_config *config, const char *method, Str path,
+                  struct http_call *ret)
 {
     *ret = (struct http_call){.method = method};
+    call_url(a, config, ret, path);
     call_basic_auth(a, ret, config->api_key, config->api_secret);
-}
-
-static void send_json(struct http_call *call, const struct buf *body)
-{
-    call_header(call, STR("Content-Type"), STR("application/json"));
-    call->body = buf_str(body);
 }
 
 static bool create_call(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
                         struct http_call *ret)
 {
-    struct buf body;
-    struct json_writer w;
-    buf_init(&body, a, CALL_BODY_MAX);
-    json_writer_init(&w, &body, 0);
-    json_begin_object(&w);
-    json_kv_int(&w, "amount", in->amount.minor);
-    json_kv_str(&w, "currency", in->currency);
-    json_kv_str(&w, "reference_id", in->reference);
-    json_kv_str(&w, "description", in->description);
+    struct json_body body;
+    struct json_writer *w = json_body_begin(&body, a);
+    json_kv_int(w, "amount", in->amount.minor);
+    json_kv_str(w, "currency", in->currency);
+    json_kv_str(w, "reference_id", in->reference);
+    json_kv_str(w, "description", in->description);
     if (in->email.len) {
-        json_key(&w, "customer");
-        json_begin_object(&w);
-        json_kv_str(&w, "email", in->email);
-        json_end_object(&w);
+        json_open(w, "customer");
+        json_kv_str(w, "email", in->email);
+        json_end_object(w);
     }
-    json_key(&w, "notify");
-    json_begin_object(&w);
-    json_kv_bool(&w, "sms", false);
-    json_kv_bool(&w, "email", false);
-    json_end_object(&w);
-    json_key(&w, "notes");
-    json_begin_object(&w);
-    json_kv_str(&w, "order_id", in->order_ref);
-    json_end_object(&w);
-    if (in->expires_at.ms) json_kv_int(&w, "expire_by", in->expires_at.ms / TIME_SECOND);
+    json_open(w, "notify");
+    json_kv_bool(w, "sms", false);
+    json_kv_bool(w, "email", false);
+    json_end_object(w);
+    json_open(w, "notes");
+    json_kv_str(w, "order_id", in->order_ref);
+    json_end_object(w);
+    if (in->expires_at.ms) json_kv_int(w, "expire_by", in->expires_at.ms / TIME_SECOND);
     if (in->success_url.len) {
-        json_kv_str(&w, "callback_url", in->success_url);
-        json_kv_cstr(&w, "callback_method", "get");
+        json_kv_str(w, "callback_url", in->success_url);
+        json_kv_cstr(w, "callback_method", "get");
     }
-    json_end_object(&w);
-
-    start(a, config, "POST", ret);
-    send_json(ret, &body);
-    ret->url = str_printf(a, "%.*s/v1/payment_links", STR_FMT(gateway_base_url(config)));
-    return !body.full;
+    start(a, config, "POST", STR("/v1/payment_links"), ret);
+    return call_json(ret, &body);
 }
 
 static enum reply page_of(const struct json *link, struct pay_page *ret)
@@ -179,9 +165,7 @@ static enum reply page_of(const struct json *link, struct pay_page *ret)
         .url = json_text(link, "short_url"),
         .expires_at = payload_seconds(link, "expire_by"),
     };
-    if (!page.group_ref.len || !page.url.len) return REPLY_RETRY;
-    *ret = page;
-    return REPLY_OK;
+    return page_read(page, ret);
 }
 
 static enum reply create_read(struct arena *a, const struct http_reply *answer, struct pay_page *ret)
@@ -194,14 +178,12 @@ static enum reply create_read(struct arena *a, const struct http_reply *answer, 
 static bool find_call(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
                       struct http_call *ret)
 {
-    struct buf url;
-    buf_init(&url, a, CALL_BODY_MAX);
-    buf_append(&url, gateway_base_url(config));
-    buf_lit(&url, "/v1/payment_links?reference_id=");
-    buf_url_encoded(&url, in->reference);
-    start(a, config, "GET", ret);
-    ret->url = buf_str(&url);
-    return !url.full;
+    struct buf path;
+    buf_init(&path, a, CALL_BODY_MAX);
+    buf_lit(&path, "/v1/payment_links?reference_id=");
+    buf_url_encoded(&path, in->reference);
+    start(a, config, "GET", buf_str(&path), ret);
+    return !path.full;
 }
 
 static enum reply find_read(struct arena *a, const struct http_reply *answer, const struct pay_request *in,
@@ -220,21 +202,13 @@ static bool refund_call(struct arena *a, const struct gateway_config *config, co
                         struct http_call *ret)
 {
     if (!ref_is_safe(in->payment_ref)) return false;
-    struct buf body;
-    struct json_writer w;
-    buf_init(&body, a, CALL_BODY_MAX);
-    json_writer_init(&w, &body, 0);
-    json_begin_object(&w);
-    json_kv_int(&w, "amount", in->amount.minor);
-    json_kv_str(&w, "receipt", in->reference);
-    json_end_object(&w);
-
-    start(a, config, "POST", ret);
-    send_json(ret, &body);
+    struct json_body body;
+    struct json_writer *w = json_body_begin(&body, a);
+    json_kv_int(w, "amount", in->amount.minor);
+    json_kv_str(w, "receipt", in->reference);
+    start(a, config, "POST", str_printf(a, "/v1/payments/%.*s/refund", STR_FMT(in->payment_ref)), ret);
     call_header(ret, STR("X-Refund-Idempotency"), in->reference);
-    ret->url =
-        str_printf(a, "%.*s/v1/payments/%.*s/refund", STR_FMT(gateway_base_url(config)), STR_FMT(in->payment_ref));
-    return !body.full;
+    return call_json(ret, &body);
 }
 
 static enum reply refund_read(struct arena *a, const struct http_reply *answer, struct refund_page *ret)
@@ -242,18 +216,13 @@ static enum reply refund_read(struct arena *a, const struct http_reply *answer, 
     const struct json *root;
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
-    if (str_eq(json_text(root, "status"), STR("failed"))) return REPLY_REFUSED;
-    Str id = payload_ref(root, "id");
-    if (!id.len) return REPLY_RETRY;
-    *ret = (struct refund_page){.refund_ref = id};
-    return REPLY_OK;
+    return refund_read_json(root, (Str){0}, ret);
 }
 
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(group_ref)) return false;
-    start(a, config, "GET", ret);
-    ret->url = str_printf(a, "%.*s/v1/payment_links/%.*s", STR_FMT(gateway_base_url(config)), STR_FMT(group_ref));
+    start(a, config, "GET", str_printf(a, "/v1/payment_links/%.*s", STR_FMT(group_ref)), ret);
     return true;
 }
 

@@ -4,8 +4,8 @@
 
 #include "gateway/amount.h"
 #include "gateway/payload.h"
+#include "gateway/provider_call.h"
 #include "gateway/signature.h"
-#include "json/writer.h"
 
 static const struct {
     Str type;
@@ -19,29 +19,25 @@ static const struct {
 
 Str sandbox_body(struct arena *a, const struct sandbox_message *m)
 {
-    struct buf body;
-    struct json_writer w;
+    struct json_body body;
+    struct json_writer *w = json_body_begin(&body, a);
     Str type = {0};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].kind == m->kind) type = types[i].type;
-    buf_init(&body, a, CALL_BODY_MAX);
-    json_writer_init(&w, &body, 0);
-    json_begin_object(&w);
-    json_kv_str(&w, "id", m->event_id);
-    json_kv_str(&w, "type", type);
-    json_kv_int(&w, "created", m->at.ms / TIME_SECOND);
-    json_key(&w, "data");
-    json_begin_object(&w);
-    json_kv_str(&w, "payment", m->payment_ref);
-    json_kv_str(&w, "order_ref", m->order_ref);
-    json_kv_int(&w, "amount", m->amount.minor);
-    json_kv_str(&w, "currency", m->currency);
-    if (m->refund_ref.len) json_kv_str(&w, "refund", m->refund_ref);
-    if (m->kind == EVENT_REFUNDED) json_kv_int(&w, "refunded_total", m->refunded_total.minor);
-    if (m->kind == EVENT_DISPUTE_CLOSED) json_kv_bool(&w, "won", m->is_won);
-    json_end_object(&w);
-    json_end_object(&w);
-    return buf_str(&body);
+    json_kv_str(w, "id", m->event_id);
+    json_kv_str(w, "type", type);
+    json_kv_int(w, "created", m->at.ms / TIME_SECOND);
+    json_open(w, "data");
+    json_kv_str(w, "payment", m->payment_ref);
+    json_kv_str(w, "order_ref", m->order_ref);
+    json_kv_int(w, "amount", m->amount.minor);
+    json_kv_str(w, "currency", m->currency);
+    if (m->refund_ref.len) json_kv_str(w, "refund", m->refund_ref);
+    if (m->kind == EVENT_REFUNDED) json_kv_int(w, "refunded_total", m->refunded_total.minor);
+    if (m->kind == EVENT_DISPUTE_CLOSED) json_kv_bool(w, "won", m->is_won);
+    json_end_object(w);
+    json_end_object(w);
+    return buf_str(&body.bytes);
 }
 
 static const char *problem(const struct gateway_config *config, const char **ret_field)
@@ -101,36 +97,25 @@ static void start(struct arena *a, const struct gateway_config *config, const ch
                   struct http_call *ret)
 {
     *ret = (struct http_call){.method = method};
-    ret->url = str_printf(a, "%.*s/sandbox/api/payments%.*s", STR_FMT(gateway_base_url(config)), STR_FMT(path));
+    call_url(a, config, ret, str_printf(a, "/sandbox/api/payments%.*s", STR_FMT(path)));
     call_token_auth(a, ret, STR("Sandbox"), config->api_key);
-}
-
-static void send_json(struct http_call *call, Str key, const struct buf *body)
-{
-    call_header(call, STR("Content-Type"), STR("application/json"));
-    call_header(call, STR("Idempotency-Key"), key);
-    call->body = buf_str(body);
 }
 
 static bool create_call(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
                         struct http_call *ret)
 {
-    struct buf body;
-    struct json_writer w;
-    buf_init(&body, a, CALL_BODY_MAX);
-    json_writer_init(&w, &body, 0);
-    json_begin_object(&w);
-    json_kv_str(&w, "reference", in->reference);
-    json_kv_str(&w, "order_ref", in->order_ref);
-    json_kv_str(&w, "description", in->description);
-    json_kv_int(&w, "amount", in->amount.minor);
-    json_kv_str(&w, "currency", in->currency);
-    if (in->success_url.len) json_kv_str(&w, "success_url", in->success_url);
-    if (in->cancel_url.len) json_kv_str(&w, "cancel_url", in->cancel_url);
-    json_end_object(&w);
+    struct json_body body;
+    struct json_writer *w = json_body_begin(&body, a);
+    json_kv_str(w, "reference", in->reference);
+    json_kv_str(w, "order_ref", in->order_ref);
+    json_kv_str(w, "description", in->description);
+    json_kv_int(w, "amount", in->amount.minor);
+    json_kv_str(w, "currency", in->currency);
+    if (in->success_url.len) json_kv_str(w, "success_url", in->success_url);
+    if (in->cancel_url.len) json_kv_str(w, "cancel_url", in->cancel_url);
     start(a, config, "POST", STR(""), ret);
-    send_json(ret, in->reference, &body);
-    return !body.full;
+    call_header(ret, STR("Idempotency-Key"), in->reference);
+    return call_json(ret, &body);
 }
 
 static enum reply create_read(struct arena *a, const struct http_reply *answer, struct pay_page *ret)
@@ -141,25 +126,19 @@ static enum reply create_read(struct arena *a, const struct http_reply *answer, 
     const struct json *data = json_get(root, "data");
     struct pay_page page = {
         .group_ref = payload_ref(data, "id"), .payment_ref = payload_ref(data, "id"), .url = json_text(data, "url")};
-    if (!page.group_ref.len || !page.url.len) return REPLY_RETRY;
-    *ret = page;
-    return REPLY_OK;
+    return page_read(page, ret);
 }
 
 static bool refund_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
                         struct http_call *ret)
 {
     if (!ref_is_safe(in->payment_ref)) return false;
-    struct buf body;
-    struct json_writer w;
-    buf_init(&body, a, CALL_BODY_MAX);
-    json_writer_init(&w, &body, 0);
-    json_begin_object(&w);
-    json_kv_int(&w, "amount", in->amount.minor);
-    json_end_object(&w);
+    struct json_body body;
+    struct json_writer *w = json_body_begin(&body, a);
+    json_kv_int(w, "amount", in->amount.minor);
     start(a, config, "POST", str_printf(a, "/%.*s/refund", STR_FMT(in->payment_ref)), ret);
-    send_json(ret, in->reference, &body);
-    return !body.full;
+    call_header(ret, STR("Idempotency-Key"), in->reference);
+    return call_json(ret, &body);
 }
 
 static enum reply refund_read(struct arena *a, const struct http_reply *answer, struct refund_page *ret)
@@ -167,10 +146,7 @@ static enum reply refund_read(struct arena *a, const struct http_reply *answer, 
     const struct json *root;
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
-    Str id = payload_ref(json_get(root, "data"), "id");
-    if (!id.len) return REPLY_RETRY;
-    *ret = (struct refund_page){.refund_ref = id};
-    return REPLY_OK;
+    return refund_read_json(json_get(root, "data"), (Str){0}, ret);
 }
 
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)

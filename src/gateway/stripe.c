@@ -4,6 +4,7 @@
  * any order. payment_intent.payment_failed is not final: the same intent may succeed on the next card. */
 #include "gateway/amount.h"
 #include "gateway/payload.h"
+#include "gateway/provider_call.h"
 #include "gateway/signature.h"
 
 #define API_VERSION "2024-06-20"
@@ -145,18 +146,13 @@ static bool parse(struct arena *a, const struct gateway_config *config, const st
     return true;
 }
 
-static void start(struct arena *a, const struct gateway_config *config, const char *method, struct http_call *ret)
+static void start(struct arena *a, const struct gateway_config *config, const char *method, Str path,
+                  struct http_call *ret)
 {
     *ret = (struct http_call){.method = method};
+    call_url(a, config, ret, path);
     call_token_auth(a, ret, STR("Bearer"), config->api_key);
     call_header(ret, STR("Stripe-Version"), STR(API_VERSION));
-}
-
-static void send_form(struct http_call *call, Str idempotency_key, const struct buf *form)
-{
-    call_header(call, STR("Content-Type"), STR("application/x-www-form-urlencoded"));
-    call_header(call, STR("Idempotency-Key"), idempotency_key);
-    call->body = buf_str(form);
 }
 
 static bool count_of(Money m, Str currency, int64_t *ret)
@@ -193,10 +189,9 @@ static bool create_call(struct arena *a, const struct gateway_config *config, co
     form_pair(&form, STR("metadata[order_id]"), in->order_ref);
     form_pair(&form, STR("payment_intent_data[metadata][order_id]"), in->order_ref);
 
-    start(a, config, "POST", ret);
-    send_form(ret, in->reference, &form);
-    ret->url = str_printf(a, "%.*s/v1/checkout/sessions", STR_FMT(gateway_base_url(config)));
-    return !form.full;
+    start(a, config, "POST", STR("/v1/checkout/sessions"), ret);
+    call_header(ret, STR("Idempotency-Key"), in->reference);
+    return call_form(ret, &form);
 }
 
 static enum reply create_read(struct arena *a, const struct http_reply *answer, struct pay_page *ret)
@@ -210,9 +205,7 @@ static enum reply create_read(struct arena *a, const struct http_reply *answer, 
         .url = json_text(root, "url"),
         .expires_at = payload_seconds(root, "expires_at"),
     };
-    if (!page.group_ref.len || !page.url.len) return REPLY_RETRY;
-    *ret = page;
-    return REPLY_OK;
+    return page_read(page, ret);
 }
 
 static bool refund_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
@@ -225,10 +218,9 @@ static bool refund_call(struct arena *a, const struct gateway_config *config, co
     form_pair(&form, STR("payment_intent"), in->payment_ref);
     form_pair_int(&form, STR("amount"), count);
 
-    start(a, config, "POST", ret);
-    send_form(ret, in->reference, &form);
-    ret->url = str_printf(a, "%.*s/v1/refunds", STR_FMT(gateway_base_url(config)));
-    return !form.full;
+    start(a, config, "POST", STR("/v1/refunds"), ret);
+    call_header(ret, STR("Idempotency-Key"), in->reference);
+    return call_form(ret, &form);
 }
 
 static enum reply refund_read(struct arena *a, const struct http_reply *answer, struct refund_page *ret)
@@ -236,19 +228,13 @@ static enum reply refund_read(struct arena *a, const struct http_reply *answer, 
     const struct json *root;
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
-    Str status = json_text(root, "status");
-    if (str_eq(status, STR("failed")) || str_eq(status, STR("canceled"))) return REPLY_REFUSED;
-    Str id = payload_ref(root, "id");
-    if (!id.len) return REPLY_RETRY;
-    *ret = (struct refund_page){.refund_ref = id};
-    return REPLY_OK;
+    return refund_read_json(root, (Str){0}, ret);
 }
 
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(group_ref)) return false;
-    start(a, config, "GET", ret);
-    ret->url = str_printf(a, "%.*s/v1/checkout/sessions/%.*s", STR_FMT(gateway_base_url(config)), STR_FMT(group_ref));
+    start(a, config, "GET", str_printf(a, "/v1/checkout/sessions/%.*s", STR_FMT(group_ref)), ret);
     return true;
 }
 

@@ -30,7 +30,7 @@ static enum err read_gateways(struct request *req)
  * the sender should try again. */
 static enum verdict verify(struct request *req, struct incoming *in, const struct webhook *hook)
 {
-    struct certificates certs = {req->app->link, link_certificate};
+    struct certificates certs = link_certificates(req->app->link);
     enum verdict worst = VERDICT_BAD;
     for (size_t i = 0; i < in->count; i++) {
         const struct gateway_config *config = &in->gateways[i];

@@ -1,0 +1,180 @@
+/* outbox/payment_errand.c - the errands of payments: make one at its gateway, capture it, give money back, ask what
+ * became of it. */
+#include "domain/account.h"
+#include "domain/notification.h"
+#include "domain/payment_apply.h"
+#include "outbox/errand.h"
+
+#define ASKING_DAYS 4 /* how long we go on asking about a payment that is not settled */
+
+static enum err read_payment(struct errand *x, struct db *db)
+{
+    struct account account = {0};
+    enum err e = payment_find(db, x->item->payment, &x->payment);
+    if (!e) e = gateway_config_find_id(db, x->payment.gateway_id, &x->gateway);
+    if (!e) e = settings_load(db, &x->settings);
+    if (!e) e = account_find(db, x->payment.account_id, &account);
+    if (!e) x->email = account.email;
+    return e;
+}
+
+struct pay_request pay_request_of(struct arena *a, const struct payment *p, const char *store_name, Str email,
+                                  const char *base_url, Time now)
+{
+    struct pay_request r = {
+        .reference = p->reference,
+        .order_ref = payment_order_ref(a, p),
+        .description = payment_description(a, p, store_name),
+        .amount = p->amount,
+        .currency = p->currency,
+        .email = email,
+        .success_url = p->success_url,
+        .cancel_url = p->cancel_url,
+        .now = now,
+        .expires_at = p->expires_at,
+    };
+    /* Some providers insist on an address to go back to. */
+    if (!r.success_url.len) r.success_url = str_printf(a, "%s/", base_url);
+    return r;
+}
+
+static bool is_open(const struct payment *p)
+{
+    return p->status == PAYMENT_PENDING || p->status == PAYMENT_FAILED;
+}
+
+static enum err give_up(struct errand *x, struct db *db, const char *what)
+{
+    struct notification n = {
+        .kind = STR("gateway_failed"),
+        .message = str_printf(db_arena(db), "%s of payment #%lld at %.*s failed: %s.", what, (long long)x->payment.id.v,
+                              STR_FMT(x->gateway.label), x->error),
+        .reference = x->payment.id,
+    };
+    enum err e = notification_add_staff(db, &n, x->now);
+    return e ? e : outbox_fail(db, x->item->id, str_from(x->error), x->now);
+}
+
+static void run(struct errand *x)
+{
+    if (x->is_settled) return;
+    x->reply = link_run(x->options->link, &x->gateway, &x->op, x->arena);
+    x->error = x->op.failure ? x->op.failure : "";
+}
+
+/* What the gateway told us when we asked counts like an event, once. */
+static enum err apply(struct errand *x, struct db *db)
+{
+    struct payment_event e = x->op.event;
+    struct payment_outcome outcome;
+    e.event_id = str_printf(db_arena(db), "%s-%lld-%s", outbox_kind_text(x->item->kind), (long long)x->payment.id.v,
+                            payment_event_kind_text(e.kind));
+    return payment_receive(db, &x->gateway, &e, x->op.body, x->now, &outcome);
+}
+
+static void create(struct errand *x)
+{
+    const struct payment *p = &x->payment;
+    x->is_settled = p->status != PAYMENT_PENDING || p->url.len;
+    x->op = (struct gateway_op){.kind = OP_CREATE, .may_exist = true};
+    x->op.pay =
+        pay_request_of(x->arena, p, x->settings.store_name, x->email, str_cstr(x->arena, errand_shop_url(x)), x->now);
+    run(x);
+}
+
+static enum err record_create(struct errand *x, struct db *db)
+{
+    enum err e = OK;
+    if (x->reply == REPLY_OK) {
+        const struct pay_page *page = &x->op.page;
+        e = payment_set_page(db, &x->gateway, x->payment.id, page->group_ref, page->payment_ref, page->url,
+                             page->expires_at, x->now);
+        return e ? e : outbox_done(db, x->item->id, x->now);
+    }
+    bool too_late = time_is(x->payment.expires_at) && x->now.ms > x->payment.expires_at.ms;
+    if (x->reply != REPLY_REFUSED && !too_late && errand_again(x, db, &e)) return e;
+    e = payment_give_up(db, x->payment.id, x->now);
+    return e ? e : give_up(x, db, "Creation");
+}
+
+static void capture(struct errand *x)
+{
+    const struct payment *p = &x->payment;
+    x->is_settled = !is_open(p);
+    x->op = (struct gateway_op){.kind = OP_CAPTURE, .group_ref = p->group_ref, .reference = p->reference};
+    run(x);
+}
+
+/* A capture that is refused may have been made already: asking will tell. */
+static enum err record_capture(struct errand *x, struct db *db)
+{
+    enum err e = OK;
+    if (x->reply == REPLY_OK) {
+        e = apply(x, db);
+        return e ? e : outbox_done(db, x->item->id, x->now);
+    }
+    if (x->reply != REPLY_REFUSED && errand_again(x, db, &e)) return e;
+    e = outbox_add(db, &(struct outbox_item){.kind = OUTBOX_ASK, .payment = x->payment.id}, x->now, x->now, NULL);
+    return e ? e : give_up(x, db, "Capture");
+}
+
+static void refund(struct errand *x)
+{
+    const struct payment *p = &x->payment;
+    x->op.kind = OP_REFUND;
+    x->op.refund = (struct refund_request){
+        .reference = str_printf(x->arena, "%.*s-r%lld", STR_FMT(p->reference), (long long)x->item->id.v),
+        .payment_ref = p->payment_ref,
+        .group_ref = p->group_ref,
+        .amount = x->item->amount,
+        .paid = p->amount,
+        .currency = p->currency,
+    };
+    run(x);
+}
+
+static enum err record_refund(struct errand *x, struct db *db)
+{
+    enum err e = OK;
+    if (x->reply == REPLY_OK) return outbox_done(db, x->item->id, x->now);
+    if (x->reply != REPLY_REFUSED && errand_again(x, db, &e)) return e;
+    return give_up(x, db, "Refund");
+}
+
+static void ask(struct errand *x)
+{
+    const struct payment *p = &x->payment;
+    x->is_settled = !is_open(p) || !p->group_ref.len || x->now.ms > p->created_at.ms + ASKING_DAYS * TIME_DAY;
+    x->op = (struct gateway_op){.kind = OP_ASK, .group_ref = p->group_ref};
+    run(x);
+}
+
+/* Rarer and rarer. */
+static int64_t asking_delay(int64_t attempts)
+{
+    static const int64_t minutes[] = {5, 10, 30, 60, 180, 360};
+    size_t last = sizeof minutes / sizeof *minutes - 1, i = (size_t)attempts - 1;
+    return minutes[i < last ? i : last] * TIME_MINUTE;
+}
+
+static enum err record_ask(struct errand *x, struct db *db)
+{
+    enum err e = OK;
+    if (x->reply == REPLY_OK && x->op.event.kind != EVENT_PENDING) {
+        e = apply(x, db);
+        if (e) return e;
+        /* Approved: the capture that this has queued ends it. Failed: the page may be open for another attempt. */
+        bool is_last = x->op.event.kind == EVENT_SUCCEEDED ||
+                       (x->op.event.kind == EVENT_FAILED && gateway_of(x->gateway.provider)->expires);
+        if (is_last) return outbox_done(db, x->item->id, x->now);
+    }
+    if (x->reply == REPLY_REFUSED) return outbox_fail(db, x->item->id, str_from(x->error), x->now);
+    x->delay_ms = asking_delay(x->item->attempts);
+    errand_again(x, db, &e);
+    return e;
+}
+
+const struct errand_kind errand_create = {read_payment, create, record_create};
+const struct errand_kind errand_capture = {read_payment, capture, record_capture};
+const struct errand_kind errand_refund = {read_payment, refund, record_refund};
+const struct errand_kind errand_ask = {read_payment, ask, record_ask};
