@@ -39,12 +39,6 @@ enum err pay_begin(struct request *req, struct pay *pay, const struct payment *w
     return outbox_add(req->db, &create, time_add(req->now, CALL_LEASE_MS), req->now, &pay->errand);
 }
 
-/* req->user starts with a struct pay: see pay_finish. */
-static struct pay *pay_of(struct request *req)
-{
-    return req->user;
-}
-
 static enum err store_page(struct request *req, struct pay *pay)
 {
     const struct pay_page *page = &pay->op.page;
@@ -72,22 +66,21 @@ static enum err give_up(struct request *req, struct pay *pay)
     return e ? e : outbox_fail(req->db, pay->errand, str_from(pay->op.failure), req->now);
 }
 
-static enum err finish_made(struct request *req)
+static enum err finish_made(struct request *req, struct pay *pay)
 {
-    struct pay *pay = pay_of(req);
     enum err e = store_page(req, pay);
-    return e ? e : pay->again(req);
+    return e ? e : pay->again(req, pay);
 }
+REQUEST_STEP(finish_made);
 
-static enum err finish_refused(struct request *req)
+static enum err finish_refused(struct request *req, struct pay *pay)
 {
-    struct pay *pay = pay_of(req);
     enum err e = give_up(req, pay);
-    return e ? e : pay->undo(req);
+    return e ? e : pay->undo(req, pay);
 }
+REQUEST_STEP(finish_refused);
 
-enum err pay_finish(struct request *req, struct pay *pay, enum err (*again)(struct request *req),
-                    enum err (*undo)(struct request *req))
+enum err pay_finish(struct request *req, struct pay *pay, pay_step *again, pay_step *undo)
 {
     if (!id_is(pay->errand)) return OK;
     struct app *app = req->app;
@@ -97,7 +90,7 @@ enum err pay_finish(struct request *req, struct pay *pay, enum err (*again)(stru
     pay->op.pay = pay_request_of(req->arena, &pay->payment, req->settings->store_name, pay->email,
                                  *app->options.base_url ? app->options.base_url : app->self_url, req->now);
     pay->reply = link_run(app->link, &pay->gateway, &pay->op, req->arena);
-    if (pay->reply == REPLY_OK) return request_tx_finish(req, false, finish_made);
+    if (pay->reply == REPLY_OK) return request_step_finish(req, false, finish_made, pay);
     if (pay->reply == REPLY_RETRY) {
         /* The answer stays: a payment without an address yet. The outbox goes on trying. */
         struct retry r = {pay->errand, str_from(pay->op.failure)};
@@ -105,6 +98,6 @@ enum err pay_finish(struct request *req, struct pay *pay, enum err (*again)(stru
         dispatcher_wake(app->dispatcher);
         return e;
     }
-    enum err e = request_tx_finish(req, true, finish_refused);
+    enum err e = request_step_finish(req, true, finish_refused, pay);
     return e ? e : ERR_GATEWAY_FAILED;
 }

@@ -9,7 +9,10 @@
 #include "gateway/link.h"
 #include "serve/request.h"
 
-/* Lives in the request's arena, as the first member of what req->user points at. */
+struct pay;
+typedef enum err pay_step(struct request *req, struct pay *pay);
+
+/* Lives in the request's arena. A step that needs more puts it first into a struct of its own. */
 struct pay {
     struct gateway_config gateway;
     struct payment payment;
@@ -17,8 +20,7 @@ struct pay {
     Id errand; /* the outbox row; 0: no API key, nothing is called */
     enum reply reply;
     struct gateway_op op;
-    enum err (*again)(struct request *req);
-    enum err (*undo)(struct request *req);
+    pay_step *again, *undo;
 };
 
 /* An enabled gateway with this label. ERR_FIELD_VALUE: there is none. */
@@ -29,5 +31,4 @@ enum err pay_begin(struct request *req, struct pay *pay, const struct payment *w
 /* Calls the gateway when it is to be called. `again` writes the answer anew, from pay->payment; `undo` gives back what
  * the transaction of pay_begin took when the gateway will not make the payment, and the result is ERR_GATEWAY_FAILED.
  */
-enum err pay_finish(struct request *req, struct pay *pay, enum err (*again)(struct request *req),
-                    enum err (*undo)(struct request *req));
+enum err pay_finish(struct request *req, struct pay *pay, pay_step *again, pay_step *undo);

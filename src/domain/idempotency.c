@@ -3,15 +3,26 @@
 
 #include "domain/vault.h"
 
-#define KEY_HASH_BYTES 16
-
-/* What a key is found under: it is one account's and one route's. */
-static Str key_hash(struct arena *a, const struct idempotency *i)
+void idempotency_init(const struct idempotency_scope *scope, Str target, Str body, struct arena *a,
+                      struct idempotency *ret)
 {
-    Str text = str_printf(a, "idempotency %lld %.*s %.*s", (long long)i->account.v, STR_FMT(i->route), STR_FMT(i->key));
-    uint8_t *hash = arena_alloc(a, VAULT_HASH_BYTES);
+    uint8_t hash[VAULT_HASH_BYTES];
+    Str network = id_is(scope->account) ? (Str){0} : scope->network;
+    Str text = str_printf(a, "idempotency %lld %.*s %s %s %.*s", (long long)scope->account.v, STR_FMT(network),
+                          scope->method, scope->path, STR_FMT(scope->key));
     vault_hash(VAULT_FINGERPRINT, text, hash);
-    return (Str){(const char *)hash, KEY_HASH_BYTES};
+    memcpy(ret->key_hash, hash, sizeof ret->key_hash);
+
+    /* The body's hash instead of the body: a long one is not copied. */
+    uint8_t both[2][VAULT_HASH_BYTES];
+    vault_hash(VAULT_FINGERPRINT, target, both[0]);
+    vault_hash(VAULT_FINGERPRINT, body, both[1]);
+    vault_hash(VAULT_FINGERPRINT, (Str){(const char *)both, sizeof both}, ret->request_hash);
+}
+
+static Str key_hash(const struct idempotency *i)
+{
+    return (Str){(const char *)i->key_hash, sizeof i->key_hash};
 }
 
 /* Location and body travel in one sealed text; a Location has no line end. */
@@ -22,14 +33,14 @@ static Str answer_seal(struct arena *a, const struct idempotency *i, const struc
     buf_append(&plain, answer->location);
     buf_char(&plain, '\n');
     buf_append(&plain, answer->body);
-    return vault_seal(a, key_hash(a, i), buf_str(&plain));
+    return vault_seal(a, key_hash(i), buf_str(&plain));
 }
 
 enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret)
 {
     static const char find[] = "SELECT request_hash, status, answer FROM idempotency WHERE key_hash = $1";
     struct stmt *st = db_prepare(db, find);
-    bind_blob(st, key_hash(db_arena(db), i));
+    bind_blob(st, key_hash(i));
     struct kept_answer kept = {0};
     Str hash = {0}, sealed = {0};
     bool found = db_step(st);
@@ -44,7 +55,7 @@ enum err idempotency_find(struct db *db, const struct idempotency *i, struct kep
         Str plain;
         if (!str_eq(hash, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES})) return ERR_IDEMPOTENCY_KEY_REUSED;
         if (!kept.status) return ERR_CONFLICT; /* claimed by a request of several transactions that has not ended */
-        if (!vault_unseal(db_arena(db), key_hash(db_arena(db), i), sealed, &plain)) return ERR_INTERNAL;
+        if (!vault_unseal(db_arena(db), key_hash(i), sealed, &plain)) return ERR_INTERNAL;
         if (!str_cut(plain, '\n', &kept.location, &kept.body)) return ERR_INTERNAL;
     }
     *ret = kept;
@@ -57,7 +68,7 @@ enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now,
                                 " VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1";
     if (!db_is_postgres(db)) return idempotency_find(db, i, ret);
     struct stmt *st = db_prepare(db, claim);
-    bind_blob(st, key_hash(db_arena(db), i));
+    bind_blob(st, key_hash(i));
     bind_blob(st, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES});
     bind_time(st, now);
     bool claimed = db_step(st);
@@ -77,7 +88,7 @@ enum err idempotency_store(struct db *db, const struct idempotency *i, Time now,
         " ON CONFLICT (key_hash) DO UPDATE SET status = excluded.status, answer = excluded.answer";
     Str sealed = answer_seal(db_arena(db), i, answer);
     struct stmt *st = db_prepare(db, store);
-    bind_blob(st, key_hash(db_arena(db), i));
+    bind_blob(st, key_hash(i));
     bind_blob(st, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES});
     bind_int(st, answer->status);
     bind_blob(st, sealed);
@@ -89,7 +100,7 @@ enum err idempotency_forget(struct db *db, const struct idempotency *i)
 {
     static const char forget[] = "DELETE FROM idempotency WHERE key_hash = $1";
     struct stmt *st = db_prepare(db, forget);
-    bind_blob(st, key_hash(db_arena(db), i));
+    bind_blob(st, key_hash(i));
     return db_run(st);
 }
 

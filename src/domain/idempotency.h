@@ -12,12 +12,24 @@
 #define IDEMPOTENCY_DAYS 30
 #define REQUEST_HASH_BYTES 32
 
+#define KEY_HASH_BYTES 16
+
 struct idempotency {
-    Id account; /* 0: no account */
-    Str route;  /* "POST /api/…" */
-    Str key;
-    uint8_t request_hash[REQUEST_HASH_BYTES];
+    uint8_t key_hash[KEY_HASH_BYTES];         /* what the key is found under: it is one account's and one route's */
+    uint8_t request_hash[REQUEST_HASH_BYTES]; /* what was asked under it */
 };
+
+/* A key as the caller sent it. Callers without an account (0) are told apart by their network address. */
+struct idempotency_scope {
+    Id account;
+    Str network;
+    const char *method, *path; /* the route's */
+    Str key;
+};
+
+/* Hashes both, once for the request's life. */
+void idempotency_init(const struct idempotency_scope *scope, Str target, Str body, struct arena *a,
+                      struct idempotency *ret);
 
 struct kept_answer {
     int status;   /* 0: nothing kept */

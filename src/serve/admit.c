@@ -1,7 +1,6 @@
 /* serve/admit.c - everything that is checked before a handler runs: limits, token, path, query, body, Idempotency-Key.
  */
 #include "base/text.h"
-#include "domain/vault.h"
 #include "serve/call.h"
 #include "serve/metrics.h"
 
@@ -160,15 +159,12 @@ static enum err read_idempotency_key(struct call *c)
     for (size_t i = 0; fine && i < key.len; i++) fine = key.ptr[i] >= 0x20 && key.ptr[i] <= 0x7e;
     if (!fine) return request_bad_field(req, "Idempotency-Key", ERR_FIELD_FORMAT);
 
-    struct buf b;
-    buf_init(&b, req->arena, SIZE_MAX);
-    buf_append(&b, req->target);
-    buf_char(&b, '\n');
-    buf_append(&b, req->exchange->body);
-    vault_hash(VAULT_FINGERPRINT, buf_str(&b), c->key.request_hash);
-    c->key.account = req->account;
-    c->key.route = str_printf(req->arena, "%s %s", req->route->method, req->route->path);
-    c->key.key = key;
+    struct idempotency_scope scope = {.account = req->account,
+                                      .network = req->exchange->peer,
+                                      .method = req->route->method,
+                                      .path = req->route->path,
+                                      .key = key};
+    idempotency_init(&scope, req->target, req->exchange->body, req->arena, &c->key);
     c->has_key = true;
     return OK;
 }
@@ -217,6 +213,13 @@ static bool accepts_json(Str accept)
     return false;
 }
 
+/* A body that is compressed, or coded in another way, would be read as what it is not. */
+static bool has_coded_body(const struct call *c)
+{
+    Str coding = request_header(&c->req, "Content-Encoding");
+    return coding.ptr && c->req.exchange->head.content_length && !str_eq_nocase(str_trim(coding), STR("identity"));
+}
+
 /* Everything that is decided without the database. */
 enum err call_admit(struct call *c)
 {
@@ -227,5 +230,5 @@ enum err call_admit(struct call *c)
     if (e) return e;
     if (token) return token == ERR_TOKEN_INVALID ? token_refused(c, token) : token;
     if (!(r->flags & ANY_ACCEPT) && !accepts_json(request_header(&c->req, "Accept"))) return ERR_NOT_ACCEPTABLE;
-    return OK;
+    return has_coded_body(c) ? ERR_CONTENT_CODING : OK;
 }

@@ -1,12 +1,12 @@
 /* serve/render.c - see render.h. */
 #include "serve/render.h"
 
-#include <assert.h>
 #include <unistd.h>
 
 #include "domain/settings.h"
 
 #define BODY_BYTES_MAX ((size_t)64 * 1024 * 1024)
+#define ENVELOPE_BYTES_MAX 1024 /* status and message around the data */
 
 void answer_reset(struct request *req)
 {
@@ -40,10 +40,17 @@ static void envelope(struct request *req, struct buf *out)
     json_end_object(&w);
 }
 
+enum err answer_check(const struct request *req)
+{
+    const struct request_answer *a = req->answer;
+    bool is_full = req->out_buf.full || a->members.full || a->error_members.full;
+    return is_full || req->out_buf.len + a->members.len > BODY_BYTES_MAX - ENVELOPE_BYTES_MAX ? ERR_ANSWER_TOO_LARGE
+                                                                                              : OK;
+}
+
 void answer_success(struct request *req)
 {
     struct request_answer *a = req->answer;
-    assert(!req->out_buf.full);
     if (a->is_not_modified) {
         req->status = 304;
         a->body = (Str){0};

@@ -23,6 +23,9 @@ struct request_answer {
 
 /* Before each run of a handler. */
 void answer_reset(struct request *req);
+/* Whether what the handler wrote can be sent: ERR_ANSWER_TOO_LARGE past 64 MiB. Asked inside the transaction, so that
+ * an answer which nobody could get takes no effect. */
+enum err answer_check(const struct request *req);
 /* Fills answer->body. Success only; errors are rendered by answer_error. */
 void answer_success(struct request *req);
 void answer_error(struct request *req, enum err e);

@@ -49,7 +49,6 @@ struct request {
     void (*on_rendered)(struct request *req); /* may add headers that depend on the final status and body */
 
     bool is_audited; /* api/admin/admin.h */
-    void *user;      /* TX_SELF handlers: what their steps hand on to each other */
 };
 
 /* The value of a header as sent, or an empty Str. */
@@ -131,7 +130,27 @@ enum err request_list(struct request *req, const struct list_page *page, const s
  * route claims the key before fn and keeps the answer that fn wrote, all in that transaction; a replay returns OK with
  * the kept answer in place, and fn is not run. */
 enum err request_tx(struct request *req, enum tx_mode mode, enum err (*fn)(struct request *req));
-/* For TX_SELF handlers whose request_tx began something that has been finished since, outside: runs fn in TX_WRITE and
- * keeps its answer in place of the first one's. With `forget` the key is free again: what was begun is undone by fn,
- * and the handler returns an error. */
-enum err request_tx_finish(struct request *req, bool forget, enum err (*fn)(struct request *req));
+
+/* The same for steps that hand something on to each other:
+ *
+ *     static enum err login_read(struct request *req, struct login *l) { … }
+ *     REQUEST_STEP(login_read);
+ *     … e = request_step(req, TX_READ, login_read, &l);
+ *
+ * The compiler checks that the argument is the step's. */
+#define REQUEST_STEP(step)                                                                                             \
+    static enum err step##_untyped(struct request *req, void *arg)                                                     \
+    {                                                                                                                  \
+        return step(req, arg);                                                                                         \
+    }                                                                                                                  \
+    struct request /* the semicolon ends a declaration */
+typedef enum err request_step_fn(struct request *req, void *arg);
+enum err request_step_untyped(struct request *req, enum tx_mode mode, request_step_fn *step, void *arg);
+enum err request_step_finish_untyped(struct request *req, bool forget, request_step_fn *step, void *arg);
+#define request_step(req, mode, step, arg)                                                                             \
+    ((void)sizeof(step((req), (arg))), request_step_untyped((req), (mode), step##_untyped, (arg)))
+/* For TX_SELF handlers whose request_step began something that has been finished since, outside: runs the step in
+ * TX_WRITE and keeps its answer in place of the first one's. With `forget` the key is free again: what was begun is
+ * undone by the step, and the handler returns an error. */
+#define request_step_finish(req, forget, step, arg)                                                                    \
+    ((void)sizeof(step((req), (arg))), request_step_finish_untyped((req), (forget), step##_untyped, (arg)))

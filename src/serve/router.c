@@ -1,11 +1,12 @@
 /* serve/router.c - one request's life.
  *
  * begin     the head is in: the row is found, its body limit set.
- * request   the body is in: what needs no database is decided here (no such route, limits, no token).
+ * request   the body is in: what needs no database is decided here (no such route, limits, no token). Open TX_SELF
+ *           rows (login, webhook, download) go straight to the blocking pool.
  * run       inside the row's transaction, on whatever thread that is: authenticate, read body and query, look for a
- *           kept answer, call the handler, render. On SQLite a TX_WRITE row first runs as a read on the loop's own
- * thread, where bad tokens and bad bodies end, and moves to the writer only to write. finish    back on the loop's
- * thread: the answer goes out.
+ *           kept answer, call the handler. On SQLite a TX_WRITE row first runs as a read on the loop's own thread,
+ * where bad tokens and bad bodies end, and moves to the writer only to write. finish    back on the loop's thread: the
+ * answer is rendered, unless it was kept for its key, and goes out.
  *
  * admit.c has the checks, send.c the way out. */
 #include "serve/router.h"
@@ -72,12 +73,36 @@ static struct call *call_new(struct loop *loop, struct exchange *x)
 
 /* ---- running ---- */
 
-/* The handler and, with a key, the claim before it and the answer kept behind it. */
-static enum err run_handler(struct call *c, struct db *db, enum err (*fn)(struct request *))
+/* A function of the route's, inside a transaction. */
+struct tx_work {
+    struct call *call;
+    enum err (*fn)(struct request *req); /* or */
+    request_step_fn *step;
+    void *arg;
+    bool forget; /* of request_step_finish */
+};
+
+static enum err work_do(const struct tx_work *w)
 {
+    struct request *req = &w->call->req;
+    enum err e = w->fn ? w->fn(req) : w->step(req, w->arg);
+    return e ? e : answer_check(req);
+}
+
+/* Renders here, and not later, because the answer is kept in this transaction. */
+static enum err keep_answer(struct call *c, struct db *db)
+{
+    answer_success(&c->req);
+    struct kept_answer kept = {c->req.status, c->answer.location, c->answer.body};
+    return idempotency_store(db, &c->key, c->req.now, &kept);
+}
+
+/* The work and, with a key, the claim before it and the answer kept behind it. */
+static enum err run_work(const struct tx_work *w, struct db *db)
+{
+    struct call *c = w->call;
     struct request *req = &c->req;
     bool keeps = c->has_key && db_can_write(db);
-    req->db = db;
     if (keeps) {
         struct kept_answer kept;
         enum err e = idempotency_claim(db, &c->key, req->now, &kept);
@@ -87,17 +112,16 @@ static enum err run_handler(struct call *c, struct db *db, enum err (*fn)(struct
             return OK;
         }
     }
-    enum err e = fn(req);
+    req->db = db;
+    enum err e = work_do(w);
+    req->db = NULL;
     if (e) return e;
     if (req->route->scope == SCOPE_ADMIN && db_can_write(db) && !req->is_audited) {
         log_event(LOG_ERROR, "change_without_audit", LOGC("method", req->route->method),
                   LOGC("path", req->route->path));
         return ERR_INTERNAL;
     }
-    answer_success(req);
-    if (!keeps) return OK;
-    struct kept_answer kept = {req->status, c->answer.location, c->answer.body};
-    return idempotency_store(db, &c->key, req->now, &kept);
+    return keeps ? keep_answer(c, db) : OK;
 }
 
 static bool has_money(const struct shape *shape)
@@ -141,9 +165,7 @@ static enum err run(struct tx_job *job, struct db *db)
     }
     if (r->tx == TX_SELF) return OK;
     if (r->tx == TX_WRITE && !db_can_write(db)) return ERR_NEEDS_WRITE;
-    enum err e = run_handler(c, db, r->handler);
-    c->req.db = NULL;
-    return e;
+    return run_work(&(struct tx_work){.call = c, .fn = r->handler}, db);
 }
 
 static void run_on_pool(struct pool_job *job)
@@ -154,60 +176,61 @@ static void run_on_pool(struct pool_job *job)
     mailbox_post(&c->loop->home, &c->home);
 }
 
+static void submit_to_pool(struct call *c)
+{
+    const struct app *app = c->req.app;
+    c->pool_job.run = run_on_pool;
+    if (!pool_submit(c->req.route->flags & CALLS_OUT ? app->calls : app->pool, &c->pool_job))
+        call_finish(c, ERR_UNAVAILABLE);
+}
+
 static void done(struct tx_job *job, enum err e)
 {
     struct call *c = call_of(job, job);
-    if (!e && !c->is_replayed && c->req.route->tx == TX_SELF) {
-        c->pool_job.run = run_on_pool;
-        const struct app *app = c->req.app;
-        if (pool_submit(c->req.route->flags & CALLS_OUT ? app->calls : app->pool, &c->pool_job)) return;
-        e = ERR_UNAVAILABLE;
-    }
-    call_finish(c, e);
+    if (!e && !c->is_replayed && c->req.route->tx == TX_SELF)
+        submit_to_pool(c);
+    else
+        call_finish(c, e);
 }
 
-struct self_tx {
-    struct call *call;
-    enum err (*fn)(struct request *);
-    bool forget;
-};
+/* ---- transactions of TX_SELF handlers ---- */
 
-static enum err run_self_tx(void *arg, struct db *db)
+static enum err run_self(void *arg, struct db *db)
 {
-    struct self_tx *t = arg;
-    answer_reset(&t->call->req);
-    t->call->is_replayed = false;
-    enum err e = run_handler(t->call, db, t->fn);
-    t->call->req.db = NULL;
-    return e;
-}
-
-static enum err run_finish(void *arg, struct db *db)
-{
-    struct self_tx *t = arg;
-    struct call *c = t->call;
-    answer_reset(&c->req);
-    c->req.db = db;
-    enum err e = t->fn(&c->req);
-    c->req.db = NULL;
-    if (e) return e;
-    answer_success(&c->req);
-    if (!c->has_key) return OK;
-    if (t->forget) return idempotency_forget(db, &c->key);
-    struct kept_answer kept = {c->req.status, c->answer.location, c->answer.body};
-    return idempotency_store(db, &c->key, c->req.now, &kept);
-}
-
-enum err request_tx_finish(struct request *req, bool forget, enum err (*fn)(struct request *))
-{
-    struct self_tx t = {call_of(req, req), fn, forget};
-    return tx_call(req->app->database, TX_WRITE, run_finish, &t, req->arena);
+    const struct tx_work *w = arg;
+    answer_reset(&w->call->req);
+    w->call->is_replayed = false;
+    return run_work(w, db);
 }
 
 enum err request_tx(struct request *req, enum tx_mode mode, enum err (*fn)(struct request *))
 {
-    struct self_tx t = {.call = call_of(req, req), .fn = fn};
-    return tx_call(req->app->database, mode, run_self_tx, &t, req->arena);
+    struct tx_work w = {.call = call_of(req, req), .fn = fn};
+    return tx_call(req->app->database, mode, run_self, &w, req->arena);
+}
+
+enum err request_step_untyped(struct request *req, enum tx_mode mode, request_step_fn *step, void *arg)
+{
+    struct tx_work w = {.call = call_of(req, req), .step = step, .arg = arg};
+    return tx_call(req->app->database, mode, run_self, &w, req->arena);
+}
+
+static enum err run_finish(void *arg, struct db *db)
+{
+    const struct tx_work *w = arg;
+    struct call *c = w->call;
+    answer_reset(&c->req);
+    c->req.db = db;
+    enum err e = work_do(w);
+    c->req.db = NULL;
+    if (e || !c->has_key) return e;
+    return w->forget ? idempotency_forget(db, &c->key) : keep_answer(c, db);
+}
+
+enum err request_step_finish_untyped(struct request *req, bool forget, request_step_fn *step, void *arg)
+{
+    struct tx_work w = {.call = call_of(req, req), .step = step, .arg = arg, .forget = forget};
+    return tx_call(req->app->database, TX_WRITE, run_finish, &w, req->arena);
 }
 
 /* ---- hooks ---- */
@@ -252,9 +275,41 @@ static void on_begin(void *loop_user, struct exchange *x)
     if (e) call_finish(c, e);
 }
 
+/* Whether something has to be looked up before the handler is called: whose token it is, a kept answer, or the currency
+ * that amounts are read in. */
+static bool needs_transaction(const struct call *c)
+{
+    const struct route *r = c->req.route;
+    if (r->tx == TX_READ || r->tx == TX_WRITE || r->scope != SCOPE_NONE || has_money(r->body)) return true;
+    return r->flags & IDEMPOTENT && request_header(&c->req, "Idempotency-Key").ptr;
+}
+
+static void run_directly(struct call *c)
+{
+    enum err e = call_read(c);
+    if (e)
+        call_finish(c, e);
+    else if (c->req.route->tx == TX_SELF)
+        submit_to_pool(c);
+    else
+        call_finish(c, c->req.route->handler(&c->req));
+}
+
+static void submit_to_database(struct call *c)
+{
+    const struct route *r = c->req.route;
+    bool reads_first = database_is_sqlite(c->req.app->database);
+    c->job.mode = r->tx == TX_WRITE && !reads_first ? TX_WRITE : TX_READ;
+    c->job.no_savepoint = r->flags & CHECKS_FIRST;
+    c->job.run = run;
+    c->job.done = done;
+    c->job.arena = c->req.arena;
+    tx_submit(c->loop->port, &c->job);
+}
+
 static void on_request(void *loop_user, struct exchange *x)
 {
-    struct loop *loop = loop_user;
+    (void)loop_user;
     struct call *c = x->user;
     if (str_eq(x->head.method, STR("OPTIONS")) && (c->match.path_known || str_eq(x->head.target, STR("*")))) {
         request_add_header(&c->req, "Allow",
@@ -264,19 +319,12 @@ static void on_request(void *loop_user, struct exchange *x)
         return;
     }
     enum err e = c->is_admitted ? OK : call_admit(c);
-    const struct route *r = c->req.route;
-    if (e || (r->tx == TX_NONE && r->scope == SCOPE_NONE)) {
-        if (!e) e = call_read(c);
-        call_finish(c, e ? e : r->handler(&c->req));
-        return;
-    }
-    bool reads_first = database_is_sqlite(loop->app->database);
-    c->job.mode = r->tx == TX_WRITE && !reads_first ? TX_WRITE : TX_READ;
-    c->job.no_savepoint = r->flags & CHECKS_FIRST;
-    c->job.run = run;
-    c->job.done = done;
-    c->job.arena = c->req.arena;
-    tx_submit(loop->port, &c->job);
+    if (e)
+        call_finish(c, e);
+    else if (needs_transaction(c))
+        submit_to_database(c);
+    else
+        run_directly(c);
 }
 
 static void on_refuse(void *loop_user, struct exchange *x, enum err e, struct http_answer *ret)

@@ -52,6 +52,7 @@ static void add_error_headers(struct call *c, enum err e)
         break;
     case 405: request_add_header(req, "Allow", str_from(c->match.allow)); break;
     case 415:
+        if (e == ERR_CONTENT_CODING) request_add_header(req, "Accept-Encoding", STR("identity"));
         request_add_header(req, "Accept-Post",
                            req->route && req->route->accepts ? str_from(req->route->accepts) : STR("application/json"));
         break;
@@ -64,7 +65,8 @@ static void add_error_headers(struct call *c, enum err e)
     }
 }
 
-static void send_answer(struct call *c)
+/* The headers of every answer, whoever gives it: handlers, the router, or the server itself when it refuses. */
+static void add_headers(struct call *c)
 {
     struct request *req = &c->req;
     struct request_answer *a = &c->answer;
@@ -78,7 +80,13 @@ static void send_answer(struct call *c)
     if (c->is_replayed) request_add_header(req, "Idempotent-Replayed", STR("true"));
     add_limit_headers(c);
     add_cors_headers(c);
+}
 
+static void send_answer(struct call *c)
+{
+    struct request *req = &c->req;
+    struct request_answer *a = &c->answer;
+    add_headers(c);
     struct http_answer answer = {.status = req->status, .headers = a->headers, .header_count = a->header_count};
     if (str_eq(req->exchange->head.method, STR("HEAD"))) {
         answer.head_length = a->has_file ? a->file.length : (int64_t)a->body.len;
@@ -100,6 +108,7 @@ static void log_failure(const struct call *c, enum err e)
 
 void call_finish(struct call *c, enum err e)
 {
+    if (!e && !c->answer.is_rendered) e = answer_check(&c->req);
     if (e) {
         if (!err_info(e)->status) e = ERR_INTERNAL;
         log_failure(c, e);
@@ -117,9 +126,7 @@ void call_refuse(struct call *c, enum err e, struct http_answer *ret)
 {
     answer_error(&c->req, e);
     add_error_headers(c, e);
-    request_add_header(&c->req, "Content-Type", STR("application/json"));
-    request_add_header(&c->req, "X-Request-Id", c->req.id);
-    request_add_header(&c->req, "Cache-Control", STR("no-store"));
+    add_headers(c);
     ret->status = c->req.status;
     ret->headers = c->answer.headers;
     ret->header_count = c->answer.header_count;

@@ -175,3 +175,12 @@ test('a kept answer outlives a restart', async () => {
   assert.deepEqual(again.bytes, first.bytes);
   assert.equal(again.headers['idempotent-replayed'], 'true');
 });
+
+test('a key without an account belongs to its network', async (t) => {
+  const other = await startSouk({ t, args: ['--trusted-proxy', '127.0.0.1'] });
+  const body = { email: freshEmail(), password };
+  const headers = (from) => ({ headers: { 'Idempotency-Key': 'mine', 'X-Forwarded-For': from } });
+  const first = expectStatus(await other.post('/api/auth/register', body, headers('192.0.2.1')), 201);
+  assert.deepEqual(expectStatus(await other.post('/api/auth/register', body, headers('192.0.2.1')), 201).bytes, first.bytes);
+  expectError(await other.post('/api/auth/register', body, headers('192.0.2.2')), 409, 'email_taken');
+});

@@ -1,9 +1,10 @@
 // The rules of every endpoint: envelopes, ids, JSON, media types, sizes, and HTTP that is broken on purpose.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { startWithCut } from './lib/cut.mjs';
 import { expectError, expectFields, expectStatus } from './lib/http.mjs';
 import { connect, once } from './lib/raw.mjs';
-import { startSouk } from './lib/souk.mjs';
+import { ENGINE, startSouk } from './lib/souk.mjs';
 
 let souk;
 let token;
@@ -47,6 +48,44 @@ test('answers are not cached and not sniffed', async () => {
     assert.equal(answer.headers['x-content-type-options'], 'nosniff');
     assert.equal(answer.headers['x-powered-by'], undefined);
   }
+});
+
+test('what the server itself refuses has the headers of every answer', async (t) => {
+  const other = await startSouk({ t, args: ['--cors-origins', 'https://shop.example'] });
+  const origin = 'Origin: https://shop.example\r\n';
+  for (const [status, request] of [
+    [400, `GET /livez HTTP/1.1\r\n${origin}Host: x\r\nBad Header: 1\r\n\r\n`],
+    [413, `POST /api/auth/login HTTP/1.1\r\n${origin}Host: x\r\nContent-Length: 9999999\r\n\r\n`],
+  ]) {
+    const { answer } = await once(other.url, request);
+    assert.equal(answer.status, status);
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+    assert.equal(answer.headers['cache-control'], 'no-store');
+    assert.equal(answer.headers['content-type'], 'application/json');
+    assert.equal(answer.headers['access-control-allow-origin'], 'https://shop.example');
+    assert.equal(answer.headers.vary, 'Origin');
+  }
+});
+
+test('a body with a Content-Encoding is 415, wherever it goes', async () => {
+  const coded = (value) => ({ token, headers: { 'Content-Encoding': value } });
+  for (const target of ['/api/customer/tickets', '/api/auth/login', '/webhook/sandbox']) {
+    const answer = await souk.post(target, { subject: 'x' }, { ...coded('gzip'), unchecked: true });
+    expectError(answer, 415, 'unsupported_media_type');
+    assert.equal(answer.headers['accept-encoding'], 'identity');
+  }
+  expectStatus(await makeToken({ name: 'plain', scopes: ['verify'] }, coded('identity')), 201);
+  expectStatus(await souk.get('/api/auth/me', coded('gzip')), 200);
+});
+
+test('what needs no database is answered while there is none', { skip: ENGINE !== 'pg' }, async (t) => {
+  const cut = await startWithCut(t);
+  expectError(await cut.souk.get('/download/nothing'), 404, 'not_found');
+  cut.off();
+  expectError(await cut.souk.get('/download/nothing'), 404, 'not_found');
+  expectError(await cut.souk.post('/api/auth/password/forgot', { email: 'a@example.com' }), 503, 'unavailable');
+  expectError(await cut.souk.get('/api/auth/me', { token }), 503, 'unavailable');
+  cut.on();
 });
 
 test('unknown paths are 404 to everybody, whatever the method', async () => {

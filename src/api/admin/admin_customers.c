@@ -69,10 +69,9 @@ static const struct field customer_patch_fields[] = {
 };
 static const struct shape customer_patch = {customer_patch_fields, sizeof(struct customer_body)};
 
-static enum err customer_write(struct request *req)
+static enum err customer_write(struct request *req, const Str *hash)
 {
     const struct customer_body *in = req->body;
-    const Str *hash = req->user;
     struct account want = {.email = in->email, .name = in->name, .role = ROLE_CUSTOMER, .password_hash = *hash};
     struct customer made = {0};
     enum err e = account_create(req->db, &want, req->now, &made.account);
@@ -82,6 +81,7 @@ static enum err customer_write(struct request *req)
     return admin_audit(req, "customer.create", made.account.id, made.account.email, (Str){0},
                        admin_json(req, view_customer, &made));
 }
+REQUEST_STEP(customer_write);
 
 static enum err post_customer(struct request *req)
 {
@@ -91,8 +91,7 @@ static enum err post_customer(struct request *req)
         hash = password_hash(req->arena, in->password, ROLE_CUSTOMER);
         if (!hash.len) return ERR_UNAVAILABLE;
     }
-    req->user = &hash;
-    return request_tx(req, TX_WRITE, customer_write);
+    return request_step(req, TX_WRITE, customer_write, &hash);
 }
 
 static enum err patch_customer(struct request *req)

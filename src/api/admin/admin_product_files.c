@@ -38,10 +38,9 @@ static bool name_is_plain(Str name)
     return str_find(name, '/') < 0 && str_find(name, '\\') < 0 && name.ptr[0] != '.';
 }
 
-static enum err put_in_place(struct request *req)
+static enum err put_in_place(struct request *req, struct file_change *change)
 {
     const struct file_query *q = req->query;
-    struct file_change *change = req->user;
     struct product before, after;
     enum err e = product_find(req->db, req->param_id, &before);
     if (!e) e = request_if_match(req, before.version);
@@ -57,6 +56,7 @@ static enum err put_in_place(struct request *req)
     return admin_audit(req, change->key.len ? "product.file_put" : "product.file_delete", after.id, after.name,
                        admin_json(req, view_file, &before), admin_json(req, view_file, &after));
 }
+REQUEST_STEP(put_in_place);
 
 static enum err put_file(struct request *req)
 {
@@ -68,8 +68,7 @@ static enum err put_file(struct request *req)
     struct file_change change = {.bytes = req->upload->bytes};
     enum err e = upload_keep(req->upload, data, req->arena, &change.key);
     if (e) return e;
-    req->user = &change;
-    e = request_tx(req, TX_WRITE, put_in_place);
+    e = request_step(req, TX_WRITE, put_in_place, &change);
     /* Nobody points to the loser any more. A download that is running has it open and ends well. */
     if (e != ERR_OUTCOME_UNKNOWN) upload_remove(data, e ? change.key : change.old_key);
     return e;
@@ -78,8 +77,7 @@ static enum err put_file(struct request *req)
 static enum err delete_file(struct request *req)
 {
     struct file_change change = {0};
-    req->user = &change;
-    enum err e = request_tx(req, TX_WRITE, put_in_place);
+    enum err e = request_step(req, TX_WRITE, put_in_place, &change);
     if (!e) upload_remove(req->app->options.data_dir, change.old_key);
     return e;
 }

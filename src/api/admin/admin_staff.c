@@ -79,10 +79,9 @@ static enum role role_of(int choice)
     return choice ? ROLE_OWNER : ROLE_STAFF;
 }
 
-static enum err staff_write(struct request *req)
+static enum err staff_write(struct request *req, const Str *hash)
 {
     const struct staff_body *in = req->body;
-    const Str *hash = req->user;
     struct account want = {.email = in->email, .name = in->name, .role = role_of(in->role), .password_hash = *hash};
     struct staff_member made = {0};
     enum err e = account_create(req->db, &want, req->now, &made.account);
@@ -92,20 +91,19 @@ static enum err staff_write(struct request *req)
     return admin_audit(req, "staff.create", made.account.id, made.account.email, (Str){0},
                        admin_json(req, view_member, &made));
 }
+REQUEST_STEP(staff_write);
 
 static enum err post_staff(struct request *req)
 {
     const struct staff_body *in = req->body;
     Str hash = password_hash(req->arena, in->password, role_of(in->role));
     if (!hash.len) return ERR_UNAVAILABLE;
-    req->user = &hash;
-    return request_tx(req, TX_WRITE, staff_write);
+    return request_step(req, TX_WRITE, staff_write, &hash);
 }
 
-static enum err staff_patch_write(struct request *req)
+static enum err staff_patch_write(struct request *req, const Str *hash)
 {
     const struct staff_body *in = req->body;
-    const Str *hash = req->user;
     struct staff_member before, after;
     enum err e = staff_find(req->db, req->param_id, &before);
     if (e) return e;
@@ -124,6 +122,7 @@ static enum err staff_patch_write(struct request *req)
     return admin_audit(req, hash->len ? "staff.update_password" : "staff.update", req->param_id, after.account.email,
                        admin_json(req, view_member, &before), admin_json(req, view_member, &after));
 }
+REQUEST_STEP(staff_patch_write);
 
 static enum err patch_staff(struct request *req)
 {
@@ -133,8 +132,7 @@ static enum err patch_staff(struct request *req)
         hash = password_hash(req->arena, in->password, ROLE_STAFF);
         if (!hash.len) return ERR_UNAVAILABLE;
     }
-    req->user = &hash;
-    return request_tx(req, TX_WRITE, staff_patch_write);
+    return request_step(req, TX_WRITE, staff_patch_write, &hash);
 }
 
 static enum err delete_staff(struct request *req)

@@ -89,29 +89,28 @@ struct replay {
     struct payment_event event;
 };
 
-static enum err replay_read(struct request *req)
+static enum err replay_read(struct request *req, struct replay *r)
 {
-    struct replay *r = req->user;
     enum err e = webhook_event_find(req->db, req->param_id, &r->kept);
     return e ? e : gateway_config_find_id(req->db, r->kept.gateway_id, &r->gateway);
 }
+REQUEST_STEP(replay_read);
 
-static enum err replay_write(struct request *req)
+static enum err replay_write(struct request *req, struct replay *r)
 {
-    struct replay *r = req->user;
     struct payment_outcome outcome;
     enum err e = payment_replay(req->db, &r->gateway, r->kept.id, &r->event, req->now, &outcome);
     if (!e) e = show_event(req);
     return e ? e : admin_audit(req, "webhook_event.replay", r->kept.id, r->kept.event.event_id, (Str){0}, (Str){0});
 }
+REQUEST_STEP(replay_write);
 
 /* From the bytes as they came: its verdict may rest on what was configured wrongly then, so it is read and confirmed
  * afresh. What we had asked ourselves has no message; its facts are kept. */
 static enum err post_replay(struct request *req)
 {
     struct replay *r = arena_new(req->arena, struct replay);
-    req->user = r;
-    enum err e = request_tx(req, TX_READ, replay_read);
+    enum err e = request_step(req, TX_READ, replay_read, r);
     if (e) return e;
     struct webhook hook = {.raw = r->kept.body};
     bool was_sent = gateway_of(r->gateway.provider)->parse(req->arena, &r->gateway, &hook, &r->event) &&
@@ -119,7 +118,7 @@ static enum err post_replay(struct request *req)
     if (!was_sent) r->event = r->kept.event;
     r->event.delivery_id = r->kept.event.delivery_id;
     if (was_sent) e = link_confirm(req->app->link, &r->gateway, &r->event, req->arena);
-    if (!e) e = request_tx(req, TX_WRITE, replay_write);
+    if (!e) e = request_step(req, TX_WRITE, replay_write, r);
     if (!e) dispatcher_wake(req->app->dispatcher);
     return e;
 }

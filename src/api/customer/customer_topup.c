@@ -19,9 +19,8 @@ static const struct field topup_fields[] = {
 };
 static const struct shape topup_shape = {topup_fields, sizeof(struct topup_body)};
 
-static enum err answer(struct request *req)
+static enum err answer(struct request *req, struct pay *pay)
 {
-    const struct pay *pay = req->user;
     struct json_writer *w = &req->out;
     const struct payment *p = &pay->payment;
     req->status = 201;
@@ -35,10 +34,9 @@ static enum err answer(struct request *req)
     return OK;
 }
 
-static enum err topup_write(struct request *req)
+static enum err topup_write(struct request *req, struct pay *pay)
 {
     const struct topup_body *in = req->body;
-    struct pay *pay = req->user;
     *pay = (struct pay){0};
     enum err e = pay_gateway(req, in->gateway, &pay->gateway);
     if (e == ERR_FIELD_VALUE) return request_bad_field(req, "gateway", e);
@@ -46,20 +44,20 @@ static enum err topup_write(struct request *req)
     struct payment want = {
         .account_id = req->account, .amount = in->amount, .success_url = in->success_url, .cancel_url = in->cancel_url};
     e = pay_begin(req, pay, &want);
-    return e ? e : answer(req);
+    return e ? e : answer(req, pay);
 }
+REQUEST_STEP(topup_write);
 
-static enum err undo(struct request *req)
+static enum err undo(struct request *req, struct pay *pay)
 {
-    (void)req;
+    (void)req, (void)pay;
     return OK;
 }
 
 static enum err post_topup(struct request *req)
 {
     struct pay *pay = arena_new(req->arena, struct pay);
-    req->user = pay;
-    enum err e = request_tx(req, TX_WRITE, topup_write);
+    enum err e = request_step(req, TX_WRITE, topup_write, pay);
     return e ? e : pay_finish(req, pay, answer, undo);
 }
 

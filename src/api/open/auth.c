@@ -58,10 +58,9 @@ static enum err give_token(struct request *req, const struct account *a, bool sa
     return OK;
 }
 
-static enum err register_write(struct request *req)
+static enum err register_write(struct request *req, const struct login *l)
 {
     const struct credentials *in = req->body;
-    const struct login *l = req->user;
     struct account want = {
         .email = in->email, .name = in->name, .role = ROLE_CUSTOMER, .password_hash = l->password_hash};
     struct account account;
@@ -73,14 +72,14 @@ static enum err register_write(struct request *req)
     req->answer->location = STR("/api/auth/me");
     return OK;
 }
+REQUEST_STEP(register_write);
 
 static enum err post_register(struct request *req)
 {
     const struct credentials *in = req->body;
     struct login l = {.password_hash = password_hash(req->arena, in->password, ROLE_CUSTOMER)};
     if (!l.password_hash.len) return ERR_UNAVAILABLE;
-    req->user = &l;
-    return request_tx(req, TX_WRITE, register_write);
+    return request_step(req, TX_WRITE, register_write, &l);
 }
 
 struct login_body {
@@ -107,23 +106,23 @@ static bool login_allowed(struct request *req, Str email, bool count)
     return by_email && by_address;
 }
 
-static enum err login_read(struct request *req)
+static enum err login_read(struct request *req, struct login *l)
 {
     const struct login_body *in = req->body;
-    struct login *l = req->user;
     enum err e = account_find_email(req->db, in->email, &l->account);
     l->found = !e;
     if (e) return e == ERR_NOT_FOUND ? OK : e;
     return totp_is_on(req->db, l->account.id, &l->has_totp);
 }
+REQUEST_STEP(login_read);
 
-static enum err login_write(struct request *req)
+static enum err login_write(struct request *req, const struct login *l)
 {
     const struct login_body *in = req->body;
-    const struct login *l = req->user;
     enum err e = l->has_totp ? totp_take(req->db, l->account.id, in->totp, req->now) : OK;
     return e ? e : give_token(req, &l->account, true);
 }
+REQUEST_STEP(login_write);
 
 static enum err login_failed(struct request *req, Str email)
 {
@@ -136,14 +135,13 @@ static enum err post_login(struct request *req)
 {
     const struct login_body *in = req->body;
     struct login l = {0};
-    req->user = &l;
     if (!login_allowed(req, in->email, false)) return ERR_RATE_LIMITED;
-    enum err e = request_tx(req, TX_READ, login_read);
+    enum err e = request_step(req, TX_READ, login_read, &l);
     if (e) return e;
     bool right = password_verify(l.found ? l.account.password_hash : (Str){0}, in->password);
     if (!right || !l.account.is_active) return login_failed(req, in->email);
     if (l.has_totp && !in->totp.len) return ERR_TOTP_REQUIRED;
-    e = request_tx(req, TX_WRITE, login_write);
+    e = request_step(req, TX_WRITE, login_write, &l);
     return e == ERR_CREDENTIALS_INVALID ? login_failed(req, in->email) : e;
 }
 
@@ -160,25 +158,24 @@ static const struct field password_fields[] = {
 };
 static const struct shape password_shape = {password_fields, sizeof(struct password_body)};
 
-static enum err password_read(struct request *req)
+static enum err password_read(struct request *req, struct login *l)
 {
-    struct login *l = req->user;
     return account_find(req->db, req->account, &l->account);
 }
+REQUEST_STEP(password_read);
 
-static enum err password_write(struct request *req)
+static enum err password_write(struct request *req, const struct login *l)
 {
-    const struct login *l = req->user;
     return account_set_password(req->db, req->account, l->password_hash);
 }
+REQUEST_STEP(password_write);
 
 /* Ends every session, this one too: whoever stole one is out as well. */
 static enum err post_password(struct request *req)
 {
     const struct password_body *in = req->body;
     struct login l = {0};
-    req->user = &l;
-    enum err e = request_tx(req, TX_READ, password_read);
+    enum err e = request_step(req, TX_READ, password_read, &l);
     if (e) return e;
     if (!login_allowed(req, l.account.email, false)) return ERR_RATE_LIMITED;
     if (!password_verify(l.account.password_hash, in->current)) {
@@ -187,7 +184,7 @@ static enum err post_password(struct request *req)
     }
     l.password_hash = password_hash(req->arena, in->password, l.account.role);
     if (!l.password_hash.len) return ERR_UNAVAILABLE;
-    return request_tx(req, TX_WRITE, password_write);
+    return request_step(req, TX_WRITE, password_write, &l);
 }
 
 static enum err post_logout(struct request *req)

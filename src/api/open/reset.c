@@ -66,33 +66,32 @@ struct reset {
     Str hash;
 };
 
-static enum err reset_read(struct request *req)
+static enum err reset_read(struct request *req, struct reset *r)
 {
     const struct reset_body *in = req->body;
-    struct reset *r = req->user;
     Id account;
     enum err e = password_reset_look(req->db, in->token, req->now, &account);
     return e ? e : account_find(req->db, account, &r->account);
 }
+REQUEST_STEP(reset_read);
 
-static enum err reset_write(struct request *req)
+static enum err reset_write(struct request *req, const struct reset *r)
 {
     const struct reset_body *in = req->body;
-    const struct reset *r = req->user;
     return password_reset_finish(req->db, in->token, r->hash, req->now);
 }
+REQUEST_STEP(reset_write);
 
 /* The token is looked at before the password is hashed: guesses cost us little. */
 static enum err post_reset(struct request *req)
 {
     const struct reset_body *in = req->body;
     struct reset *r = arena_new(req->arena, struct reset);
-    req->user = r;
     if (!is_allowed(req, (Str){0})) return ERR_RATE_LIMITED;
-    enum err e = request_tx(req, TX_READ, reset_read);
+    enum err e = request_step(req, TX_READ, reset_read, r);
     if (!e) {
         r->hash = password_hash(req->arena, in->password, r->account.role);
-        e = r->hash.len ? request_tx(req, TX_WRITE, reset_write) : ERR_UNAVAILABLE;
+        e = r->hash.len ? request_step(req, TX_WRITE, reset_write, r) : ERR_UNAVAILABLE;
     }
     return e == ERR_NOT_FOUND ? request_bad_field(req, "token", ERR_FIELD_VALUE) : e;
 }

@@ -34,10 +34,9 @@ static enum err get_setup(struct request *req)
     return OK;
 }
 
-static enum err setup_write(struct request *req)
+static enum err setup_write(struct request *req, const Str *hash)
 {
     const struct setup_body *in = req->body;
-    const Str *hash = req->user;
     struct account want = {.email = in->email, .name = in->name, .role = ROLE_OWNER, .password_hash = *hash};
     struct account owner;
     enum err e = setup_finish(req->db, in->token, &want, req->now, &owner);
@@ -59,6 +58,7 @@ static enum err setup_write(struct request *req)
     json_end_object(&req->out);
     return OK;
 }
+REQUEST_STEP(setup_write);
 
 static enum err setup_look(struct request *req)
 {
@@ -74,8 +74,7 @@ static enum err post_setup(struct request *req)
     if (e) return e;
     Str hash = password_hash(req->arena, in->password, ROLE_OWNER);
     if (!hash.len) return ERR_UNAVAILABLE;
-    req->user = &hash;
-    return request_tx(req, TX_WRITE, setup_write);
+    return request_step(req, TX_WRITE, setup_write, &hash);
 }
 
 const struct route setup_routes[] = {

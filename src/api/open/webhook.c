@@ -20,11 +20,11 @@ struct incoming {
     struct payment_outcome outcome;
 };
 
-static enum err read_gateways(struct request *req)
+static enum err read_gateways(struct request *req, struct incoming *in)
 {
-    struct incoming *in = req->user;
     return gateway_config_named(req->db, req->params[0], &in->gateways, &in->count);
 }
+REQUEST_STEP(read_gateways);
 
 /* The first gateway whose signature this is. When none is, one that could not tell weighs more than those that refused:
  * the sender should try again. */
@@ -42,11 +42,11 @@ static enum verdict verify(struct request *req, struct incoming *in, const struc
     return worst;
 }
 
-static enum err receive(struct request *req)
+static enum err receive(struct request *req, struct incoming *in)
 {
-    struct incoming *in = req->user;
     return payment_receive(req->db, in->gateway, &in->event, req->raw_body, req->now, &in->outcome);
 }
+REQUEST_STEP(receive);
 
 static enum err refuse(struct request *req)
 {
@@ -57,8 +57,7 @@ static enum err refuse(struct request *req)
 static enum err post_webhook(struct request *req)
 {
     struct incoming *in = arena_new(req->arena, struct incoming);
-    req->user = in;
-    enum err e = request_tx(req, TX_READ, read_gateways);
+    enum err e = request_step(req, TX_READ, read_gateways, in);
     if (e) return e;
     if (!in->count) return ERR_NOT_FOUND;
     const struct http_head *head = &req->exchange->head;
@@ -71,7 +70,7 @@ static enum err post_webhook(struct request *req)
     if (!gateway_of(in->gateway->provider)->parse(req->arena, in->gateway, &hook, &in->event))
         return ERR_MALFORMED_JSON;
     e = link_confirm(req->app->link, in->gateway, &in->event, req->arena);
-    if (!e) e = request_tx(req, TX_WRITE, receive);
+    if (!e) e = request_step(req, TX_WRITE, receive, in);
     if (e == ERR_SIGNATURE_INVALID) return refuse(req);
     if (e) return e;
     log_event(LOG_INFO, "webhook", LOGS("gateway", in->gateway->label), LOGS("type", in->event.type),

@@ -28,6 +28,11 @@ struct checkout {
     struct order order;
 };
 
+static struct checkout *checkout_of(struct pay *pay)
+{
+    return (struct checkout *)pay;
+}
+
 /* What the cart holds, as it is sold now: prices are the cart's, everything else is today's. */
 static enum err lines_of(struct request *req, const struct cart *cart, struct order_line **ret)
 {
@@ -59,9 +64,9 @@ static void view_deliveries(struct request *req, const struct order *o)
     json_end_array(w);
 }
 
-static enum err answer(struct request *req)
+static enum err answer(struct request *req, struct pay *pay)
 {
-    const struct checkout *c = req->user;
+    const struct checkout *c = checkout_of(pay);
     struct json_writer *w = &req->out;
     bool is_pending = c->order.status == ORDER_PENDING;
     request_created(req, "/api/customer/orders", c->order.id);
@@ -79,9 +84,8 @@ static enum err answer(struct request *req)
     return OK;
 }
 
-static enum err pay_now(struct request *req, const struct order_draft *draft)
+static enum err pay_now(struct request *req, struct checkout *c, const struct order_draft *draft)
 {
-    struct checkout *c = req->user;
     struct order_shortfall shortfall;
     enum err e = order_place(req->db, draft, req->now, &c->order, &shortfall);
     if (e == ERR_INSUFFICIENT_BALANCE) {
@@ -91,10 +95,9 @@ static enum err pay_now(struct request *req, const struct order_draft *draft)
     return e ? e : receipt_order(req->db, c->order.id, req->now);
 }
 
-static enum err pay_later(struct request *req, const struct order_draft *draft)
+static enum err pay_later(struct request *req, struct checkout *c, const struct order_draft *draft)
 {
     const struct checkout_body *in = req->body;
-    struct checkout *c = req->user;
     enum err e = order_create(req->db, draft, req->now, &c->order);
     if (e) return e;
     struct payment want = {.account_id = req->account,
@@ -105,10 +108,9 @@ static enum err pay_later(struct request *req, const struct order_draft *draft)
     return pay_begin(req, &c->pay, &want);
 }
 
-static enum err checkout_write(struct request *req)
+static enum err checkout_write(struct request *req, struct checkout *c)
 {
     const struct checkout_body *in = req->body;
-    struct checkout *c = req->user;
     struct order_line *lines = NULL;
     struct cart cart;
     *c = (struct checkout){0};
@@ -123,23 +125,23 @@ static enum err checkout_write(struct request *req)
                                 .lines = lines,
                                 .line_count = cart.count,
                                 .coupon = cart.has_coupon ? &cart.coupon : NULL};
-    e = by_wallet || cart.total.minor == 0 ? pay_now(req, &draft) : pay_later(req, &draft);
+    e = by_wallet || cart.total.minor == 0 ? pay_now(req, c, &draft) : pay_later(req, c, &draft);
     if (!e) e = cart_clear(req->db, req->token_id, req->now);
-    return e ? e : answer(req);
+    return e ? e : answer(req, &c->pay);
 }
+REQUEST_STEP(checkout_write);
 
 /* The order was cancelled, which gave the coupon back: the customer can choose another way to pay. */
-static enum err undo(struct request *req)
+static enum err undo(struct request *req, struct pay *pay)
 {
-    const struct checkout *c = req->user;
+    const struct checkout *c = checkout_of(pay);
     return cart_refill(req->db, req->token_id, c->order.id, req->now);
 }
 
 static enum err post_checkout(struct request *req)
 {
     struct checkout *c = arena_new(req->arena, struct checkout);
-    req->user = c;
-    enum err e = request_tx(req, TX_WRITE, checkout_write);
+    enum err e = request_step(req, TX_WRITE, checkout_write, c);
     if (!e) e = pay_finish(req, &c->pay, answer, undo);
     dispatcher_wake(req->app->dispatcher);
     return e;
