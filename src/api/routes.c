@@ -37,5 +37,6 @@ const struct route *const route_tables[] = {
     admin_gateways_routes,
     admin_webhook_events_routes,
     reset_routes,
+    shop_assets_routes,
     NULL,
 };

@@ -1,5 +1,5 @@
 /* page/manner.c - amounts and dates in the language's manner. Amounts are int64 minor units all the way. */
-#include "page/page.h"
+#include "page/template.h"
 
 #include "page/words.h"
 
@@ -35,7 +35,7 @@ static Str sign_of(Str currency)
         const char code[4];
         const char *sign;
     } signs[] = {
-        {"EUR", "€"}, {"USD", "$"}, {"GBP", "£"}, {"JPY", "¥"}, {"INR", "₹"}, {"KRW", "₩"}, {"BRL", "R$"},
+        {"EUR", "€"}, {"USD", "$"}, {"GBP", "£"}, {"JPY", "¥"}, {"INR", "₹"}, {"KRW", "₩"},   {"BRL", "R$"},
         {"ILS", "₪"}, {"UAH", "₴"}, {"VND", "₫"}, {"PHP", "₱"}, {"NGN", "₦"}, {"CAD", "CA$"}, {"AUD", "A$"},
     };
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
@@ -113,8 +113,8 @@ static int number_at(Str iso, size_t at, size_t n)
 
 static Str month_name(enum lang lang, int month)
 {
-    static const enum word months[] = {WORD_month_1, WORD_month_2, WORD_month_3,  WORD_month_4,
-                                       WORD_month_5, WORD_month_6, WORD_month_7,  WORD_month_8,
+    static const enum word months[] = {WORD_month_1, WORD_month_2,  WORD_month_3,  WORD_month_4,
+                                       WORD_month_5, WORD_month_6,  WORD_month_7,  WORD_month_8,
                                        WORD_month_9, WORD_month_10, WORD_month_11, WORD_month_12};
     return words_text(lang, months[month - 1]);
 }

@@ -127,7 +127,8 @@ Str markdown_summary(struct arena *a, Str source, size_t bytes_max)
         bool is_text = type == CMARK_NODE_TEXT || type == CMARK_NODE_CODE;
         if (is_text && event == CMARK_EVENT_ENTER) {
             Str literal = str_from(cmark_node_get_literal(node));
-            for (size_t i = 0; i < literal.len; i++) buf_char(&b, (unsigned char)literal.ptr[i] < ' ' ? ' ' : literal.ptr[i]);
+            for (size_t i = 0; i < literal.len; i++)
+                buf_char(&b, (unsigned char)literal.ptr[i] < ' ' ? ' ' : literal.ptr[i]);
         } else if (b.len && b.ptr[b.len - 1] != ' ' &&
                    (type == CMARK_NODE_SOFTBREAK || type == CMARK_NODE_LINEBREAK ||
                     (event == CMARK_EVENT_EXIT && type <= CMARK_NODE_LAST_BLOCK))) {

@@ -1,7 +1,7 @@
 /* page/words.h - the words of the shop in its languages (web/shop/words), and how a language counts. */
 #pragma once
 
-#include "page/page.h"
+#include "page/template.h"
 
 extern const char *const lang_codes[LANG_COUNT];
 extern const char *const word_names[WORD_COUNT]; /* sorted, behind the empty name of WORD_NONE */

@@ -119,3 +119,32 @@ void request_etag_version(struct request *req, int64_t version)
 {
     request_add_header(req, "ETag", version_tag(req, version));
 }
+
+/* Whether a list of codings takes gzip: named, or meant by *, and not with a weight of 0. */
+static bool takes_gzip(Str list)
+{
+    bool by_star = false;
+    while (list.len) {
+        Str item = list, rest = {0};
+        str_cut(list, ',', &item, &rest);
+        Str coding = item, weight = {0};
+        str_cut(item, ';', &coding, &weight);
+        coding = str_trim(coding);
+        weight = str_trim(weight);
+        bool refused = str_starts(weight, STR("q=0"));
+        for (size_t i = 3; refused && i < weight.len; i++) refused = weight.ptr[i] == '.' || weight.ptr[i] == '0';
+        if (str_eq_nocase(coding, STR("gzip"))) return !refused;
+        if (str_eq(coding, STR("*"))) by_star = !refused;
+        list = rest;
+    }
+    return by_star;
+}
+
+void request_coded(struct request *req, const char *content_type, Str plain, Str plain_etag, Str gzip, Str gzip_etag)
+{
+    bool is_gzip = gzip.len && takes_gzip(request_header(req, "Accept-Encoding"));
+    request_add_header(req, "Vary", STR("Accept-Encoding"));
+    if (request_not_modified(req, is_gzip ? gzip_etag : plain_etag)) return;
+    if (is_gzip) request_add_header(req, "Content-Encoding", STR("gzip"));
+    request_ready(req, content_type, is_gzip ? gzip : plain);
+}

@@ -72,6 +72,8 @@ Str request_members(const struct request *req);
 /* A whole body that is ready-made, instead of the envelope. Must live in the arena or be kept until the answer is sent.
  */
 void request_ready(struct request *req, const char *content_type, Str body);
+/* The same in two codings, each with its entity tag: the one that the client takes, or 304. `gzip` may be empty. */
+void request_coded(struct request *req, const char *content_type, Str plain, Str plain_etag, Str gzip, Str gzip_etag);
 /* Part of an open file as the body; the server closes it. */
 void request_file(struct request *req, const char *content_type, struct http_file file);
 /* Strong ETag: sets the header; true when If-None-Match has it: then return OK and the router answers 304. */

@@ -10,14 +10,15 @@ export const LAYERS = {
   json: ['base', 'json'],
   http: ['base', 'http'],
   db: ['base', 'db'],
+  page: ['base', 'page'],
   domain: ['base', 'db', 'domain'],
   view: ['base', 'json', 'domain', 'view'],
   outbound: ['base', 'http', 'outbound'],
   gateway: ['base', 'json', 'http', 'domain', 'outbound', 'gateway'],
-  outbox: ['base', 'db', 'domain', 'outbound', 'gateway', 'outbox'],
-  serve: ['base', 'json', 'http', 'db', 'domain', 'view', 'outbound', 'gateway', 'outbox', 'serve'],
-  api: ['base', 'json', 'http', 'db', 'domain', 'view', 'outbound', 'gateway', 'outbox', 'serve', 'api'],
-  cli: ['base', 'json', 'http', 'db', 'domain', 'view', 'outbound', 'gateway', 'outbox', 'serve', 'api', 'cli'],
+  outbox: ['base', 'db', 'domain', 'page', 'outbound', 'gateway', 'outbox'],
+  serve: ['base', 'json', 'http', 'db', 'domain', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve'],
+  api: ['base', 'json', 'http', 'db', 'domain', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve', 'api'],
+  cli: ['base', 'json', 'http', 'db', 'domain', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve', 'api', 'cli'],
   main: ['base', 'cli'],
 };
 
@@ -27,6 +28,7 @@ const GUARDED = [
   { header: /^(libpq-fe|postgres_ext|libpq\/.*|pg_config.*)\.h$/, files: /^db\/postgres[a-z_]*\.[ch]$/ },
   { header: /^uv\.h$/, files: /^(http|cli)\// },
   { header: /^curl\//, files: /^outbound\// },
+  { header: /^cmark\.h$/, files: /^page\/markdown\.c$/ },
 ];
 
 /** The surfaces stand in rooms by who calls them. What two rooms share stands in api/ itself or below it. */

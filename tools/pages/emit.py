@@ -1,4 +1,4 @@
-"""Templates as C: a struct of parameters and a function that writes into a struct page (src/page/page.h)."""
+"""Templates as C: a struct of parameters and a function that writes into a struct page (src/page/template.h)."""
 import re
 
 import context
@@ -17,7 +17,7 @@ MANNERS = {
     "time": {"date": "page_date(p, {})", "moment": "page_moment(p, {})", "iso": "page_iso(p, {})"},
     "word": {"": "words_text(p->lang, {})"},
 }
-# Escaping -> function of src/page/page.h.
+# Escaping -> function of src/page/template.h.
 WRITERS = {"text": "page_text", "url": "page_url", "component": "page_component", "json": "page_json",
            "markup": "page_markup", "plain": "page_plain"}
 JSON_ONLY = {"bool": "page_json_bool", "int": "page_json_int"}
@@ -333,7 +333,7 @@ class Emitter:
         return "".join(out)
 
     def source(self, header):
-        out = [f'/* Made by tools/pages from web/shop. */\n#include "page/page.h"\n#include "page/asset.h"\n#include "page/words.h"\n#include "page/{header}"\n\n',
+        out = [f'/* Made by tools/pages from web/shop. */\n#include "page/template.h"\n#include "page/asset.h"\n#include "page/words.h"\n#include "page/{header}"\n\n',
                "const char *const lang_codes[LANG_COUNT] = {" + ", ".join(f'"{c}"' for c in self.words.languages) + "};\n",
                "const char *const word_names[WORD_COUNT] = {\n    \"\",\n"
                + "".join(f'    "{w}",\n' for w in sorted(self.words.all)) + "};\n"]

@@ -48,40 +48,32 @@ class Template:
 
 
 def tokens(path):
+    """-> [(text, value or statement, inner text, line)]. A line that holds nothing but statements leaves nothing behind."""
     text = path.read_text("utf-8")
-    # A line that holds nothing but statements leaves nothing behind.
-    text = re.sub(r"^[ \t]*((?:\{%[^\n{}]*%\}|\{#[^\n{}]*#\})+)[ \t]*\n", r"\1", text, flags=re.M)
-    at, found = 0, []
-    lines = LineFinder(path.read_text("utf-8"))
+    alone = re.compile(r"^[ \t]*(?:(?:\{%[^\n{}]*%\}|\{#[^\n{}]*#\})[ \t]*)+\n", re.M)
+    blank = [range(*match.span()) for match in alone.finditer(text)]
+    dropped = {at for span in blank for at in span}
+    found = []
+
+    def take(start, end):
+        kept = [at for at in range(start, end) if at not in dropped]
+        piece = "".join(text[at] for at in kept)
+        if piece:
+            line = text.count("\n", 0, kept[0]) + 1
+            if re.search(r"\{\{|\{%|\{#|\}\}|%\}|#\}", piece):
+                raise Mistake(path, line, "a brace that opens or closes nothing")
+            found.append(("text", piece, line))
+
+    at = 0
     for match in PIECE.finditer(text):
-        if match.start() > at:
-            found.append(("text", text[at:match.start()], lines.here()))
-        line = lines.of(match[0])
+        take(at, match.start())
+        line = text.count("\n", 0, match.start()) + 1
         for kind, inner in (("value", match[1]), ("statement", match[2])):
             if inner is not None:
                 found.append((kind, " ".join(inner.split()), line))
         at = match.end()
-    if at < len(text):
-        found.append(("text", text[at:], lines.here()))
-    for kind, inner, number in found:
-        if kind == "text" and re.search(r"\{\{|\{%|\{#|\}\}|%\}|#\}", inner):
-            raise Mistake(path, number, "a brace that opens or closes nothing")
+    take(at, len(text))
     return found
-
-
-class LineFinder:
-    """Lines in the file as it is, found piece by piece in order."""
-
-    def __init__(self, text):
-        self.text, self.at = text, 0
-
-    def of(self, piece):
-        start = self.text.index(piece, self.at)
-        self.at = start + len(piece)
-        return self.text.count("\n", 0, start) + 1
-
-    def here(self):
-        return self.text.count("\n", 0, self.at) + 1
 
 
 def parse_args(text, path, line):

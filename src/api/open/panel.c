@@ -5,7 +5,6 @@
 #include "api/open/panel.h"
 
 #include "api/tables.h"
-#include "base/text.h"
 #include "serve/render.h"
 #include "serve/request.h"
 
@@ -21,39 +20,16 @@ static const struct panel_file *file_find(Str name)
     return NULL;
 }
 
-/* Whether a list of codings takes gzip: named, or meant by *, and not with a weight of 0. */
-static bool takes_gzip(Str list)
-{
-    bool by_star = false;
-    while (list.len) {
-        Str item = list, rest = {0};
-        str_cut(list, ',', &item, &rest);
-        Str coding = item, weight = {0};
-        str_cut(item, ';', &coding, &weight);
-        coding = str_trim(coding);
-        weight = str_trim(weight);
-        bool refused = str_starts(weight, STR("q=0"));
-        for (size_t i = 3; refused && i < weight.len; i++) refused = weight.ptr[i] == '.' || weight.ptr[i] == '0';
-        if (str_eq_nocase(coding, STR("gzip"))) return !refused;
-        if (str_eq(coding, STR("*"))) by_star = !refused;
-        list = rest;
-    }
-    return by_star;
-}
-
 static enum err answer_file(struct request *req, Str name, const char *cache_control)
 {
     const struct panel_file *f = file_find(name);
     if (!f) return ERR_NOT_FOUND;
-    bool gzip = takes_gzip(request_header(req, "Accept-Encoding"));
     request_add_header(req, "Cache-Control", str_from(cache_control));
-    request_add_header(req, "Vary", STR("Accept-Encoding"));
     request_add_header(req, "Content-Security-Policy", str_from(CONTENT_SECURITY_POLICY));
     request_add_header(req, "Referrer-Policy", STR("no-referrer"));
     request_add_header(req, "Cross-Origin-Opener-Policy", STR("same-origin"));
-    if (request_not_modified(req, str_from(gzip ? f->gzip_etag : f->plain_etag))) return OK;
-    if (gzip) request_add_header(req, "Content-Encoding", STR("gzip"));
-    request_ready(req, f->content_type, gzip ? (Str){f->gzip, f->gzip_len} : (Str){f->plain, f->plain_len});
+    request_coded(req, f->content_type, (Str){f->plain, f->plain_len}, str_from(f->plain_etag),
+                  (Str){f->gzip, f->gzip_len}, str_from(f->gzip_etag));
     return OK;
 }
 

@@ -8,6 +8,7 @@
 #include "domain/sandbox_payment.h"
 #include "domain/vault.h"
 #include "gateway/amount.h"
+#include "page/template.h"
 #include "serve/app.h"
 #include "serve/render.h"
 
@@ -124,39 +125,6 @@ static enum err post_refund(struct request *req)
 
 /* The payer's side. */
 
-static const char style[] =
-    "body{font:16px/1.5 system-ui,sans-serif;margin:0;background:#f4f4f0;color:#222}"
-    "header{background:#b00020;color:#fff;padding:1rem;text-align:center;font-weight:700;letter-spacing:.02em}"
-    "main{max-width:34rem;margin:2rem auto;background:#fff;padding:1.5rem 2rem;border:1px solid #ddd;border-radius:8px}"
-    "h1{font-size:1.25rem;margin:0 0 1rem}dl{display:grid;grid-template-columns:auto 1fr;gap:.25rem 1rem;margin:0 0 "
-    "1.5rem}"
-    "dt{color:#666}dd{margin:0;overflow-wrap:anywhere}fieldset{border:1px solid #ddd;border-radius:6px;margin:0 0 1rem}"
-    "button{font:inherit;padding:.5rem 1rem;margin:.25rem .5rem .25rem 0;border:1px solid #888;border-radius:6px;"
-    "background:#fff;cursor:pointer}button.pay{background:#0b6b3a;border-color:#0b6b3a;color:#fff}"
-    "label{display:block}button:focus-visible,input:focus-visible,a:focus-visible{outline:3px solid "
-    "#1a5fb4;outline-offset:2px}";
-
-static void html_escaped(struct buf *b, Str s)
-{
-    for (size_t i = 0; i < s.len; i++) {
-        switch (s.ptr[i]) {
-        case '<': buf_lit(b, "&lt;"); break;
-        case '>': buf_lit(b, "&gt;"); break;
-        case '&': buf_lit(b, "&amp;"); break;
-        case '"': buf_lit(b, "&quot;"); break;
-        case '\'': buf_lit(b, "&#39;"); break;
-        default: buf_char(b, s.ptr[i]);
-        }
-    }
-}
-
-static void row(struct buf *b, const char *name, Str value)
-{
-    buf_printf(b, "<dt>%s</dt><dd>", name);
-    html_escaped(b, value);
-    buf_lit(b, "</dd>");
-}
-
 static Str money_text(struct arena *a, Money m, Str currency)
 {
     char text[MONEY_TEXT_MAX];
@@ -164,52 +132,23 @@ static Str money_text(struct arena *a, Money m, Str currency)
     return str_printf(a, "%.*s %.*s", (int)n, text, STR_FMT(currency));
 }
 
-static void link_back(struct buf *b, Str url, const char *text)
-{
-    if (!url.len) return;
-    buf_lit(b, "<p><a rel=\"noreferrer\" href=\"");
-    html_escaped(b, url);
-    buf_printf(b, "\">%s</a></p>", text);
-}
-
-static void buttons(struct buf *b, const struct sandbox_payment *p)
-{
-    buf_lit(b, "<form method=\"post\"><fieldset><legend>How its webhook is sent</legend>"
-               "<label><input type=\"checkbox\" name=\"twice\" value=\"1\"> twice</label>"
-               "<label><input type=\"checkbox\" name=\"late\" value=\"1\"> ten seconds late</label></fieldset>");
-    if (p->status == SANDBOX_PAID) {
-        if (p->refunded.minor < p->amount.minor)
-            buf_lit(b, "<button name=\"action\" value=\"refund\">Refund all that is left</button>"
-                       "<button name=\"action\" value=\"refund_part\">Refund half of it</button>");
-        buf_lit(b, "<button name=\"action\" value=\"dispute\">Dispute it</button>");
-    } else {
-        buf_lit(b, "<button class=\"pay\" name=\"action\" value=\"pay\">Pay</button>"
-                   "<button name=\"action\" value=\"fail\">Let it fail</button>");
-    }
-    buf_lit(b, "</form>");
-}
-
 static void write_page(struct request *req, const struct sandbox_payment *p)
 {
     struct buf b;
     buf_init(&b, req->arena, SIZE_MAX);
-    buf_lit(
-        &b,
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Sandbox payment</title>"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-        "<meta name=\"robots\" content=\"noindex\"><link rel=\"stylesheet\" href=\"/sandbox/style.css\"></head><body>"
-        "<header>SANDBOX &ndash; this is a test. No money is taken, whatever you press.</header><main><h1>");
-    html_escaped(&b, p->description);
-    buf_lit(&b, "</h1><dl>");
-    row(&b, "Amount", money_text(req->arena, p->amount, p->currency));
-    row(&b, "Status", str_from(sandbox_status_text(p->status)));
-    if (p->refunded.minor) row(&b, "Refunded", money_text(req->arena, p->refunded, p->currency));
-    row(&b, "Payment", p->ref);
-    buf_lit(&b, "</dl>");
-    buttons(&b, p);
-    if (p->status == SANDBOX_PAID) link_back(&b, p->success_url, "Back to the shop");
-    if (p->status != SANDBOX_PAID) link_back(&b, p->cancel_url, "Cancel and go back to the shop");
-    buf_lit(&b, "</main></body></html>\n");
+    struct page page = {.arena = req->arena, .out = &b, .currency = p->currency};
+    page_write_sandbox(&page,
+                       &(const struct page_sandbox){
+                           .description = p->description,
+                           .amount = money_text(req->arena, p->amount, p->currency),
+                           .refunded = p->refunded.minor ? money_text(req->arena, p->refunded, p->currency) : (Str){0},
+                           .status = str_from(sandbox_status_text(p->status)),
+                           .reference = p->ref,
+                           .is_paid = p->status == SANDBOX_PAID,
+                           .can_refund = p->refunded.minor < p->amount.minor,
+                           .success_url = p->success_url,
+                           .cancel_url = p->cancel_url,
+                       });
     request_add_header(
         req, "Content-Security-Policy",
         STR("default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"));
@@ -225,12 +164,6 @@ static enum err get_page(struct request *req)
     if (!e) e = sandbox_find(req->db, req->params[0], &p);
     if (!e) write_page(req, &p);
     return e;
-}
-
-static enum err get_style(struct request *req)
-{
-    request_ready(req, "text/css; charset=utf-8", str_from(style));
-    return OK;
 }
 
 struct page_form {
@@ -290,6 +223,5 @@ const struct route sandbox_page_routes[] = {
      .limit = LIMIT_NONE},
     {"GET", "/sandbox/pay/{ref}", SCOPE_NONE, TX_READ, NULL, get_page, HIDDEN | ANY_ACCEPT},
     {"POST", "/sandbox/pay/{ref}", SCOPE_NONE, TX_SELF, NULL, post_page, HIDDEN | ANY_ACCEPT | RAW_BODY},
-    {"GET", "/sandbox/style.css", SCOPE_NONE, TX_NONE, NULL, get_style, HIDDEN | ANY_ACCEPT},
     {0},
 };

@@ -1,4 +1,4 @@
-/* page/page.h - what is shown to people: pages and mails, written by templates.
+/* page/template.h - what is shown to people: pages and mails, written by templates.
  *
  * The templates are files in web/shop, compiled by tools/pages into one function and one struct of parameters each
  * (page/templates.h). A template writes into a struct page; the functions below are what the compiled code calls. Each

@@ -1,5 +1,5 @@
-/* page/page.c - values on their way into a page. */
-#include "page/page.h"
+/* page/template.c - values on their way into a page. */
+#include "page/template.h"
 
 void page_raw(struct page *p, Str s)
 {
