@@ -68,7 +68,8 @@ CREATE TABLE webhook_event (
     amount         @int,                            -- NULL: not said
     currency       TEXT NOT NULL DEFAULT '',
     refunded_total @int,                            -- NULL: not said
-    is_won         @int NOT NULL DEFAULT 0 CHECK (is_won IN (0, 1)),
+    outcome        TEXT NOT NULL DEFAULT '' CHECK (outcome IN ('', 'won', 'lost', 'withdrawn')), -- of a dispute that ended
+    due_at         @int,                            -- until when a dispute has to be answered
     mode           TEXT NOT NULL DEFAULT '',        -- test, live, or '' where the gateway does not say
     body           @bytes NOT NULL,                 -- as received
     body_hash      @bytes NOT NULL,                 -- SHA-256

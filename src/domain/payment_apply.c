@@ -273,9 +273,9 @@ static enum err on_dispute_closed(struct act *a)
 {
     const struct payment_event *event = a->event;
     const struct payment *p = a->payment;
-    handled(a, event->is_won ? "won" : "lost");
+    handled(a, dispute_outcome_names[event->outcome]);
     enum err e = set_disputed(a, false);
-    if (e || event->is_won) return e;
+    if (e || event->outcome != DISPUTE_LOST) return e;
     bool says = event->has_amount && str_eq(event->currency, p->currency);
     Money lost = says ? event->amount : p->amount, total;
     if (!money_add(p->refunded_total, lost, &total)) total = p->amount;
@@ -303,7 +303,8 @@ static enum err act_on(struct act *a)
     }
     switch (a->event->kind) {
     case EVENT_SUCCEEDED: return on_succeeded(a);
-    case EVENT_FAILED: return on_failed(a);
+    case EVENT_FAILED:
+    case EVENT_EXPIRED: return on_failed(a);
     case EVENT_APPROVED: return on_approved(a);
     case EVENT_REFUNDED: return on_refunded(a);
     case EVENT_REFUND_FAILED: return review(a, "a refund failed at the gateway");

@@ -3,19 +3,29 @@
 
 #include <assert.h>
 
+const char *const payment_event_kind_names[] = {
+    [EVENT_IGNORED] = "ignored",
+    [EVENT_SUCCEEDED] = "succeeded",
+    [EVENT_FAILED] = "failed",
+    [EVENT_EXPIRED] = "expired",
+    [EVENT_PENDING] = "pending",
+    [EVENT_APPROVED] = "approved",
+    [EVENT_REFUNDED] = "refunded",
+    [EVENT_REFUND_FAILED] = "refund_failed",
+    [EVENT_DISPUTED] = "disputed",
+    [EVENT_DISPUTE_CLOSED] = "dispute_closed",
+    NULL,
+};
+
+const char *const dispute_outcome_names[] = {
+    [DISPUTE_LOST] = "lost",
+    [DISPUTE_WON] = "won",
+    [DISPUTE_WITHDRAWN] = "withdrawn",
+    NULL,
+};
+
 const char *payment_event_kind_text(enum payment_event_kind kind)
 {
-    static const char *const words[] = {
-        [EVENT_IGNORED] = "ignored",
-        [EVENT_SUCCEEDED] = "succeeded",
-        [EVENT_FAILED] = "failed",
-        [EVENT_PENDING] = "pending",
-        [EVENT_APPROVED] = "approved",
-        [EVENT_REFUNDED] = "refunded",
-        [EVENT_REFUND_FAILED] = "refund_failed",
-        [EVENT_DISPUTED] = "disputed",
-        [EVENT_DISPUTE_CLOSED] = "dispute_closed",
-    };
-    assert((size_t)kind < sizeof words / sizeof *words);
-    return words[kind];
+    assert((size_t)kind < sizeof payment_event_kind_names / sizeof *payment_event_kind_names - 1);
+    return payment_event_kind_names[kind];
 }

@@ -11,12 +11,20 @@ enum payment_event_kind {
     EVENT_IGNORED,        /* genuine, but nothing that concerns us */
     EVENT_SUCCEEDED,      /* the money is there */
     EVENT_FAILED,         /* it is not; may still be followed by a success */
+    EVENT_EXPIRED,        /* it can no longer be paid: the page has ended or was closed */
     EVENT_PENDING,        /* seen, not final */
     EVENT_APPROVED,       /* the customer agreed: we still have to capture */
     EVENT_REFUNDED,       /* part or all went back */
     EVENT_REFUND_FAILED,  /* a refund that was announced did not happen */
     EVENT_DISPUTED,       /* the customer's bank or the provider is asking for it back */
     EVENT_DISPUTE_CLOSED, /* decided */
+};
+
+/* How a dispute ended. */
+enum dispute_outcome {
+    DISPUTE_LOST,      /* the provider took `amount` back; without an amount: all of the payment */
+    DISPUTE_WON,       /* the money stays here */
+    DISPUTE_WITHDRAWN, /* the customer gave it up: the money stays here */
 };
 
 /* Some providers do not say whether money was real. */
@@ -35,11 +43,15 @@ struct payment_event {
     Str currency; /* upper-case; empty when it was not said */
     Str refund_ref;
     bool has_refunded_total;
-    Money refunded_total; /* of the payment so far, this refund included */
-    bool is_won;          /* EVENT_DISPUTE_CLOSED: the money stays here */
-    const char *review;   /* not NULL: a person has to look before anything is done; says why */
+    Money refunded_total;         /* of the payment so far, this refund included */
+    enum dispute_outcome outcome; /* EVENT_DISPUTE_CLOSED */
+    Time due_at;                  /* EVENT_DISPUTED: until when it has to be answered; 0: not said */
+    const char *review;           /* not NULL: a person has to look before anything is done; says why */
     Time occurred_at;
     enum event_mode mode;
 };
 
+/* In the order of the enums, NULL at the end. */
+extern const char *const payment_event_kind_names[];
+extern const char *const dispute_outcome_names[];
 const char *payment_event_kind_text(enum payment_event_kind kind);

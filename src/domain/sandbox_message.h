@@ -15,7 +15,7 @@ struct sandbox_message {
     Str currency;
     Str refund_ref;
     Money refunded_total;
-    bool is_won;
+    enum dispute_outcome outcome;
     Time at;
 };
 

@@ -13,7 +13,8 @@ static const char *const mode_names[] = {"", "test", "live"};
     "w.id, w.gateway_id, (SELECT g.label FROM gateway g WHERE g.id = w.gateway_id), w.event_id, w.delivery_id, "       \
     "w.type,"                                                                                                          \
     " w.kind, w.status, w.reason, w.payment_id, (SELECT p.order_id FROM payment p WHERE p.id = w.payment_id),"         \
-    " w.payment_ref, w.group_ref, w.order_ref, w.refund_ref, w.amount, w.currency, w.refunded_total, w.is_won, "       \
+    " w.payment_ref, w.group_ref, w.order_ref, w.refund_ref, w.amount, w.currency, w.refunded_total, w.outcome, "      \
+    "w.due_at, "                                                                                                       \
     "w.mode,"                                                                                                          \
     " w.occurred_at, w.received_at"
 
@@ -44,7 +45,10 @@ static void read_row(struct stmt *st, struct webhook_event *w)
     e->currency = col_text(st);
     e->has_refunded_total = !col_is_null(st);
     e->refunded_total = col_money(st);
-    e->is_won = col_bool(st);
+    Str outcome = col_text(st);
+    for (int o = 0; dispute_outcome_names[o]; o++)
+        if (str_eq(outcome, str_from(dispute_outcome_names[o]))) e->outcome = (enum dispute_outcome)o;
+    e->due_at = col_time(st);
     Str mode = col_text(st);
     for (int m = EVENT_MODE_UNKNOWN; m <= EVENT_MODE_LIVE; m++)
         if (str_eq(mode, str_from(mode_names[m]))) e->mode = (enum event_mode)m;
@@ -71,7 +75,8 @@ static void bind_details(struct stmt *st, const struct payment_event *e)
     bind_opt_money(st, e->has_amount, e->amount);
     bind_text(st, e->currency);
     bind_opt_money(st, e->has_refunded_total, e->refunded_total);
-    bind_bool(st, e->is_won);
+    bind_text(st, e->kind == EVENT_DISPUTE_CLOSED ? str_from(dispute_outcome_names[e->outcome]) : STR(""));
+    bind_opt_time(st, e->due_at);
 }
 
 /* Was this envelope seen with another body? */
@@ -94,9 +99,9 @@ enum err webhook_event_add(struct db *db, Id gateway, const struct payment_event
 {
     static const char insert[] =
         "INSERT INTO webhook_event (kind, payment_ref, group_ref, order_ref, refund_ref, amount, currency,"
-        " refunded_total, is_won, gateway_id, event_id, delivery_id, type, status, mode, body, body_hash, occurred_at,"
-        " received_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'unmatched', $14, $15, $16, $17,"
-        " $18) ON CONFLICT DO NOTHING RETURNING id";
+        " refunded_total, outcome, due_at, gateway_id, event_id, delivery_id, type, status, mode, body, body_hash,"
+        " occurred_at, received_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'unmatched',"
+        " $15, $16, $17, $18, $19) ON CONFLICT DO NOTHING RETURNING id";
 
     assert(e->event_id.len);
     unsigned char hash[crypto_hash_sha256_BYTES];
@@ -126,8 +131,8 @@ enum err webhook_event_settle(struct db *db, Id id, const struct payment_event *
 {
     static const char settle[] =
         "UPDATE webhook_event SET kind = $1, payment_ref = $2, group_ref = $3, order_ref = $4, refund_ref = $5,"
-        " amount = $6, currency = $7, refunded_total = $8, is_won = $9, status = $10, reason = $11, payment_id = $12"
-        " WHERE id = $13";
+        " amount = $6, currency = $7, refunded_total = $8, outcome = $9, due_at = $10, status = $11, reason = $12,"
+        " payment_id = $13 WHERE id = $14";
 
     struct stmt *st = db_prepare(db, settle);
     bind_details(st, e);

@@ -105,7 +105,10 @@ static void read_dispute(struct arena *a, const struct json *dispute, struct pay
     e->payment_ref = payload_ref(payload_item(json_get(dispute, "disputed_transactions"), 0), "seller_transaction_id");
     e->has_amount = amount(a, json_get(dispute, "dispute_amount"), &e->currency, &e->amount);
     e->kind = str_eq(json_text(dispute, "status"), STR("RESOLVED")) ? EVENT_DISPUTE_CLOSED : EVENT_DISPUTED;
-    e->is_won = str_eq(json_text(json_get(dispute, "dispute_outcome"), "outcome_code"), STR("RESOLVED_SELLER_FAVOUR"));
+    Str outcome = json_text(json_get(dispute, "dispute_outcome"), "outcome_code");
+    e->outcome = str_eq(outcome, STR("RESOLVED_SELLER_FAVOUR")) ? DISPUTE_WON
+                 : str_eq(outcome, STR("CANCELED_BY_BUYER"))    ? DISPUTE_WITHDRAWN
+                                                                : DISPUTE_LOST;
 }
 
 static void read_resource(struct arena *a, const struct json *resource, struct payment_event *e)

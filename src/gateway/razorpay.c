@@ -115,7 +115,7 @@ static bool parse(struct arena *a, const struct gateway_config *config, const st
     if (e.kind != EVENT_IGNORED) read_payment(a, payload, &e);
     if (e.kind == EVENT_REFUNDED || e.kind == EVENT_REFUND_FAILED) read_refund(payload, &e);
     if (e.kind == EVENT_DISPUTED || e.kind == EVENT_DISPUTE_CLOSED) read_dispute(a, payload, &e);
-    e.is_won = str_eq(e.type, STR("payment.dispute.won"));
+    e.outcome = str_eq(e.type, STR("payment.dispute.won")) ? DISPUTE_WON : DISPUTE_LOST;
     *ret = e;
     return true;
 }

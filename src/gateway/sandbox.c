@@ -34,7 +34,7 @@ Str sandbox_body(struct arena *a, const struct sandbox_message *m)
     json_kv_str(w, "currency", m->currency);
     if (m->refund_ref.len) json_kv_str(w, "refund", m->refund_ref);
     if (m->kind == EVENT_REFUNDED) json_kv_int(w, "refunded_total", m->refunded_total.minor);
-    if (m->kind == EVENT_DISPUTE_CLOSED) json_kv_bool(w, "won", m->is_won);
+    if (m->kind == EVENT_DISPUTE_CLOSED) json_kv_cstr(w, "outcome", dispute_outcome_names[m->outcome]);
     json_end_object(w);
     json_end_object(w);
     return buf_str(&body.bytes);
@@ -67,7 +67,9 @@ static void read_data(struct arena *a, const struct json *data, struct payment_e
     e->group_ref = e->payment_ref;
     e->order_ref = payload_ref(data, "order_ref");
     e->refund_ref = payload_ref(data, "refund");
-    e->is_won = payload_flag(data, "won");
+    Str outcome = json_text(data, "outcome");
+    for (int i = 0; dispute_outcome_names[i]; i++)
+        if (str_eq(outcome, str_from(dispute_outcome_names[i]))) e->outcome = (enum dispute_outcome)i;
     if (!currency_read(a, json_text(data, "currency"), &e->currency)) return;
     e->has_amount = amount(data, "amount", &e->amount);
     e->has_refunded_total = amount(data, "refunded_total", &e->refunded_total);

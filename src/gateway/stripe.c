@@ -88,7 +88,8 @@ static void read_about(struct arena *a, const struct json *obj, struct payment_e
     e->order_ref = payload_ref(json_get(obj, "metadata"), "order_id");
     e->refund_ref = payload_ref(obj, "id");
     e->has_amount = amount(obj, "amount", e->currency, &e->amount);
-    e->is_won = str_eq(json_text(obj, "status"), STR("won")) || str_eq(json_text(obj, "status"), STR("warning_closed"));
+    Str status = json_text(obj, "status");
+    e->outcome = str_eq(status, STR("won")) || str_eq(status, STR("warning_closed")) ? DISPUTE_WON : DISPUTE_LOST;
 }
 
 static void read_object(struct arena *a, const struct json *obj, struct payment_event *e)

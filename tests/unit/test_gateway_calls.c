@@ -373,7 +373,7 @@ static void test_confirm(void **state)
                                          "\"RESOLVED_SELLER_FAVOUR\"}}")};
     assert_int_equal(gateway_paypal.confirm_read(&a, &config, &claim, &closed, &got), REPLY_OK);
     assert_int_equal(got.kind, EVENT_DISPUTE_CLOSED);
-    assert_true(got.is_won);
+    assert_int_equal(got.outcome, DISPUTE_WON);
 
     config = config_of(PROVIDER_BTCPAY);
     claim = (struct payment_event){.kind = EVENT_SUCCEEDED, .group_ref = STR("inv1"), .event_id = STR("d1")};

@@ -394,7 +394,7 @@ static enum err disputes(struct db *db)
     assert_int_equal(number(db, "SELECT COUNT(*) FROM license WHERE on_hold = 1"), 1);
     struct payment_event closed = event_of(db, &p, EVENT_DISPUTE_CLOSED);
     closed.refund_ref = STR("dp_1");
-    closed.is_won = true;
+    closed.outcome = DISPUTE_WON;
     assert_int_equal(receive(db, &closed).status, WEBHOOK_HANDLED);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM license WHERE on_hold = 1"), 0);
     /* The opening, late: it has been decided. */
