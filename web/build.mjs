@@ -26,8 +26,10 @@ const icons = {
   setup(build) {
     build.onLoad({ filter: /lucide-static.*\.svg$/ }, ({ path: file }) => {
       const inner = fs.readFileSync(file, 'utf8').replace(/^[\s\S]*?<svg[^>]*>/, '');
-      const nodes = [...inner.matchAll(/<([a-z]+)\s([^>]*?)\/?>/g)].map(([, tag, attributes]) =>
-        [tag, Object.fromEntries([...attributes.matchAll(/([a-z0-9-]+)="([^"]*)"/g)].map(([, k, v]) => [k, v]))]);
+      const nodes = [...inner.matchAll(/<([a-z]+)\s([^>]*?)\/?>/g)].map(([, tag, attributes]) => [
+        tag,
+        Object.fromEntries([...attributes.matchAll(/([a-z0-9-]+)="([^"]*)"/g)].map(([, k, v]) => [k, v])),
+      ]);
       if (nodes.length === 0) throw new Error(`${file}: no shapes found`);
       return { contents: `export default ${JSON.stringify(nodes)}`, loader: 'js' };
     });
@@ -67,7 +69,8 @@ export async function bundle() {
   });
   files.set('index.html', Buffer.from(page));
   const inputs = Object.keys(result.metafile.inputs).map((f) => path.join(root, f));
-  return { files, inputs: [...inputs, path.join(here, 'index.html'), path.join(here, 'icon.svg'), fileURLToPath(import.meta.url)] };
+  const others = [path.join(here, 'index.html'), path.join(here, 'icon.svg'), fileURLToPath(import.meta.url)];
+  return { files, inputs: [...inputs, ...others] };
 }
 
 function hash(bytes) {
@@ -91,14 +94,15 @@ function literal(bytes) {
 function row(name, plain) {
   const gzip = gzipSync(plain, { level: 9 });
   const etag = hash(plain).slice(0, 32);
-  return `    {"${name}", "${TYPES[path.extname(name)]}", "\\"${etag}\\"", "\\"${etag}-gz\\"",\n${literal(plain)},\n${literal(gzip)},\n` +
-    `     ${plain.length}, ${gzip.length}},\n`;
+  const head = `"${name}", "${TYPES[path.extname(name)]}", "\\"${etag}\\"", "\\"${etag}-gz\\""`;
+  return `    {${head},\n${literal(plain)},\n${literal(gzip)},\n     ${plain.length}, ${gzip.length}},\n`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [output, depfile] = process.argv.slice(2);
   const { files, inputs } = await bundle();
   const rows = [...files].map(([name, bytes]) => row(name, bytes)).join('');
-  fs.writeFileSync(output, `/* Made by web/build.mjs. */\n#include "api/open/panel.h"\n\nconst struct panel_file panel_files[] = {\n${rows}    {0},\n};\n`);
+  const head = '/* Made by web/build.mjs. */\n#include "api/open/panel.h"\n\n';
+  fs.writeFileSync(output, `${head}const struct panel_file panel_files[] = {\n${rows}    {0},\n};\n`);
   fs.writeFileSync(depfile, `${output}: ${inputs.map((f) => f.replaceAll(' ', '\\ ')).join(' ')}\n`);
 }

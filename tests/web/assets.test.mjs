@@ -1,6 +1,8 @@
 // How the panel is served, how big it is, and that it fits the contract.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { BUILD } from '../api/lib/openapi.mjs';
 import { startSouk } from '../api/lib/souk.mjs';
@@ -8,11 +10,14 @@ import { bundle } from '../../web/build.mjs';
 import { checkTypes, makeTypes } from '../../web/check.mjs';
 
 const SCRIPT_BYTES_MAX = 60 * 1024;
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
   "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 let souk;
-before(async () => { souk = await startSouk({ engine: 'sqlite' }); });
+before(async () => {
+  souk = await startSouk({ engine: 'sqlite' });
+});
 after(() => souk?.stop());
 
 const read = (target, headers = {}) => souk.request('GET', target, { headers, unchecked: true });
@@ -47,7 +52,11 @@ test('gzip where it is taken, plain where not, with tags of their own', async ()
       assert.notEqual(packed.headers.etag, plain.headers.etag, target);
     }
     for (const accept of ['identity', 'gzip;q=0', 'gzip;q=0.000, *', 'br', 'gzipped']) {
-      assert.equal((await read(target, { 'Accept-Encoding': accept })).headers['content-encoding'], undefined, `${target} ${accept}`);
+      assert.equal(
+        (await read(target, { 'Accept-Encoding': accept })).headers['content-encoding'],
+        undefined,
+        `${target} ${accept}`,
+      );
     }
     assert.match(plain.headers.etag, /^"[0-9a-f]{32}"$/, 'a strong tag');
     const again = await read(target, { 'If-None-Match': plain.headers.etag });
@@ -59,7 +68,12 @@ test('gzip where it is taken, plain where not, with tags of their own', async ()
 });
 
 test('what is not there is 404, /admin leads to /admin/', async () => {
-  for (const target of ['/admin/assets/index.html', '/admin/assets/none.js', '/admin/assets/..%2findex.html', '/admin/index.html']) {
+  for (const target of [
+    '/admin/assets/index.html',
+    '/admin/assets/none.js',
+    '/admin/assets/..%2findex.html',
+    '/admin/index.html',
+  ]) {
     assert.equal((await read(target)).status, 404, target);
   }
   const moved = await read('/admin');
@@ -69,7 +83,10 @@ test('what is not there is 404, /admin leads to /admin/', async () => {
 test('the scripts before the charts fit into 60 KB', async () => {
   const { files } = await bundle();
   const scripts = [...files].filter(([name]) => name.endsWith('.js') && !name.startsWith('chart-'));
-  assert.ok([...files.keys()].some((name) => name.startsWith('chart-')), 'the charts are a chunk of their own');
+  assert.ok(
+    [...files.keys()].some((name) => name.startsWith('chart-')),
+    'the charts are a chunk of their own',
+  );
   const bytes = scripts.reduce((sum, [, text]) => sum + gzipSync(text, { level: 9 }).length, 0);
   assert.ok(bytes <= SCRIPT_BYTES_MAX, `${bytes} bytes of gzipped JavaScript`);
 });
@@ -83,11 +100,32 @@ test('a member of an answer that has another name fails the check', async () => 
   });
   const { ok, output } = checkTypes();
   assert.ok(!ok, 'the types do not notice a changed answer');
-  assert.match(output, /pages\/withdrawals\.tsx.*'status'/);
+  assert.match(output, /pages\/admin_withdrawals\.tsx.*'status'/);
 });
+
+/** A line per operator; the checker complains about each line that it does not refuse. */
+const CALCULATIONS = `import type { Data } from '../src/api';
+declare const order: Data<'/api/admin/orders/{id}'>;
+// @ts-expect-error
+order.total - order.discount;
+// @ts-expect-error
+order.total + 1;
+// @ts-expect-error
+order.refunded_amount > 0;
+// @ts-expect-error
+export const total: number = order.items[0]!.subtotal;
+`;
 
 test('the panel uses the API as the OpenAPI document describes it', async () => {
   await makeTypes(BUILD);
+  const { ok, output } = checkTypes();
+  assert.ok(ok, output);
+});
+
+test('the type checker refuses to calculate with amounts', async (t) => {
+  const file = fileURLToPath(new URL('../../web/generated/calculations.ts', import.meta.url));
+  fs.writeFileSync(file, CALCULATIONS);
+  t.after(() => fs.rmSync(file));
   const { ok, output } = checkTypes();
   assert.ok(ok, output);
 });

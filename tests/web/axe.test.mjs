@@ -5,7 +5,9 @@ import { openAt, openHostileStore, pagesOf } from './lib/hostile.mjs';
 import { checkAccessible } from './lib/panel.mjs';
 
 let panel, page, ids;
-before(async () => { ({ panel, page, ids } = await openHostileStore()); });
+before(async () => {
+  ({ panel, page, ids } = await openHostileStore());
+});
 after(() => panel?.stop());
 
 const open = (hash) => openAt(panel, page, hash);
@@ -23,8 +25,15 @@ for (const scheme of ['light', 'dark']) {
 }
 
 test('axe finds nothing in dialogs', async () => {
-  for (const [hash, button] of [['/coupons', 'Make coupon'], ['/staff', 'Add member'], ['/licenses', 'Issue licence'], [`/orders/${ids.order}`, 'Refund'],
-    [`/customers/${ids.customer}`, 'Make token'], [`/products/${ids.product}`, 'Import codes'], [`/products/${ids.product}`, 'Delete']]) {
+  for (const [hash, button] of [
+    ['/coupons', 'Make coupon'],
+    ['/staff', 'Add member'],
+    ['/licenses', 'Issue licence'],
+    [`/orders/${ids.order}`, 'Refund'],
+    [`/customers/${ids.customer}`, 'Make token'],
+    [`/products/${ids.product}`, 'Import codes'],
+    [`/products/${ids.product}`, 'Delete'],
+  ]) {
     await open(hash);
     await page.getByRole('button', { name: button, exact: true }).first().click();
     await page.getByRole('dialog').waitFor();

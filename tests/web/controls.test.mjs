@@ -19,31 +19,54 @@ async function noticed(pattern, act) {
   const deadline = Date.now() + 10000;
   while (!panel.complaints.some((c) => pattern.test(c)) && Date.now() < deadline) await page.waitForTimeout(20);
   const found = panel.complaints.splice(0);
-  assert.ok(found.some((c) => pattern.test(c)), `not noticed: ${pattern}; but: ${found.join('\n')}`);
+  assert.ok(
+    found.some((c) => pattern.test(c)),
+    `not noticed: ${pattern}; but: ${found.join('\n')}`,
+  );
 }
 
 test('a dialog', () => noticed(/^dialog: hello/, () => page.evaluate(() => alert('hello'))));
 
 test('a console error', () => noticed(/^console: broken/, () => page.evaluate(() => console.error('broken'))));
 
-test('an uncaught exception', () => noticed(/^error: .*thrown on purpose/s, () => page.evaluate(() => { setTimeout(() => { throw new Error('thrown on purpose'); }); })));
+test('an uncaught exception', () =>
+  noticed(/^error: .*thrown on purpose/s, () =>
+    page.evaluate(() => {
+      setTimeout(() => {
+        throw new Error('thrown on purpose');
+      });
+    }),
+  ));
 
-test('an inline style, refused by the policy', () => noticed(/style-src/, () => page.evaluate(() => {
-  const style = document.createElement('style');
-  style.textContent = 'body { color: red }';
-  document.head.append(style);
-})));
+test('an inline style, refused by the policy', () =>
+  noticed(/style-src/, () =>
+    page.evaluate(() => {
+      const style = document.createElement('style');
+      style.textContent = 'body { color: red }';
+      document.head.append(style);
+    }),
+  ));
 
-test('text made markup, refused by Trusted Types', () => noticed(/require-trusted-types-for/, async () => {
-  const refused = await page.evaluate(() => {
-    try { document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(1)>'); return false; } catch (e) { return e instanceof TypeError; }
-  });
-  assert.ok(refused);
-}));
+test('text made markup, refused by Trusted Types', () =>
+  noticed(/require-trusted-types-for/, async () => {
+    const refused = await page.evaluate(() => {
+      try {
+        document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(1)>');
+        return false;
+      } catch (e) {
+        return e instanceof TypeError;
+      }
+    });
+    assert.ok(refused);
+  }));
 
 test('a call to elsewhere and a picture from there, refused by the policy', async () => {
   await noticed(/connect-src/, () => page.evaluate(() => fetch('http://127.0.0.1:9/').catch(() => {})));
-  await noticed(/img-src/, () => page.evaluate(() => { new Image().src = 'http://127.0.0.1:9/x.png'; }));
+  await noticed(/img-src/, () =>
+    page.evaluate(() => {
+      new Image().src = 'http://127.0.0.1:9/x.png';
+    }),
+  );
 });
 
 test('what is not accessible', async () => {

@@ -5,7 +5,9 @@ import { openAt, openHostileStore, pagesOf } from './lib/hostile.mjs';
 import { NAUGHTY } from './lib/naughty.mjs';
 
 let panel, page, ids;
-before(async () => { ({ panel, page, ids } = await openHostileStore()); });
+before(async () => {
+  ({ panel, page, ids } = await openHostileStore());
+});
 after(() => panel?.stop());
 
 const open = (hash) => openAt(panel, page, hash);
@@ -26,7 +28,10 @@ test('hostile texts are shown as text', async () => {
   }
   const subjects = await page.locator('.row-link').evaluateAll((links) => links.map((a) => a.firstChild.textContent));
   assert.deepEqual(subjects.sort(), NAUGHTY.map((t) => t.trim()).sort());
-  assert.equal(await page.locator('main script, main iframe, main object, main embed, main style, main base, main math').count(), 0);
+  assert.equal(
+    await page.locator('main script, main iframe, main object, main embed, main style, main base, main math').count(),
+    0,
+  );
 });
 
 test('no page is wider than a phone of 360 px', async () => {

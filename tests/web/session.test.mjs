@@ -24,7 +24,9 @@ const logOut = async () => {
 
 /** RFC 6238, written for this test alone. */
 function totp(base32, ms = Date.now()) {
-  const bits = [...base32].map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0')).join('');
+  const bits = [...base32]
+    .map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0'))
+    .join('');
   const key = Buffer.from(bits.match(/.{8}/g).map((b) => parseInt(b, 2)));
   const step = Buffer.alloc(8);
   step.writeBigUInt64BE(BigInt(Math.floor(ms / 30000)));
@@ -56,9 +58,12 @@ test('everything works by keyboard: log in, skip link, menu, dialog', async () =
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
   const focused = () => page.evaluate(() => document.activeElement.textContent.trim());
-  for (let i = 0; i < 40 && await focused() !== 'Skip to the content'; i += 1) await page.keyboard.press('Shift+Tab');
+  for (let i = 0; i < 40 && (await focused()) !== 'Skip to the content'; i += 1) await page.keyboard.press('Shift+Tab');
   assert.equal(await focused(), 'Skip to the content');
-  assert.ok((await page.getByRole('link', { name: 'Skip to the content' }).boundingBox()).y >= 0, 'it is seen when it has the focus');
+  assert.ok(
+    (await page.getByRole('link', { name: 'Skip to the content' }).boundingBox()).y >= 0,
+    'it is seen when it has the focus',
+  );
   await page.keyboard.press('Enter');
   assert.equal(await page.evaluate(() => document.activeElement.tagName), 'MAIN');
 
@@ -70,7 +75,10 @@ test('everything works by keyboard: log in, skip link, menu, dialog', async () =
   await add.focus();
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').waitFor();
-  assert.ok(await page.evaluate(() => document.querySelector('dialog').contains(document.activeElement)), 'the focus is in the dialog');
+  assert.ok(
+    await page.evaluate(() => document.querySelector('dialog').contains(document.activeElement)),
+    'the focus is in the dialog',
+  );
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   assert.ok(await add.evaluate((e) => e === document.activeElement), 'the focus is back');

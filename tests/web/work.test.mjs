@@ -9,7 +9,12 @@ let panel, page, product, ada;
 before(async () => {
   panel = await openPanel();
   await panel.makeOwner();
-  product = await panel.admin('POST', '/products', { name: 'Night Editor', price: 20, delivery_type: 'license_key', is_active: true }, 201);
+  product = await panel.admin(
+    'POST',
+    '/products',
+    { name: 'Night Editor', price: 20, delivery_type: 'license_key', is_active: true },
+    201,
+  );
   await panel.admin('POST', '/departments', { name: 'Help' }, 201);
   await panel.admin('POST', '/departments', { name: 'Billing' }, 201);
   ada = await panel.souk.customer('Ada Lovelace');
@@ -18,10 +23,15 @@ before(async () => {
 });
 after(async () => {
   if (!panel) return;
-  try { assertInvariants(panel.souk.dbArg); } finally { await panel.stop(); }
+  try {
+    assertInvariants(panel.souk.dbArg);
+  } finally {
+    await panel.stop();
+  }
 });
 
-const api = async (method, target, body, status) => dataOf(await panel.souk.request(method, target, { token: ada.token, body }), status);
+const api = async (method, target, body, status) =>
+  dataOf(await panel.souk.request(method, target, { token: ada.token, body }), status);
 const nav = (name) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click();
 
 test('a coupon is made and works', async () => {
@@ -52,7 +62,10 @@ test('a coupon is made and works', async () => {
   await change('');
   await page.getByRole('row', { name: 'AUTUMN-25' }).getByText('Never').waitFor();
   const [coupon] = await panel.admin('GET', '/coupons');
-  assert.deepEqual([coupon.expires_at, coupon.value, coupon.product_ids, coupon.max_uses_per_customer], [null, 25, [product.id], 1]);
+  assert.deepEqual(
+    [coupon.expires_at, coupon.value, coupon.product_ids, coupon.max_uses_per_customer],
+    [null, 25, [product.id], 1],
+  );
   await api('POST', '/api/store/cart/add', { product_id: product.id, quantity: 2 });
   assert.equal((await api('POST', '/api/store/cart/coupon', { code: 'autumn-25' })).discount, 10);
 });
@@ -106,8 +119,12 @@ test('one withdrawal is approved, one rejected with a reason; the customer is to
 
 test('a licence is revoked, reinstated, cleared of its hardware and extended', async () => {
   const { delivery } = await api('POST', '/api/v1/order/create', { product_id: product.id });
-  const verify = (hardware) => panel.souk.post('/api/v1/license/verify',
-    { license_key: delivery.value, product_id: product.id, hardware_id: hardware }, { token: ada.token });
+  const verify = (hardware) =>
+    panel.souk.post(
+      '/api/v1/license/verify',
+      { license_key: delivery.value, product_id: product.id, hardware_id: hardware },
+      { token: ada.token },
+    );
   dataOf(await verify('machine-1'));
 
   await nav('Licences');
@@ -154,7 +171,11 @@ test('a licence is issued without an order', async () => {
 test('a ticket is answered, moved and closed', async () => {
   const departments = dataOf(await panel.souk.get('/api/support/departments'));
   const help = departments.find((d) => d.name === 'Help');
-  const ticket = await api('POST', '/api/customer/tickets', { department_id: help.id, subject: 'It does not start', message: 'Since today.\nWhat now?' });
+  const ticket = await api('POST', '/api/customer/tickets', {
+    department_id: help.id,
+    subject: 'It does not start',
+    message: 'Since today.\nWhat now?',
+  });
   await nav('Tickets');
   await page.getByRole('link', { name: 'It does not start' }).click();
   await page.getByText('What now?').waitFor();
@@ -164,7 +185,10 @@ test('a ticket is answered, moved and closed', async () => {
   await page.getByRole('listitem').filter({ hasText: 'Please restart it.' }).waitFor();
   assert.equal(await page.getByLabel('Your reply').inputValue(), '', 'ready for the next one');
   const seen = await api('GET', `/api/customer/tickets/${ticket.id}`);
-  assert.deepEqual([seen.status, seen.messages.at(-1).author, seen.messages.at(-1).body], ['answered', 'staff', 'Please restart it.']);
+  assert.deepEqual(
+    [seen.status, seen.messages.at(-1).author, seen.messages.at(-1).body],
+    ['answered', 'staff', 'Please restart it.'],
+  );
 
   await page.getByLabel('Department').selectOption('Billing');
   await page.getByRole('button', { name: 'Save' }).click();
@@ -259,6 +283,18 @@ test('a customer gets a token, a credit limit, and is switched off', async () =>
   assert.equal((await panel.souk.get('/api/customer/wallet', { token: ada.token })).status, 401);
 });
 
+test('an amount that no floating-point number holds is shown and saved digit by digit', async () => {
+  const { id } = await panel.admin('POST', '/customers', { email: 'big@example.com' }, 201);
+  await panel.visit(page, `/customers/${id}`, 'big@example.com');
+  await page.getByLabel('Credit limit in USD').fill('90071992547409.93');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await expectToast(page, 'Saved.');
+  await page.reload();
+  await page.getByText('US$90,071,992,547,409.93').waitFor();
+  assert.equal(await page.getByLabel('Credit limit in USD').inputValue(), '90071992547409.93');
+  await panel.visit(page, '/customers', 'Customers');
+});
+
 test('settings are saved, departments made, exports downloaded, and all of it is in the audit', async () => {
   await nav('Settings');
   await page.getByLabel('Name of the store').fill('Night Shop');
@@ -280,7 +316,10 @@ test('settings are saved, departments made, exports downloaded, and all of it is
   await page.getByRole('row', { name: 'Sales' }).waitFor();
 
   await nav('Orders');
-  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export CSV' }).click()]);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export CSV' }).click(),
+  ]);
   assert.equal(download.suggestedFilename(), 'orders.csv');
 
   await nav('Audit');

@@ -1,5 +1,6 @@
 // The one way to the server. Paths, parameters, bodies and answers are typed by the OpenAPI document.
 import type { components, paths } from '../generated/openapi';
+import { readJson, writeJson } from './amount';
 
 export type Schemas = components['schemas'];
 type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
@@ -10,14 +11,18 @@ type Success<O> = Json<Answers<O>[keyof Answers<O> & (200 | 201)]>;
 type Parameters<O> = O extends { parameters: infer A } ? A : never;
 type PathOf<O> = Parameters<O> extends { path: infer V } ? { path: V } : { path?: never };
 type QueryOf<O> = Parameters<O> extends { query?: infer Q } ? { query?: Q } : { query?: never };
-type BodyOf<O> = O extends { requestBody: infer B } ? { body: Json<B> }
-  : O extends { requestBody?: infer B } ? { body?: Json<NonNullable<B>> } : { body?: never };
+type BodyOf<O> = O extends { requestBody: infer B }
+  ? { body: Json<B> }
+  : O extends { requestBody?: infer B }
+    ? { body?: Json<NonNullable<B>> }
+    : { body?: never };
 
 /** The paths that have this method. */
 export type PathsWith<M extends Method> = {
   [P in keyof paths]: paths[P] extends Record<M, { responses: unknown }> ? P : never;
 }[keyof paths];
-export type Options<P extends keyof paths, M extends Method> = PathOf<Operation<P, M>> & QueryOf<Operation<P, M>> &
+export type Options<P extends keyof paths, M extends Method> = PathOf<Operation<P, M>> &
+  QueryOf<Operation<P, M>> &
   BodyOf<Operation<P, M>> & { ifMatch?: string; once?: string; signal?: AbortSignal };
 export type Answer<P extends keyof paths, M extends Method> = Success<Operation<P, M>> & { etag: string };
 type DataOf<S> = S extends { data: infer D } ? D : undefined;
@@ -26,11 +31,20 @@ export type Data<P extends PathsWith<M>, M extends Method = 'get'> = DataOf<Succ
 /** One row of a list. */
 export type Row<P extends PathsWith<'get'>> = Data<P> extends (infer R)[] ? R : never;
 
-export interface FieldError { field: string; code: string; message: string }
+export interface FieldError {
+  field: string;
+  code: string;
+  message: string;
+}
 
 export class ApiError extends Error {
-  constructor(readonly status: number, readonly code: string, message: string, readonly errors: FieldError[] = [],
-    readonly requestId = '') {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly errors: FieldError[] = [],
+    readonly requestId = '',
+  ) {
     super(message);
   }
 }
@@ -50,21 +64,25 @@ export function urlOf(template: string, path?: object, query?: object): string {
 
 function errorOf(status: number, text: string): ApiError {
   try {
-    const body = JSON.parse(text) as { code: string; message: string; errors?: FieldError[]; request_id?: string };
+    const body = readJson(text) as { code: string; message: string; errors?: FieldError[]; request_id?: string };
     return new ApiError(status, body.code, body.message, body.errors, body.request_id);
   } catch {
     return new ApiError(status, 'unreadable', `The server answered ${status} without saying why.`);
   }
 }
 
-const UNREACHABLE = 'The server can not be reached. Check the connection and try again.';
+const UNREACHABLE = 'The server cannot be reached. Check the connection and try again.';
 
 function refused(error: ApiError): ApiError {
   if (error.status === 401 && credentials.token && /^token_/.test(error.code)) credentials.onRefused();
   return error;
 }
 
-async function send(method: string, url: string, init: RequestInit & { headers: Record<string, string> }): Promise<Response> {
+async function send(
+  method: string,
+  url: string,
+  init: RequestInit & { headers: Record<string, string> },
+): Promise<Response> {
   if (credentials.token) init.headers.Authorization = `Bearer ${credentials.token}`;
   const response = await fetch(url, { method, ...init, credentials: 'omit', cache: 'no-store' }).catch((e: unknown) => {
     if (e instanceof DOMException && e.name === 'AbortError') throw e;
@@ -74,23 +92,35 @@ async function send(method: string, url: string, init: RequestInit & { headers: 
   throw refused(errorOf(response.status, await response.text()));
 }
 
-async function call<P extends keyof paths, M extends Method>(method: M, template: P, options: Options<P, M>): Promise<Answer<P, M>> {
+async function call<P extends keyof paths, M extends Method>(
+  method: M,
+  template: P,
+  options: Options<P, M>,
+): Promise<Answer<P, M>> {
   const { path, query, body, ifMatch, once, signal } = options as {
-    path?: object; query?: object; body?: unknown; ifMatch?: string; once?: string; signal?: AbortSignal;
+    path?: object;
+    query?: object;
+    body?: unknown;
+    ifMatch?: string;
+    once?: string;
+    signal?: AbortSignal;
   };
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (ifMatch) headers['If-Match'] = ifMatch;
   if (once) headers['Idempotency-Key'] = once;
-  const init = { headers, signal, body: body === undefined ? undefined : JSON.stringify(body) };
+  const init = { headers, signal, body: body === undefined ? undefined : writeJson(body) };
   const response = await send(method.toUpperCase(), urlOf(template, path, query), init);
-  return { ...await response.json(), etag: response.headers.get('ETag') ?? '' } as Answer<P, M>;
+  return { ...(readJson(await response.text()) as object), etag: response.headers.get('ETag') ?? '' } as Answer<P, M>;
 }
 
 /** Arguments: the options may be left out where nothing in them is required. */
-type Given<P extends keyof paths, M extends Method> = {} extends Options<P, M> ? [options?: Options<P, M>] : [options: Options<P, M>];
-const caller = <M extends Method>(method: M) =>
-  <P extends PathsWith<M>>(template: P, ...[options]: Given<P, M>) => call(method, template, options ?? {} as Options<P, M>);
+type Given<P extends keyof paths, M extends Method> =
+  {} extends Options<P, M> ? [options?: Options<P, M>] : [options: Options<P, M>];
+const caller =
+  <M extends Method>(method: M) =>
+  <P extends PathsWith<M>>(template: P, ...[options]: Given<P, M>) =>
+    call(method, template, options ?? ({} as Options<P, M>));
 
 export const get = caller('get');
 export const post = caller('post');
@@ -98,9 +128,14 @@ export const patch = caller('patch');
 export const put = caller('put');
 export const remove = caller('delete');
 
-/** Raw bytes with progress (0 … 1); fetch can not tell how far an upload is. */
-export function upload<T>(method: 'PUT' | 'POST', url: string, body: Blob | string, type: string,
-  options: { ifMatch?: string; once?: string; onProgress?: (done: number) => void } = {}): Promise<T> {
+/** Raw bytes with progress (0 … 1); fetch cannot tell how far an upload is. */
+export function upload<T>(
+  method: 'PUT' | 'POST',
+  url: string,
+  body: Blob | string,
+  type: string,
+  options: { ifMatch?: string; once?: string; onProgress?: (done: number) => void } = {},
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open(method, url);
@@ -108,10 +143,11 @@ export function upload<T>(method: 'PUT' | 'POST', url: string, body: Blob | stri
     request.setRequestHeader('Content-Type', type);
     if (options.ifMatch) request.setRequestHeader('If-Match', options.ifMatch);
     if (options.once) request.setRequestHeader('Idempotency-Key', options.once);
-    request.upload.onprogress = (e) => options.onProgress?.(e.lengthComputable ? e.loaded / e.total : 0);
+    request.upload.onprogress = ({ lengthComputable, loaded, total: bytes }) =>
+      options.onProgress?.(lengthComputable ? loaded / bytes : 0);
     request.onerror = () => reject(new ApiError(0, 'unreachable', UNREACHABLE));
     request.onload = () => {
-      if (request.status < 300) resolve((JSON.parse(request.responseText) as { data: T }).data);
+      if (request.status < 300) resolve((readJson(request.responseText) as { data: T }).data);
       else reject(refused(errorOf(request.status, request.responseText)));
     };
     request.send(body);

@@ -17,15 +17,33 @@ export function useLoad<T>(read: () => Promise<T>, deps: unknown[]): Loaded<T> {
     const mine = ++run.current;
     setState((was) => ({ ...was, busy: true }));
     read().then(
-      (data) => { if (mine === run.current) setState({ data, busy: false }); },
-      (error: Error) => { if (mine === run.current) setState((was) => ({ data: was.data, error, busy: false })); },
+      (data) => {
+        if (mine === run.current) setState({ data, busy: false });
+      },
+      (error: Error) => {
+        if (mine === run.current) setState((was) => ({ data: was.data, error, busy: false }));
+      },
     );
   }, deps);
-  useEffect(() => { reload(); return () => { run.current += 1; }; }, [reload]);
-  return { data: state.data, error: state.error, busy: state.busy, reload, set: (data) => setState({ data, busy: false }) };
+  useEffect(() => {
+    reload();
+    return () => {
+      run.current += 1;
+    };
+  }, [reload]);
+  return {
+    data: state.data,
+    error: state.error,
+    busy: state.busy,
+    reload,
+    set: (data) => setState({ data, busy: false }),
+  };
 }
 
-interface Page<T> { data: T[]; meta: { has_more: boolean; next_cursor: string | null } }
+interface Page<T> {
+  data: T[];
+  meta: { has_more: boolean; next_cursor: string | null };
+}
 
 export interface Listed<T> {
   rows: T[] | undefined;
@@ -37,7 +55,10 @@ export interface Listed<T> {
   change: (row: T) => void;
 }
 
-export function useList<T extends { id: number }>(read: (cursor: string | undefined) => Promise<Page<T>>, deps: unknown[]): Listed<T> {
+export function useList<T extends { id: number }>(
+  read: (cursor: string | undefined) => Promise<Page<T>>,
+  deps: unknown[],
+): Listed<T> {
   const [rows, setRows] = useState<T[]>();
   const [next, setNext] = useState<string | null>(null);
   const [error, setError] = useState<Error>();
@@ -48,21 +69,31 @@ export function useList<T extends { id: number }>(read: (cursor: string | undefi
     const mine = ++run.current;
     setBusy(true);
     setError(undefined);
-    read(cursor).then((page) => {
-      if (mine !== run.current) return;
-      setRows((was) => (cursor && was ? [...was, ...page.data] : page.data));
-      setNext(page.meta.has_more ? page.meta.next_cursor : null);
-      setBusy(false);
-    }, (e: Error) => {
-      if (mine !== run.current) return;
-      setError(e);
-      setBusy(false);
-    });
+    read(cursor).then(
+      (page) => {
+        if (mine !== run.current) return;
+        setRows((was) => (cursor && was ? [...was, ...page.data] : page.data));
+        setNext(page.meta.has_more ? page.meta.next_cursor : null);
+        setBusy(false);
+      },
+      (e: Error) => {
+        if (mine !== run.current) return;
+        setError(e);
+        setBusy(false);
+      },
+    );
   }, deps);
 
-  useEffect(() => { fetchPage(undefined); return () => { run.current += 1; }; }, [fetchPage]);
+  useEffect(() => {
+    fetchPage(undefined);
+    return () => {
+      run.current += 1;
+    };
+  }, [fetchPage]);
   return {
-    rows, error, busy,
+    rows,
+    error,
+    busy,
     more: next === null ? undefined : () => fetchPage(next),
     reload: () => fetchPage(undefined),
     change: (row) => setRows((was) => was?.map((r) => (r.id === row.id ? row : r))),

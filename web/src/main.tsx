@@ -1,6 +1,6 @@
 // The start: who is here, and what to show them.
 import { render } from 'preact';
-import { Login } from './pages/login';
+import { Login } from './pages/auth/login';
 import { Setup } from './pages/setup';
 import { setupToken } from './route';
 import { me, ready, resume } from './session';
@@ -13,7 +13,13 @@ import { Toasts } from './ui/toast';
 function App() {
   const setup = setupToken();
   const page = setup ? <Setup token={setup} /> : !ready.value ? <Loading /> : me.value ? <Shell /> : <Login />;
-  return <>{page}<Questions /><Toasts /></>;
+  return (
+    <>
+      {page}
+      <Questions />
+      <Toasts />
+    </>
+  );
 }
 
 const app = document.getElementById('app') as HTMLElement;

@@ -1,31 +1,31 @@
 // The list of pages: what is in the navigation, what an address shows, who may see it.
 import type { ComponentType } from 'preact';
+import type { PageProps } from './route';
 import { isOwner } from './session';
 import type { IconName } from './ui/icon';
-import { Account } from './pages/account';
-import { Audit } from './pages/audit';
-import { Coupons } from './pages/coupons';
-import { Customer } from './pages/customer';
-import { Customers } from './pages/customers';
-import { Dashboard } from './pages/dashboard';
-import { Departments } from './pages/departments';
-import { Event } from './pages/event';
-import { Events } from './pages/events';
-import { Gateways } from './pages/gateways';
-import { License } from './pages/license';
-import { Licenses } from './pages/licenses';
-import { Order } from './pages/order';
-import { Orders } from './pages/orders';
-import { Product } from './pages/product';
-import { ProductNew } from './pages/product_new';
-import { Products } from './pages/products';
-import { SettingsPage } from './pages/settings';
-import { Staff } from './pages/staff';
-import { Ticket } from './pages/ticket';
-import { Tickets } from './pages/tickets';
-import { Withdrawals } from './pages/withdrawals';
+import { Account } from './pages/auth/account';
+import { Audit } from './pages/admin_audit';
+import { Coupons } from './pages/admin_coupons/list';
+import { Customer } from './pages/admin_customers/customer';
+import { Customers } from './pages/admin_customers/list';
+import { Dashboard } from './pages/admin_stats';
+import { Departments } from './pages/admin_tickets/departments';
+import { Event } from './pages/admin_webhook_events/event';
+import { Events } from './pages/admin_webhook_events/list';
+import { Gateways } from './pages/admin_gateways/list';
+import { License } from './pages/admin_licenses/license';
+import { Licenses } from './pages/admin_licenses/list';
+import { Order } from './pages/admin_orders/order';
+import { Orders } from './pages/admin_orders/list';
+import { Product } from './pages/admin_products/product';
+import { ProductNew } from './pages/admin_products/new';
+import { Products } from './pages/admin_products/list';
+import { SettingsPage } from './pages/admin_settings';
+import { Staff } from './pages/admin_staff';
+import { Ticket } from './pages/admin_tickets/ticket';
+import { Tickets } from './pages/admin_tickets/list';
+import { Withdrawals } from './pages/admin_withdrawals';
 
-export interface PageProps { id: number }
 interface Entry {
   /** `:id` stands for a number. */
   path: string;

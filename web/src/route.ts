@@ -2,7 +2,15 @@
 // a reload and the Back button.
 import { signal } from '@preact/signals';
 
-export interface Place { path: string; query: URLSearchParams }
+/** What a page is given: the number in its address, or 0. */
+export interface PageProps {
+  id: number;
+}
+
+export interface Place {
+  path: string;
+  query: URLSearchParams;
+}
 
 function read(): Place {
   const hash = location.hash.slice(1);
@@ -11,7 +19,9 @@ function read(): Place {
 }
 
 export const place = signal<Place>(read());
-addEventListener('hashchange', () => { place.value = read(); });
+addEventListener('hashchange', () => {
+  place.value = read();
+});
 
 export function href(path: string, query: Record<string, string> = {}): string {
   const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ''));

@@ -19,11 +19,17 @@ function Navigation() {
         <div key={group}>
           <h2 id={`nav-${group}`}>{group}</h2>
           <ul aria-labelledby={`nav-${group}`}>
-            {PAGES.filter((e) => e.nav?.group === group && mayShow(e)).map((e) => e.nav && (
-              <li key={e.path}>
-                <a href={href(e.path)} aria-current={isHere(e.path) ? 'page' : undefined}><Icon name={e.nav.icon} />{e.nav.label}</a>
-              </li>
-            ))}
+            {PAGES.filter((e) => e.nav?.group === group && mayShow(e)).map(
+              (e) =>
+                e.nav && (
+                  <li key={e.path}>
+                    <a href={href(e.path)} aria-current={isHere(e.path) ? 'page' : undefined}>
+                      <Icon name={e.nav.icon} />
+                      {e.nav.label}
+                    </a>
+                  </li>
+                ),
+            )}
           </ul>
         </div>
       ))}
@@ -34,9 +40,18 @@ function Navigation() {
 function NotFound() {
   return (
     <Page title="Not found">
-      <div class="card"><Empty title="There is no such page" action={<LinkButton to="#/" kind="primary">To the dashboard</LinkButton>}>
-        It may have been deleted, or your role does not show it.
-      </Empty></div>
+      <div class="card">
+        <Empty
+          title="There is no such page"
+          action={
+            <LinkButton to="#/" kind="primary">
+              To the dashboard
+            </LinkButton>
+          }
+        >
+          It may have been deleted, or your role does not show it.
+        </Empty>
+      </div>
     </Page>
   );
 }
@@ -49,7 +64,9 @@ export function Shell() {
   useEffect(() => setOpen(false), [path]);
   useEffect(() => {
     if (!open) return undefined;
-    const close = (e: KeyboardEvent) => { if (e.key === 'Escape') setOpen(false); };
+    const close = (e: KeyboardEvent) => {
+      if (e.key === 'Escape') setOpen(false);
+    };
     addEventListener('keydown', close);
     return () => removeEventListener('keydown', close);
   }, [open]);
@@ -60,23 +77,45 @@ export function Shell() {
   const name = settings.value?.store_name ?? 'souk';
   return (
     <>
-      <a class="skip" href="#content" onClick={skip}>Skip to the content</a>
+      <a class="skip" href="#content" onClick={skip}>
+        Skip to the content
+      </a>
       <div class="shell">
         <header class="bar">
-          <span class="brand"><Icon name="store" /><span>{name}</span></span>
-          <button type="button" class="button quiet square" aria-label="Menu" aria-expanded={open} aria-controls="side" onClick={() => setOpen(!open)}>
+          <span class="brand">
+            <Icon name="store" />
+            <span>{name}</span>
+          </span>
+          <button
+            type="button"
+            class="button quiet square"
+            aria-label="Menu"
+            aria-expanded={open}
+            aria-controls="side"
+            onClick={() => setOpen(!open)}
+          >
             <Icon name={open ? 'close' : 'menu'} size={22} />
           </button>
         </header>
         <aside id="side" class={open ? 'side open' : 'side'} aria-label="Menu">
-          <span class="brand"><Icon name="store" size={22} /><span>{name}</span></span>
+          <span class="brand">
+            <Icon name="store" size={22} />
+            <span>{name}</span>
+          </span>
           <Navigation />
           <div class="side-foot">
             <a href={href('/account')} title="Your account">
-              <span><strong>{me.value?.name || me.value?.email}</strong></span>
+              <span>
+                <strong>{me.value?.name || me.value?.email}</strong>
+              </span>
               <span class="muted">{me.value?.role === 'owner' ? 'Owner' : 'Staff'}</span>
             </a>
-            <Button kind="quiet" icon={THEME_ICON[theme.value]} label={`Colours: ${theme.value}. Change`} onClick={nextTheme} />
+            <Button
+              kind="quiet"
+              icon={THEME_ICON[theme.value]}
+              label={`Colours: ${theme.value}. Change`}
+              onClick={nextTheme}
+            />
             <Button kind="quiet" icon="logout" label="Log out" onClick={logout} />
           </div>
         </aside>

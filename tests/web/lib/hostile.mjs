@@ -19,32 +19,84 @@ async function fill(panel) {
   const eve = await panel.souk.customer('<img src=x onerror=alert(1)>');
   await panel.admin('POST', `/customers/${eve.id}/wallet`, { amount: 500, description: '<script>alert(1)</script>' });
   const department = await panel.admin('POST', '/departments', { name: '<b>Help</b>' }, 201);
-  const as = async (method, target, body, status) => dataOf(await panel.souk.request(method, target, { token: eve.token, body }), status);
-  const products = await together(NAUGHTY.length, 4, (i) => panel.admin('POST', '/products', {
-    name: NAUGHTY[i], slug: `p-${i}`, description: NAUGHTY[i], price: i, delivery_type: i === 1 ? 'serial_code' : 'license_key', is_active: true,
-  }, 201));
+  const as = async (method, target, body, status) =>
+    dataOf(await panel.souk.request(method, target, { token: eve.token, body }), status);
+  const products = await together(NAUGHTY.length, 4, (i) =>
+    panel.admin(
+      'POST',
+      '/products',
+      {
+        name: NAUGHTY[i],
+        slug: `p-${i}`,
+        description: NAUGHTY[i],
+        price: i,
+        delivery_type: i === 1 ? 'serial_code' : 'license_key',
+        is_active: true,
+      },
+      201,
+    ),
+  );
   await panel.admin('POST', `/products/${products[1].id}/variants`, { name: '<i>One</i>', price: 3 }, 201);
   await panel.admin('POST', `/products/${products[1].id}/serials`, { codes: ['<script>alert(1)</script>', 'B'] });
-  const tickets = await together(NAUGHTY.length, 4, (i) => as('POST', '/api/customer/tickets',
-    { department_id: department.id, subject: NAUGHTY[i], message: `${NAUGHTY[i]}\n${NAUGHTY.join('\n')}` }));
+  const tickets = await together(NAUGHTY.length, 4, (i) =>
+    as('POST', '/api/customer/tickets', {
+      department_id: department.id,
+      subject: NAUGHTY[i],
+      message: `${NAUGHTY[i]}\n${NAUGHTY.join('\n')}`,
+    }),
+  );
   await as('POST', `/api/customer/wallet/withdraw`, { amount: 5 });
   const order = await as('POST', '/api/v1/order/create', { product_id: products[2].id });
-  await panel.souk.post('/api/v1/license/verify', { license_key: order.delivery.value, product_id: products[2].id, hardware_id: '<svg/onload=alert(1)>' }, { token: eve.token });
+  await panel.souk.post(
+    '/api/v1/license/verify',
+    { license_key: order.delivery.value, product_id: products[2].id, hardware_id: '<svg/onload=alert(1)>' },
+    { token: eve.token },
+  );
   await panel.admin('POST', '/coupons', { code: 'NAUGHTY', kind: 'percent', value: 10 }, 201);
   await panel.admin('PUT', '/gateways/card_gateway_a', { is_enabled: true, secrets: ['whsec_hostile'] });
   await panel.stripeTells('whsec_hostile', { id: 'evt_<b>1</b>', order: '<script>alert(1)</script>', amount: 500 });
   const [event] = await panel.admin('GET', '/webhook-events');
   const [license] = await panel.admin('GET', '/licenses');
-  await panel.souk.request('PATCH', '/api/admin/settings', { token: panel.ownerToken, body: { store_name: '<u>Shop</u>' } });
-  return { customer: eve.id, product: products[1].id, order: order.order_id, license: license.id, ticket: tickets[0].id, event: event.id };
+  await panel.souk.request('PATCH', '/api/admin/settings', {
+    token: panel.ownerToken,
+    body: { store_name: '<u>Shop</u>' },
+  });
+  return {
+    customer: eve.id,
+    product: products[1].id,
+    order: order.order_id,
+    license: license.id,
+    ticket: tickets[0].id,
+    event: event.id,
+  };
 }
 
 /** The address of every page. Of the long list a part: axe looks at each row. */
 export function pagesOf(ids) {
   return [
-    '/', '/orders', `/orders/${ids.order}`, '/customers', `/customers/${ids.customer}`, '/withdrawals', '/products?q=svg', '/products/new',
-    `/products/${ids.product}`, '/coupons', '/licenses', `/licenses/${ids.license}`, '/tickets', `/tickets/${ids.ticket}`, '/departments', '/gateways',
-    '/events', `/events/${ids.event}`, '/settings', '/staff', '/audit?action=settings', '/account', '/nowhere',
+    '/',
+    '/orders',
+    `/orders/${ids.order}`,
+    '/customers',
+    `/customers/${ids.customer}`,
+    '/withdrawals',
+    '/products?q=svg',
+    '/products/new',
+    `/products/${ids.product}`,
+    '/coupons',
+    '/licenses',
+    `/licenses/${ids.license}`,
+    '/tickets',
+    `/tickets/${ids.ticket}`,
+    '/departments',
+    '/gateways',
+    '/events',
+    `/events/${ids.event}`,
+    '/settings',
+    '/staff',
+    '/audit?action=settings',
+    '/account',
+    '/nowhere',
   ];
 }
 

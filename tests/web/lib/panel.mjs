@@ -11,8 +11,16 @@ import { Shop } from '../../api/lib/shop.mjs';
 import { startSouk } from '../../api/lib/souk.mjs';
 
 const CHROMIUM = '/usr/bin/chromium';
-const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync'];
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
 /** A machine that is busy with other tests is slow. */
 const PATIENCE_MS = 30000;
 
@@ -24,8 +32,13 @@ export async function openPanel(options = {}) {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-chromium-'));
   try {
     const context = await chromium.launchPersistentContext(profile, {
-      executablePath: CHROMIUM, args: FLAGS, headless: true, viewport: { width: 1280, height: 800 }, locale: 'en-GB',
-      timezoneId: 'Europe/Berlin', timeout: 120000,
+      executablePath: CHROMIUM,
+      args: FLAGS,
+      headless: true,
+      viewport: { width: 1280, height: 800 },
+      locale: 'en-GB',
+      timezoneId: 'Europe/Berlin',
+      timeout: 120000,
     });
     return new Panel(souk, context, profile);
   } catch (e) {
@@ -45,20 +58,30 @@ export class Panel extends Shop {
   }
 
   async newPage(options = {}) {
-    const page = this.context.pages().find((p) => p.url() === 'about:blank') ?? await this.context.newPage();
+    const page = this.context.pages().find((p) => p.url() === 'about:blank') ?? (await this.context.newPage());
     if (options.width) await page.setViewportSize({ width: options.width, height: options.height ?? 800 });
-    page.on('console', (m) => { if (m.type() === 'error' && !this.isExpected(m)) this.complaints.push(`console: ${m.text()} (${m.location().url})`); });
+    page.on('console', (m) => {
+      if (m.type() === 'error' && !this.isExpected(m))
+        this.complaints.push(`console: ${m.text()} (${m.location().url})`);
+    });
     page.on('pageerror', (e) => this.complaints.push(`error: ${e.stack ?? e}`));
-    page.on('dialog', (d) => { this.complaints.push(`dialog: ${d.message()}`); void d.dismiss(); });
+    page.on('dialog', (d) => {
+      this.complaints.push(`dialog: ${d.message()}`);
+      void d.dismiss();
+    });
     await page.addInitScript(() => {
-      document.addEventListener('securitypolicyviolation', (e) => console.error(`CSP: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`));
+      document.addEventListener('securitypolicyviolation', (e) =>
+        console.error(`CSP: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`),
+      );
     });
     return page;
   }
 
   /** The browser itself writes a line about each answer of 4xx; refusals are part of the tests. */
   isExpected(message) {
-    return /^Failed to load resource: the server responded with a status of (401|403|404|409|412|422) /.test(message.text());
+    return /^Failed to load resource: the server responded with a status of (401|403|404|409|412|422) /.test(
+      message.text(),
+    );
   }
 
   get setupLink() {
@@ -71,7 +94,9 @@ export class Panel extends Shop {
   async makeOwner() {
     const token = this.setupLink.split('#setup=')[1];
     dataOf(await this.souk.post('/api/setup', { token, ...OWNER }), 201);
-    this.ownerToken = dataOf(await this.souk.post('/api/auth/login', { email: OWNER.email, password: OWNER.password })).token;
+    this.ownerToken = dataOf(
+      await this.souk.post('/api/auth/login', { email: OWNER.email, password: OWNER.password }),
+    ).token;
     return this.ownerToken;
   }
 
@@ -82,12 +107,28 @@ export class Panel extends Shop {
   /** A payment that Stripe tells us of, signed with this secret. */
   async stripeTells(secret, { id, order, amount }) {
     const body = JSON.stringify({
-      id, object: 'event', type: 'payment_intent.succeeded', created: Math.floor(Date.now() / 1000), livemode: false,
-      data: { object: { id: `pi_${id}`, object: 'payment_intent', amount, amount_received: amount, currency: 'usd', metadata: { order_id: String(order) } } },
+      id,
+      object: 'event',
+      type: 'payment_intent.succeeded',
+      created: Math.floor(Date.now() / 1000),
+      livemode: false,
+      data: {
+        object: {
+          id: `pi_${id}`,
+          object: 'payment_intent',
+          amount,
+          amount_received: amount,
+          currency: 'usd',
+          metadata: { order_id: String(order) },
+        },
+      },
     });
     const at = Math.floor(Date.now() / 1000);
     const mac = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex');
-    const answer = await this.souk.request('POST', '/webhook/card_gateway_a', { body, headers: { 'Stripe-Signature': `t=${at},v1=${mac}` } });
+    const answer = await this.souk.request('POST', '/webhook/card_gateway_a', {
+      body,
+      headers: { 'Stripe-Signature': `t=${at},v1=${mac}` },
+    });
     assert.equal(answer.status, 200, answer.text);
   }
 
@@ -126,7 +167,13 @@ export class Panel extends Shop {
 export async function checkAccessible(page, where) {
   const axe = new AxeBuilder({ page }).setLegacyMode(true); // there are no frames to look into
   const { violations } = await axe.analyze();
-  const text = violations.map((v) => `${v.id} (${v.impact}): ${v.help}\n${v.nodes.slice(0, 4).map((n) => `    ${n.html.slice(0, 200)}\n    ${n.failureSummary}`).join('\n')}`);
+  const text = violations.map(
+    (v) =>
+      `${v.id} (${v.impact}): ${v.help}\n${v.nodes
+        .slice(0, 4)
+        .map((n) => `    ${n.html.slice(0, 200)}\n    ${n.failureSummary}`)
+        .join('\n')}`,
+  );
   assert.equal(violations.length, 0, `${where}:\n${text.join('\n')}`);
 }
 

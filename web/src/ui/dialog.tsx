@@ -4,7 +4,15 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button, Problem } from './basic';
 
-export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  title: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -43,7 +51,9 @@ export function ask(asked: Question): void {
 export function Questions() {
   const q = question.value;
   if (!q) return null;
-  const close = () => { question.value = null; };
+  const close = () => {
+    question.value = null;
+  };
   const run = async () => {
     failure.value = null;
     try {
@@ -58,7 +68,9 @@ export function Questions() {
       <div class="dialog-text">{q.text}</div>
       {failure.value && <Problem error={failure.value} />}
       <div class="form-actions">
-        <Button kind={q.danger ? 'danger' : 'primary'} onClick={run}>{q.action}</Button>
+        <Button kind={q.danger ? 'danger' : 'primary'} onClick={run}>
+          {q.action}
+        </Button>
         <Button onClick={close}>Cancel</Button>
       </div>
     </Dialog>

@@ -30,15 +30,52 @@ import card from 'lucide-static/icons/credit-card.svg';
 import folders from 'lucide-static/icons/folders.svg';
 
 const ICONS = {
-  award, banknote, card, chevron, clock, close, dark, download, folders, gear, home, inbox, light, logout, menu, message, pack, plus,
-  receipt, search, shield, store, system, tag, user, users, warning, webhook,
+  award,
+  banknote,
+  card,
+  chevron,
+  clock,
+  close,
+  dark,
+  download,
+  folders,
+  gear,
+  home,
+  inbox,
+  light,
+  logout,
+  menu,
+  message,
+  pack,
+  plus,
+  receipt,
+  search,
+  shield,
+  store,
+  system,
+  tag,
+  user,
+  users,
+  warning,
+  webhook,
 };
 export type IconName = keyof typeof ICONS;
 
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
-    <svg class="icon" width={size} height={size} viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.75"
-      stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false">
+    <svg
+      class="icon"
+      width={size}
+      height={size}
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.75"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+      focusable="false"
+    >
       {ICONS[name].map(([shape, attributes]) => h(shape, attributes))}
     </svg>
   );

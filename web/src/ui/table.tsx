@@ -37,9 +37,23 @@ export function Table<T>({ label, columns, rows, to, keyOf }: TableProps<T>) {
       <tbody role="rowgroup">
         {rows.map((row, i) => (
           <tr key={keyOf?.(row) ?? i} role="row">
-            {columns.map((c, at) => (at === 0
-              ? <th key={c.head} role="rowheader" scope="row">{to ? <a class="row-link" href={to(row)}>{c.cell(row)}</a> : c.cell(row)}</th>
-              : <td key={c.head} role="cell" class={classOf(c)} data-label={c.actions ? undefined : c.head}><div class="cell">{c.cell(row)}</div></td>))}
+            {columns.map((c, at) =>
+              at === 0 ? (
+                <th key={c.head} role="rowheader" scope="row">
+                  {to ? (
+                    <a class="row-link" href={to(row)}>
+                      {c.cell(row)}
+                    </a>
+                  ) : (
+                    c.cell(row)
+                  )}
+                </th>
+              ) : (
+                <td key={c.head} role="cell" class={classOf(c)} data-label={c.actions ? undefined : c.head}>
+                  <div class="cell">{c.cell(row)}</div>
+                </td>
+              ),
+            )}
           </tr>
         ))}
       </tbody>
@@ -48,13 +62,23 @@ export function Table<T>({ label, columns, rows, to, keyOf }: TableProps<T>) {
 }
 
 /** A list from the server with all its states. */
-export function List<T extends { id: number }>({ of, empty, ...table }: Omit<TableProps<T>, 'rows'> & { of: Listed<T>; empty: ComponentChildren }) {
+export function List<T extends { id: number }>({
+  of,
+  empty,
+  ...table
+}: Omit<TableProps<T>, 'rows'> & { of: Listed<T>; empty: ComponentChildren }) {
   if (!of.rows) return of.error ? <Problem error={of.error} retry={of.reload} /> : <Loading />;
   return (
     <div class="list" aria-busy={of.busy}>
       {of.rows.length === 0 ? empty : <Table {...table} rows={of.rows} keyOf={(row) => row.id} />}
       {of.error && <Problem error={of.error} retry={of.more ?? of.reload} />}
-      {of.more && <div class="more"><Button onClick={of.more} disabled={of.busy}>{of.busy ? 'Loading…' : 'Load more'}</Button></div>}
+      {of.more && (
+        <div class="more">
+          <Button onClick={of.more} disabled={of.busy}>
+            {of.busy ? 'Loading…' : 'Load more'}
+          </Button>
+        </div>
+      )}
     </div>
   );
 }

@@ -1,0 +1,132 @@
+// Who changed what.
+import { get, type Row } from '../api';
+import { words } from '../format';
+import { useList } from '../load';
+import { href, setQuery } from '../route';
+import { Button, Card, Empty, Loading, Page, Problem, Time } from '../ui/basic';
+import { SearchFilter, SelectFilter, filterValue } from '../ui/filter';
+
+type Entry = Row<'/api/admin/audit'>;
+
+/** Where the thing that an action is about has its page. */
+const PLACES: Record<string, string> = {
+  product: '/products',
+  customer: '/customers',
+  order: '/orders',
+  license: '/licenses',
+  ticket: '/tickets',
+};
+const KINDS: [string, string][] = [
+  ['product', 'Products'],
+  ['variant', 'Variants'],
+  ['serial', 'Serial codes'],
+  ['coupon', 'Coupons'],
+  ['customer', 'Customers'],
+  ['order', 'Orders'],
+  ['license', 'Licences'],
+  ['withdrawal', 'Withdrawals'],
+  ['ticket', 'Tickets'],
+  ['department', 'Departments'],
+  ['gateway', 'Gateways'],
+  ['settings', 'Settings'],
+  ['staff', 'Staff'],
+];
+
+const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** Of two objects only the members that differ. */
+function changes(from: Entry['before'], to: Entry['after']): string[] {
+  const before = from as Record<string, unknown> | null;
+  const after = to as Record<string, unknown> | null;
+  const names = Object.keys(before ?? {});
+  return names
+    .filter((n) => !after || plain(before?.[n]) !== plain(after[n]))
+    .map((n) => `${n}: ${plain(before?.[n])}`);
+}
+
+function Side({ title, lines }: { title: string; lines: string[] }) {
+  return (
+    <div>
+      <span class="muted">{title}</span>
+      <pre>{lines.length > 0 ? lines.join('\n') : '–'}</pre>
+    </div>
+  );
+}
+
+function Line({ of: e }: { of: Entry }) {
+  const [kind = '', verb = ''] = e.action.split('.');
+  const place = PLACES[kind];
+  const label = e.label || (e.resource_id === null ? '' : `#${e.resource_id}`);
+  return (
+    <li>
+      <div class="entry-head">
+        <strong>
+          {words(kind)}: {verb.replaceAll('_', ' ')}
+        </strong>
+        {place && e.resource_id !== null ? (
+          <a href={href(`${place}/${e.resource_id}`)}>{label}</a>
+        ) : (
+          <span>{label}</span>
+        )}
+      </div>
+      <div class="entry-head muted">
+        <span>{e.actor_email ?? 'Command line'}</span>
+        <Time at={e.created_at} />
+        {e.address && <span>{e.address}</span>}
+      </div>
+      {(e.before !== null || e.after !== null) && (
+        <details>
+          <summary>Before and after</summary>
+          <div class="diff">
+            <Side title="Before" lines={changes(e.before, e.after)} />
+            <Side title="After" lines={changes(e.after, e.before)} />
+          </div>
+        </details>
+      )}
+    </li>
+  );
+}
+
+export function Audit() {
+  const action = filterValue('action');
+  const actor = Number(filterValue('actor')) || undefined;
+  const resource = Number(filterValue('resource')) || undefined;
+  const list = useList(
+    (cursor) => get('/api/admin/audit', { query: { action, actor_id: actor, resource_id: resource, cursor } }),
+    [action, actor, resource],
+  );
+  const isFiltered = action !== '' || actor !== undefined || resource !== undefined;
+  return (
+    <Page title="Audit" lead="Every change that staff made, newest first.">
+      <Card flush>
+        <div class="filters">
+          <SelectFilter label="About" name="action" options={KINDS} />
+          <SearchFilter label="Number of what was changed" name="resource" />
+          <SearchFilter label="Number of who did it" name="actor" />
+          {isFiltered && <Button onClick={() => setQuery({ action: '', actor: '', resource: '' })}>Clear</Button>}
+        </div>
+        {list.error && <Problem error={list.error} retry={list.reload} />}
+        {!list.rows ? (
+          <Loading />
+        ) : list.rows.length === 0 ? (
+          <Empty title={isFiltered ? 'Nothing matches' : 'Nothing yet'}>
+            {isFiltered ? 'Change the filters to see more.' : 'Changes are written down here by themselves.'}
+          </Empty>
+        ) : (
+          <ul class="entries" aria-label="Changes">
+            {list.rows.map((e) => (
+              <Line key={e.id} of={e} />
+            ))}
+          </ul>
+        )}
+        {list.more && (
+          <div class="more">
+            <Button onClick={list.more} disabled={list.busy}>
+              Load more
+            </Button>
+          </div>
+        )}
+      </Card>
+    </Page>
+  );
+}

@@ -1,0 +1,107 @@
+// One product: its fields, variants, and what it delivers. Changes carry the version they are based on, so that two
+// people cannot overwrite each other unseen.
+import { useRef } from 'preact/hooks';
+import { get, patch, remove } from '../../api';
+import { useLoad } from '../../load';
+import { go, href, type PageProps } from '../../route';
+import { ProductFile } from '../../parts/admin_product_files';
+import { Serials } from '../../parts/admin_serials';
+import { explainConflict } from '../../parts/conflict';
+import { Button, Card, Load, Page, Time } from '../../ui/basic';
+import { ask } from '../../ui/dialog';
+import { Form } from '../../ui/form';
+import { toast } from '../../ui/toast';
+import { ProductState } from './common';
+import { ProductFields, productBody } from './fields';
+import { Variants } from './variants';
+
+/**
+ * When the form starts anew: whenever the product has become another one, except by one step of our own beside the form
+ * (a variant, a file), which must not take away what is being typed.
+ */
+function useFormKey(version: number | undefined): { key: number; expectStep: () => void } {
+  const at = useRef({ key: 0, version, isOurs: false });
+  const { current } = at;
+  if (version !== current.version) {
+    const isOurStep = current.isOurs && current.version !== undefined && version === current.version + 1;
+    at.current = { key: isOurStep ? current.key : current.key + 1, version, isOurs: false };
+  }
+  return {
+    key: at.current.key,
+    expectStep: () => {
+      at.current.isOurs = true;
+    },
+  };
+}
+
+export function Product({ id }: PageProps) {
+  const product = useLoad(async () => {
+    const { data, etag } = await get('/api/admin/products/{id}', { path: { id } });
+    return { ...data, etag };
+  }, [id]);
+  const p = product.data;
+  const form = useFormKey(p?.version);
+  const changedBeside = () => {
+    form.expectStep();
+    product.reload();
+  };
+  const removeIt = () =>
+    p &&
+    ask({
+      title: `Delete ${p.name}?`,
+      text: 'A product that was ever sold is taken off sale instead, and stays in your orders.',
+      action: 'Delete product',
+      danger: true,
+      run: async () => {
+        const { data } = await remove('/api/admin/products/{id}', { path: { id }, ifMatch: p.etag }).catch(
+          explainConflict,
+        );
+        toast(data.deleted ? `${p.name} was deleted.` : `${p.name} was sold before: it is off sale now.`);
+        if (data.deleted) go('/products');
+        else product.reload();
+      },
+    });
+  return (
+    <Page
+      title={p?.name ?? 'Product'}
+      back={[href('/products'), 'Products']}
+      lead={
+        p && (
+          <>
+            <ProductState of={p} /> changed <Time at={p.updated_at} />
+          </>
+        )
+      }
+      actions={p && <Button onClick={removeIt}>Delete</Button>}
+    >
+      <Load of={product}>
+        {(data) => (
+          <div class="columns">
+            <Card title="Details">
+              <Form
+                key={form.key}
+                submit="Save changes"
+                onSubmit={async (v) => {
+                  const saved = await patch('/api/admin/products/{id}', {
+                    path: { id },
+                    body: productBody(v),
+                    ifMatch: data.etag,
+                  }).catch(explainConflict);
+                  product.set({ ...saved.data, etag: saved.etag });
+                  toast('Saved.');
+                }}
+              >
+                <ProductFields product={data} />
+              </Form>
+            </Card>
+            <div class="stack">
+              <Variants product={data} onChange={changedBeside} />
+              {data.delivery_type === 'serial_code' && <Serials product={data} onChange={changedBeside} />}
+              {data.delivery_type === 'download_url' && <ProductFile product={data} onChange={changedBeside} />}
+            </div>
+          </div>
+        )}
+      </Load>
+    </Page>
+  );
+}

@@ -1,0 +1,92 @@
+// The store's settings. Everybody on staff reads them, owners change them.
+import { ApiError, get, patch } from '../api';
+import { useLoad } from '../load';
+import { isOwner, settings } from '../session';
+import { explainConflict } from '../parts/conflict';
+import { Card, Facts, Load, Page } from '../ui/basic';
+import { ExportButton } from '../ui/export';
+import { Form, TextField, bad } from '../ui/form';
+import { toast } from '../ui/toast';
+
+export function SettingsPage() {
+  const loaded = useLoad(async () => {
+    const { data, etag } = await get('/api/admin/settings');
+    return { ...data, etag };
+  }, []);
+  return (
+    <Page title="Settings">
+      <Load of={loaded}>
+        {(s) => (
+          <div class="columns">
+            <Card title="Store">
+              {isOwner() ? (
+                <Form
+                  key={s.etag}
+                  submit="Save settings"
+                  onSubmit={async (v) => {
+                    const currency = v.trimmed('currency').toUpperCase();
+                    const { data, etag } = await patch('/api/admin/settings', {
+                      ifMatch: s.etag,
+                      body: {
+                        store_name: v.trimmed('store_name'),
+                        rate_v1: v.requiredCount('rate_v1'),
+                        rate_customer: v.requiredCount('rate_customer'),
+                        ...(currency !== s.currency ? { currency } : {}),
+                      },
+                    }).catch((e: unknown) => {
+                      if (e instanceof ApiError && e.status === 409)
+                        throw bad('currency', 'There are prices or money already: the currency stays as it is');
+                      return explainConflict(e);
+                    });
+                    settings.value = data;
+                    loaded.set({ ...data, etag });
+                    toast('The settings were saved.');
+                  }}
+                >
+                  <TextField name="store_name" label="Name of the store" value={s.store_name} />
+                  <TextField
+                    name="currency"
+                    label="Currency"
+                    value={s.currency}
+                    hint="Three letters, as in EUR. It can be changed until there are prices or money."
+                  />
+                  <div class="pair">
+                    <TextField
+                      name="rate_v1"
+                      label="v1 API: requests a minute"
+                      numeric
+                      value={s.rate_v1}
+                      hint="Per token. 0: no limit."
+                    />
+                    <TextField
+                      name="rate_customer"
+                      label="Other API: requests a minute"
+                      numeric
+                      value={s.rate_customer}
+                      hint="Per caller. 0: no limit."
+                    />
+                  </div>
+                </Form>
+              ) : (
+                <Facts
+                  of={[
+                    ['Name', s.store_name],
+                    ['Currency', s.currency],
+                    ['v1 API, a minute', s.rate_v1],
+                    ['Other API, a minute', s.rate_customer],
+                  ]}
+                />
+              )}
+            </Card>
+            <Card title="Ledger">
+              <p class="muted">Every movement of money, for your bookkeeping.</p>
+              <div class="form-actions">
+                <ExportButton what="ledger" />
+              </div>
+            </Card>
+          </div>
+        )}
+      </Load>
+    </Page>
+  );
+}

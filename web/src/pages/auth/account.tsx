@@ -1,0 +1,53 @@
+// One's own account: password and second factor.
+import { post } from '../../api';
+import { end, me } from '../../session';
+import { Card, Facts, Page } from '../../ui/basic';
+import { Form, TextField, bad } from '../../ui/form';
+import { SecondFactor } from './second_factor';
+
+export function Account() {
+  return (
+    <Page title="Your account">
+      <div class="columns">
+        <div class="stack">
+          <SecondFactor />
+          <Card title="Password">
+            <Form
+              submit="Change password"
+              onSubmit={async (v) => {
+                const password = v.text('password');
+                if (password !== v.text('repeat')) throw bad('repeat', 'The two passwords are not the same');
+                await post('/api/auth/password', { body: { current_password: v.text('current_password'), password } });
+                end('Your password was changed. Please log in with the new one.');
+              }}
+            >
+              <TextField
+                name="current_password"
+                label="Present password"
+                type="password"
+                autocomplete="current-password"
+              />
+              <TextField
+                name="password"
+                label="New password"
+                type="password"
+                autocomplete="new-password"
+                hint="At least 10 characters. All your logins end."
+              />
+              <TextField name="repeat" label="New password again" type="password" autocomplete="new-password" />
+            </Form>
+          </Card>
+        </div>
+        <Card title="You">
+          <Facts
+            of={[
+              ['Name', me.value?.name],
+              ['E-mail', me.value?.email],
+              ['Role', me.value?.role === 'owner' ? 'Owner' : 'Staff'],
+            ]}
+          />
+        </Card>
+      </div>
+    </Page>
+  );
+}
