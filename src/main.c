@@ -5,12 +5,25 @@
 #include "base/str.h"
 #include "cli/command.h"
 
-static void help(void)
+static void help(FILE *to, const struct command *only)
 {
-    fprintf(stderr, "usage: souk COMMAND [OPTION …]\n\nCommands:\n");
-    for (const struct command *c = commands; c->words; c++) fprintf(stderr, "  %-18s %s\n", c->words, c->help);
-    fprintf(stderr, "\nOptions (flag > SOUK_* environment > config file > default):\n");
-    config_help();
+    fprintf(to, "usage: souk %s [OPTION …]\n\n", only ? only->words : "COMMAND");
+    if (only) fprintf(to, "%s\n", only->help);
+    for (const struct command *c = commands; c->words && !only; c++) fprintf(to, "  %-18s %s\n", c->words, c->help);
+    fprintf(to, "\nOptions (flag > SOUK_* environment > config file > default):\n");
+    config_help(to);
+}
+
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++)
+        if (is_help(argv[i])) return true;
+    return false;
 }
 
 /* How many arguments the command's words take; 0: it is not this one. */
@@ -29,14 +42,18 @@ static int words_match(const char *words, int argc, char **argv)
 int main(int argc, char **argv)
 {
     argc--, argv++;
-    if (argc && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "help") == 0)) {
-        help();
+    if (argc && is_help(argv[0])) {
+        help(stdout, NULL);
         return EXIT_OK;
     }
     if (argc && strcmp(argv[0], "--version") == 0) argv[0] = (char[]){"version"};
     for (const struct command *c = commands; c->words; c++) {
         int n = words_match(c->words, argc, argv);
         if (!n) continue;
+        if (asks_for_help(argc - n, argv + n)) {
+            help(stdout, c);
+            return EXIT_OK;
+        }
         struct config config;
         if (!config_read(argc - n, argv + n, &config)) return EXIT_USAGE;
         struct arena a = {0};
@@ -44,6 +61,6 @@ int main(int argc, char **argv)
         arena_done(&a);
         return result;
     }
-    help();
+    help(stderr, NULL);
     return EXIT_USAGE;
 }

@@ -24,11 +24,13 @@ int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* How a command needs its database. */
 enum open_mode {
-    OPEN_SERVER, /* made if missing, migrated, key checked */
-    OPEN_CHANGE, /* the same; refuses while a server holds a SQLite file */
-    OPEN_LOOK,   /* read-only, beside a running server; must exist and have this program's schema */
+    OPEN_SERVER, /* migrated, key checked; with --create made if missing */
+    OPEN_NEW,    /* the same, made if missing without being asked */
+    OPEN_CHANGE, /* the same, never made; refuses while a server holds a SQLite file */
+    OPEN_LOOK,   /* read-only, beside a running server; has this program's schema */
 };
-/* Opens the vault and the database. NULL after having said why. */
+/* Opens the database and the vault. A database that is missing, empty or another program's is left as it is, and so is
+ * a missing master key of one that is there. NULL after having said why. */
 struct database *cli_open(const struct config *config, enum open_mode mode);
 
 /* tx_call with an arena of its own; says what went wrong. False on failure. */

@@ -57,7 +57,7 @@ static int init_command(const struct config *config, struct arena *a)
         return cli_usage("--store-name wants at most 60 characters");
     if (job.currency.len && currency_exponent(job.currency) < 0)
         return cli_usage("--currency wants an ISO 4217 code such as USD, EUR or JPY");
-    struct database *d = cli_open(config, OPEN_CHANGE);
+    struct database *d = cli_open(config, OPEN_NEW);
     if (!d) return EXIT_FAILED;
     enum err e = tx_call(d, TX_WRITE, init, &job, a);
     if (e == ERR_INVALID_STATE)

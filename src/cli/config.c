@@ -29,6 +29,7 @@ struct option {
 
 static const struct option options[] = {
     {"db", TEXT, AT(db), "souk.db", "SQLite file, or a postgres:// address"},
+    {"create", FLAG, AT(create), "", "serve: make the store if there is none at --db"},
     {"listen", TEXT, AT(listen), "127.0.0.1:8080", "address and port to serve on"},
     {"key-file", TEXT, AT(key_file), "", "master key; default: master.key in the data folder"},
     {"key", TEXT, AT(key), "", "master key as 64 hex digits", .is_secret = true},
@@ -77,9 +78,41 @@ static struct config current;
 static enum source sources[OPTIONS];
 static struct arena from_file; /* values of the config file, for as long as the process lives */
 
+static void env_name(const struct option *o, char *ret, size_t bytes)
+{
+    snprintf(ret, bytes, "SOUK_%s", o->name);
+    for (char *p = ret; *p; p++) *p = *p == '-' ? '_' : *p >= 'a' && *p <= 'z' ? (char)(*p - 32) : *p;
+}
+
+/* Where the text being read stands, for those who have to find it. */
+static struct {
+    const char *file;
+    int line;
+} place;
+
+/* False, after having said which option wants what, and where the wrong text stands. */
+static bool refuse(const struct option *o, enum source source, const char *wants, const char *text)
+{
+    char name[64];
+    env_name(o, name, sizeof name);
+    if (source == FROM_FILE)
+        fprintf(stderr, "souk: %s, line %d: %s wants %s, not '%s'\n", place.file, place.line, o->name, wants, text);
+    else if (source == FROM_ENVIRONMENT)
+        fprintf(stderr, "souk: %s wants %s, not '%s'\n", name, wants, text);
+    else
+        fprintf(stderr, "souk: --%s wants %s, not '%s'\n", o->name, wants, text);
+    return false;
+}
+
+static bool is_other_scheme(const char *db)
+{
+    return strstr(db, "://") && strncmp(db, "postgres://", 11) != 0 && strncmp(db, "postgresql://", 13) != 0;
+}
+
 static bool set(size_t i, const char *text, enum source source)
 {
     const struct option *o = &options[i];
+    if (o->offset == AT(db) && is_other_scheme(text)) return refuse(o, source, "a file or a postgres:// address", text);
     char *at = (char *)&current + o->offset;
     if (o->kind == TEXT) {
         memcpy(at, &text, sizeof text);
@@ -88,10 +121,7 @@ static bool set(size_t i, const char *text, enum source source)
         memcpy(at, &on, sizeof on);
     } else {
         int64_t v;
-        if (!str_to_int64(str_from(text), &v)) {
-            fprintf(stderr, "souk: --%s wants a whole number, not '%s'\n", o->name, text);
-            return false;
-        }
+        if (!str_to_int64(str_from(text), &v)) return refuse(o, source, "a whole number", text);
         memcpy(at, &v, sizeof v);
     }
     sources[i] = source;
@@ -103,12 +133,6 @@ static size_t find(Str name)
     size_t i = 0;
     while (i < OPTIONS && !str_eq(name, str_from(options[i].name))) i++;
     return i;
-}
-
-static void env_name(const struct option *o, char *ret, size_t bytes)
-{
-    snprintf(ret, bytes, "SOUK_%s", o->name);
-    for (char *p = ret; *p; p++) *p = *p == '-' ? '_' : *p >= 'a' && *p <= 'z' ? (char)(*p - 32) : *p;
 }
 
 static bool read_environment(void)
@@ -127,21 +151,23 @@ static bool read_file(const char *path)
 {
     FILE *f = fopen(path, "re");
     if (!f) {
-        fprintf(stderr, "souk: can not read the config file %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "souk: cannot read the config file %s: %s\n", path, strerror(errno));
         return false;
     }
     char *line = NULL;
     size_t cap = 0;
     bool ok = true;
     for (int number = 1; ok && getline(&line, &cap, f) >= 0; number++) {
-        Str text = str_trim(str_from(line)), name, value;
+        Str text = str_trim(str_from(line)), name = text, value;
         if (!text.len || text.ptr[0] == '#') continue;
         size_t i = OPTIONS;
         if (str_cut(text, '=', &name, &value)) i = find(str_trim(name));
         if (i == OPTIONS || options[i].of_command) {
-            fprintf(stderr, "souk: %s, line %d: no such option\n", path, number);
+            fprintf(stderr, "souk: %s, line %d: there is no option '%.*s'\n", path, number, STR_FMT(str_trim(name)));
             ok = false;
         } else {
+            place.file = path;
+            place.line = number;
             ok = set(i, str_cstr(&from_file, str_trim(value)), FROM_FILE);
         }
     }
@@ -180,8 +206,15 @@ static bool read_flag(int argc, char **argv, int at, int *used, const char **con
     return set(i, given, FROM_FLAG);
 }
 
+static struct {
+    int count;
+    char **words;
+} arguments;
+
 bool config_read(int argc, char **argv, struct config *ret)
 {
+    arguments.count = argc;
+    arguments.words = argv;
     const char *config_file = getenv("SOUK_CONFIG");
     for (size_t i = 0; i < OPTIONS; i++) set(i, options[i].fallback, FROM_DEFAULT);
 
@@ -205,6 +238,11 @@ bool config_read(int argc, char **argv, struct config *ret)
     }
     *ret = current;
     return true;
+}
+
+bool config_read_again(struct config *ret)
+{
+    return config_read(arguments.count, arguments.words, ret);
 }
 
 static void show_value(const struct option *o)
@@ -244,17 +282,17 @@ void config_show(void)
     }
 }
 
-void config_help(void)
+void config_help(FILE *to)
 {
     for (size_t i = 0; i < OPTIONS; i++) {
         const struct option *o = &options[i];
         char name[64];
         env_name(o, name, sizeof name);
         if (o->is_secret)
-            fprintf(stderr, "  %s (environment only)  %s\n", name, o->help);
+            fprintf(to, "  %s (environment only)  %s\n", name, o->help);
         else
-            fprintf(stderr, "  --%-20s %s%s%s%s\n", o->name, o->help, *o->fallback ? " [" : "", o->fallback,
+            fprintf(to, "  --%-20s %s%s%s%s\n", o->name, o->help, *o->fallback ? " [" : "", o->fallback,
                     *o->fallback ? "]" : "");
     }
-    fprintf(stderr, "  --%-20s lines of name = value\n", "config");
+    fprintf(to, "  --%-20s lines of name = value\n", "config");
 }

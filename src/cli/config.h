@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct config {
     const char *db;
@@ -19,6 +20,7 @@ struct config {
     const char *cors_origins;
     const char *smtp_url, *smtp_user, *smtp_password, *mail_from; /* the password: environment only */
     bool smtp_plain;
+    bool create;
     const char *ca_file;
     bool log_requests;
     int64_t loops, workers, connections_max;
@@ -34,7 +36,9 @@ struct config {
 
 /* Reads argv (behind the command), the environment and the file. False after having said on stderr what is wrong. */
 bool config_read(int argc, char **argv, struct config *ret);
+/* The same arguments, environment and file once more: the file may have changed. Texts of before stay valid. */
+bool config_read_again(struct config *ret);
 /* Every option with its value and where that came from. Secrets are not shown. */
 void config_show(void);
 /* The list for --help. */
-void config_help(void);
+void config_help(FILE *to);

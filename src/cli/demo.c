@@ -424,7 +424,7 @@ int demo_command(const struct config *config, struct arena *a)
                    [ADA] = {"ada.wren@example.com", "Ada Wren", ROLE_CUSTOMER},
                    [THEO] = {"theo.lindqvist@example.com", "Théo Lindqvist", ROLE_CUSTOMER}},
     };
-    struct database *db = cli_open(config, OPEN_CHANGE);
+    struct database *db = cli_open(config, OPEN_NEW);
     if (!db) return EXIT_FAILED;
     int result = EXIT_FAILED;
     enum err e = tx_call(db, TX_READ, check_empty, NULL, a);

@@ -72,20 +72,60 @@ static bool make_folder(const char *path)
     return true;
 }
 
-static bool open_vault(const struct config *config)
+static bool open_vault(const struct config *config, bool may_create)
 {
     char path[PATH_MAX], why[512];
     const char *data = cli_data_dir(config);
     if (!make_folder(data)) {
-        cli_fail("can not make the data folder %s: %s", data, strerror(errno));
+        cli_fail("cannot make the data folder %s: %s", data, strerror(errno));
         return false;
     }
     if (*config->key_file)
         snprintf(path, sizeof path, "%s", config->key_file);
     else if (snprintf(path, sizeof path, "%s/master.key", data) >= (int)sizeof path)
         return false;
-    if (vault_open(path, config->key, why, sizeof why) == OK) return true;
+    if (vault_open(path, config->key, may_create, why, sizeof why) == OK) return true;
     cli_fail("%s", why);
+    return false;
+}
+
+/* What is there, seen without changing anything: opening a SQLite file for writing already would. */
+static bool look(const struct config *config, bool may_create, enum migrate_state *ret, int *ret_version)
+{
+    char why[512];
+    struct database_options options = {.url = config->db, .read_only = true, .workers = 1};
+    struct database *d;
+    enum err e = database_open(&options, &d, why, sizeof why);
+    if (e == ERR_NOT_FOUND && may_create) {
+        *ret = MIGRATE_EMPTY;
+        return true;
+    }
+    if (e == ERR_NOT_FOUND) {
+        cli_fail("%s. 'souk init --db %s' makes one", why, config->db);
+        return false;
+    }
+    if (e) {
+        cli_fail("%s", why);
+        return false;
+    }
+    e = migrate_look(d, ret, ret_version);
+    database_close(d);
+    if (e) cli_fail("the database %s cannot be read: %s", config->db, err_info(e)->message);
+    return e == OK;
+}
+
+/* False after having said why this database is not for that command. */
+static bool suits(const struct config *config, enum open_mode mode, bool may_create, enum migrate_state state,
+                  int version)
+{
+    if (state == MIGRATE_FOREIGN)
+        cli_fail("the database %s belongs to another program: it has tables, and none of souk's", config->db);
+    else if (state == MIGRATE_EMPTY && !may_create)
+        cli_fail("the database %s is empty. 'souk init --db %s' makes it a store", config->db, config->db);
+    else if (mode == OPEN_LOOK && state != MIGRATE_CURRENT)
+        cli_fail("the database has schema %d, this program needs %d", version, migrate_version());
+    else
+        return true;
     return false;
 }
 
@@ -96,22 +136,10 @@ static enum err check_key(void *arg, struct db *db)
 }
 
 /* False after having said why. */
-static bool prepare(struct database *d, enum open_mode mode)
+static bool prepare(struct database *d)
 {
     char why[512];
-    int applied, version;
-    enum migrate_state state;
-    if (mode == OPEN_LOOK) {
-        if (migrate_look(d, &state, &version) != OK)
-            cli_fail("the database can not be read");
-        else if (state == MIGRATE_EMPTY)
-            cli_fail("the database is empty: run 'souk migrate' or 'souk serve' first");
-        else if (state != MIGRATE_CURRENT)
-            cli_fail("the database has schema %d, this program needs %d", version, migrate_version());
-        else
-            return true;
-        return false;
-    }
+    int applied;
     if (migrate_up(d, &applied, why, sizeof why) != OK) {
         cli_fail("%s", why);
         return false;
@@ -122,22 +150,27 @@ static bool prepare(struct database *d, enum open_mode mode)
     if (e == ERR_CONFLICT)
         cli_fail("this database was made with another master key: give the right --key-file or SOUK_KEY");
     else if (e)
-        cli_fail("the database can not be used: %s", err_info(e)->message);
+        cli_fail("the database cannot be used: %s", err_info(e)->message);
     return e == OK;
 }
 
 struct database *cli_open(const struct config *config, enum open_mode mode)
 {
     char why[512];
-    if (!open_vault(config)) return NULL;
-    struct database_options options = {
-        .url = config->db, .read_only = mode == OPEN_LOOK, .workers = mode == OPEN_SERVER ? (int)config->workers : 1};
+    bool may_create = mode == OPEN_NEW || (mode == OPEN_SERVER && config->create);
+    enum migrate_state state;
+    int version = 0;
+    if (!look(config, may_create, &state, &version) || !suits(config, mode, may_create, state, version)) return NULL;
+    struct database_options options = {.url = config->db,
+                                       .read_only = mode == OPEN_LOOK,
+                                       .may_create = may_create,
+                                       .workers = mode == OPEN_SERVER ? (int)config->workers : 1};
     struct database *d;
     if (database_open(&options, &d, why, sizeof why) != OK) {
         cli_fail("%s", why);
         return NULL;
     }
-    if (prepare(d, mode)) return d;
+    if (open_vault(config, state == MIGRATE_EMPTY) && (mode == OPEN_LOOK || prepare(d))) return d;
     database_close(d);
     return NULL;
 }

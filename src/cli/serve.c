@@ -116,8 +116,10 @@ static void offer_setup(const struct config *config, struct arena *a, struct dat
         unlink(path);
         int fd = token.len ? open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
         if (token.len) {
-            Str link = *config->base_url ? str_printf(a, "%s/admin/#setup=%.*s", config->base_url, STR_FMT(token))
-                                         : str_printf(a, "http://127.0.0.1:%d/admin/#setup=%.*s", port, STR_FMT(token));
+            char here[128];
+            app_self_url(config->listen, port, here, sizeof here);
+            Str link =
+                str_printf(a, "%s/admin/#setup=%.*s", *config->base_url ? config->base_url : here, STR_FMT(token));
             fprintf(stderr, "\nsouk: this store has no owner yet. Open this link once to become it:\n\n  %.*s\n\n",
                     STR_FMT(link));
             if (fd >= 0) dprintf(fd, "%.*s\n", STR_FMT(link));
@@ -126,14 +128,26 @@ static void offer_setup(const struct config *config, struct arena *a, struct dat
     }
 }
 
+/* SIGHUP: the settings are read anew, and from the environment and the config file how to log. */
+static void reload(const struct config *config, struct app *app)
+{
+    struct config again;
+    bool ok = config_read_again(&again) && log_options(&again);
+    if (!ok) log_options(config);
+    enum err e = app_reload(app);
+    log_event(LOG_INFO, "reloaded", LOGC("options", ok ? "read" : "unchanged: they have a mistake"),
+              LOGC("settings", e ? err_info(e)->code : "read"));
+}
+
 /* True: asked to end. False: the database gave up. */
-static bool wait_for_end(const sigset_t *signals, struct database *d)
+static bool wait_for_end(const sigset_t *signals, const struct config *config, struct app *app)
 {
     for (;;) {
         struct timespec second = {.tv_sec = 1};
         int got = sigtimedwait(signals, NULL, &second);
         if (got == SIGTERM || got == SIGINT) return true;
-        if (!database_is_healthy(d)) return false;
+        if (got == SIGHUP) reload(config, app);
+        if (!database_is_healthy(app->database)) return false;
     }
 }
 
@@ -162,7 +176,7 @@ static int serve(const struct config *config, struct arena *a, struct database *
         log_event(LOG_INFO, "listening", LOGC("listen", config->listen), LOGI("port", port),
                   LOGC("version", SOUK_VERSION), LOGC("engine", database_is_sqlite(d) ? "sqlite" : "postgres"));
 
-    bool asked = wrote && wait_for_end(signals, d);
+    bool asked = wrote && wait_for_end(signals, config, &app);
     atomic_store(&app.is_draining, true);
     log_event(LOG_INFO, "draining", LOGC("why", asked ? "signal" : "database"));
     http_server_stop(app.server);
@@ -178,6 +192,7 @@ int serve_command(const struct config *config, struct arena *a)
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
 

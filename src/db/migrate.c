@@ -81,13 +81,28 @@ static bool has_table(struct db *db, bool sqlite)
     return has;
 }
 
+static bool has_any_table(struct db *db, bool sqlite)
+{
+    static const char in_sqlite[] =
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+    static const char in_postgres[] = "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                                      " WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')";
+    struct stmt *st = db_prepare(db, sqlite ? in_sqlite : in_postgres);
+    bool has = db_step(st) && col_int(st) > 0;
+    db_done(st);
+    return has;
+}
+
 static enum err look(void *arg, struct db *db)
 {
     static const char recorded[] = "SELECT version, hash FROM schema_migration ORDER BY version";
     struct run *r = arg;
     r->version = 0;
     r->state = MIGRATE_EMPTY;
-    if (!has_table(db, r->sqlite)) return db_err(db);
+    if (!has_table(db, r->sqlite)) {
+        if (has_any_table(db, r->sqlite)) r->state = MIGRATE_FOREIGN;
+        return db_err(db);
+    }
     struct stmt *st = db_prepare(db, recorded);
     while (db_step(st)) {
         int64_t version = col_int(st);
@@ -159,6 +174,10 @@ static enum err explain(const struct run *r, enum err e, char *ret_why, size_t w
         snprintf(ret_why, why_bytes,
                  "the database has schema version %d, this program knows %d: it was used by a newer souk", r->version,
                  r->count);
+        return ERR_CONFLICT;
+    }
+    if (r->state == MIGRATE_FOREIGN) {
+        snprintf(ret_why, why_bytes, "the database has tables of another program, and none of souk's");
         return ERR_CONFLICT;
     }
     if (r->state == MIGRATE_CHANGED) {

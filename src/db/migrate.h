@@ -10,7 +10,14 @@
 
 #include "db/tx.h"
 
-enum migrate_state { MIGRATE_CURRENT, MIGRATE_BEHIND, MIGRATE_NEWER, MIGRATE_CHANGED, MIGRATE_EMPTY };
+enum migrate_state {
+    MIGRATE_CURRENT,
+    MIGRATE_BEHIND,
+    MIGRATE_NEWER,
+    MIGRATE_CHANGED,
+    MIGRATE_EMPTY,
+    MIGRATE_FOREIGN, /* has tables, and none of them is ours */
+};
 
 /* Applies what is missing; *ret_applied counts it. ret_why has a sentence for the user on failure. */
 enum err migrate_up(struct database *d, int *ret_applied, char *ret_why, size_t why_bytes);

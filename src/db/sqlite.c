@@ -350,6 +350,10 @@ enum err sqlite_checkpoint(struct db *db, bool truncate)
     return (rc & 0xff) == SQLITE_FULL ? OK : ERR_UNAVAILABLE;
 }
 
+#define HEAD_BYTES 100 /* of every SQLite file: https://www.sqlite.org/fileformat.html */
+#define APPLICATION_ID_AT 68
+#define APPLICATION_ID 0x736f756b /* "souk" */
+
 enum sqlite_file sqlite_file_look(const char *path)
 {
     static const char magic[16] = "SQLite format 3";
@@ -359,11 +363,13 @@ enum sqlite_file sqlite_file_look(const char *path)
     if (info.st_size == 0) return SQLITE_FILE_EMPTY;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return SQLITE_FILE_FAILED;
-    char head[16];
+    uint8_t head[HEAD_BYTES];
     ssize_t n = read(fd, head, sizeof head);
     close(fd);
-    return n == (ssize_t)sizeof head && memcmp(head, magic, sizeof head) == 0 ? SQLITE_FILE_DATABASE
-                                                                              : SQLITE_FILE_OTHER;
+    if (n != (ssize_t)sizeof head || memcmp(head, magic, sizeof magic) != 0) return SQLITE_FILE_OTHER;
+    const uint8_t *id = head + APPLICATION_ID_AT;
+    uint32_t application = (uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 | (uint32_t)id[2] << 8 | id[3];
+    return application == APPLICATION_ID ? SQLITE_FILE_DATABASE : SQLITE_FILE_FOREIGN;
 }
 
 /* Once per process, before SQLite's first use. Memory statistics take a lock at every allocation. When something else
@@ -390,6 +396,17 @@ static void limit(sqlite3 *h)
     sqlite3_limit(h, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
+/* Says whose file it is before anything else is in it. */
+static int sign_new_file(sqlite3 *h)
+{
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(h, "PRAGMA page_count", -1, &st, NULL);
+    bool is_new = rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int(st, 0) == 0;
+    sqlite3_finalize(st);
+    static_assert(APPLICATION_ID == 1936684395, "the same number");
+    return is_new ? sqlite3_exec(h, "PRAGMA application_id = 1936684395", NULL, NULL, NULL) : rc;
+}
+
 static int set_up(struct sqlite_db *c, int64_t busy_ms)
 {
     static const struct {
@@ -410,6 +427,7 @@ static int set_up(struct sqlite_db *c, int64_t busy_ms)
     if (rc == SQLITE_OK) rc = sqlite3_wal_autocheckpoint(h, 0);
     if (rc == SQLITE_OK && c->writer)
         sqlite3_wal_hook(h, count_pages, c); /* takes the place of autocheckpoint's hook */
+    if (rc == SQLITE_OK && c->writer) rc = sign_new_file(h);
     if (rc == SQLITE_OK && c->writer) rc = sqlite3_exec(h, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(h, "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON;",

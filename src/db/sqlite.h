@@ -19,7 +19,14 @@ enum sqlite_end {
 };
 
 /* What stands at `path`: nothing or an empty file, a SQLite database, or something else. A failure has errno. */
-enum sqlite_file { SQLITE_FILE_NONE, SQLITE_FILE_EMPTY, SQLITE_FILE_DATABASE, SQLITE_FILE_OTHER, SQLITE_FILE_FAILED };
+enum sqlite_file {
+    SQLITE_FILE_NONE,
+    SQLITE_FILE_EMPTY,
+    SQLITE_FILE_DATABASE, /* bears our application id */
+    SQLITE_FILE_FOREIGN,  /* a database of another program */
+    SQLITE_FILE_OTHER,    /* no SQLite database */
+    SQLITE_FILE_FAILED,
+};
 enum sqlite_file sqlite_file_look(const char *path);
 
 enum err sqlite_open(const char *path, enum sqlite_mode mode, int64_t busy_ms, struct database_stats *stats,

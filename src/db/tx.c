@@ -53,17 +53,21 @@ static enum err make_file(const char *path, char *ret_why, size_t why_bytes)
     return OK;
 }
 
-static enum err find_file(struct database *d, const char *path, char *ret_why, size_t why_bytes)
+static enum err find_file(struct database *d, const char *path, bool may_create, char *ret_why, size_t why_bytes)
 {
     enum sqlite_file file = sqlite_file_look(path);
-    if (file == SQLITE_FILE_NONE && !d->read_only) {
+    if (file == SQLITE_FILE_NONE && may_create) {
         enum err e = make_file(path, ret_why, why_bytes);
         if (e) return e;
         file = sqlite_file_look(path);
     }
-    if (file == SQLITE_FILE_NONE || (file == SQLITE_FILE_EMPTY && d->read_only)) {
+    if (file == SQLITE_FILE_NONE || (file == SQLITE_FILE_EMPTY && !may_create)) {
         snprintf(ret_why, why_bytes, "there is no database at %s", path);
         return ERR_NOT_FOUND;
+    }
+    if (file == SQLITE_FILE_FOREIGN) {
+        snprintf(ret_why, why_bytes, "the database %s belongs to another program", path);
+        return ERR_CONFLICT;
     }
     if (file == SQLITE_FILE_OTHER) {
         snprintf(ret_why, why_bytes, "%s is not a SQLite database", path);
@@ -87,7 +91,7 @@ static enum err open_reader(struct database *d, struct db **ret, char *ret_why, 
 
 static enum err open_sqlite(struct database *d, const struct database_options *o, char *ret_why, size_t why_bytes)
 {
-    enum err e = find_file(d, o->url, ret_why, why_bytes);
+    enum err e = find_file(d, o->url, o->may_create && !d->read_only, ret_why, why_bytes);
     if (e) return e;
     if (!d->read_only) {
         struct db *db;

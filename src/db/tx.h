@@ -33,6 +33,7 @@ struct tx_port;
 struct database_options {
     const char *url; /* file path, or postgres://… */
     bool read_only;  /* CLI look-ups beside a running server */
+    bool may_create; /* a missing or empty SQLite file becomes a database */
     int workers;     /* PostgreSQL connections; 0: a default */
     int batch_max;   /* SQLite group commit cap; 0: 256 */
     int64_t busy_ms; /* how long to wait for a lock held by somebody else; 0: a default */

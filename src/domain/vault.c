@@ -53,9 +53,18 @@ static bool make_file(const char *path, char *ret_why, size_t why_bytes)
     return ok;
 }
 
-static bool read_file(const char *path, char ret[2 * VAULT_KEY_BYTES + 1], char *ret_why, size_t why_bytes)
+static bool read_file(const char *path, bool may_create, char ret[2 * VAULT_KEY_BYTES + 1], char *ret_why,
+                      size_t why_bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT && !may_create) {
+        snprintf(
+            ret_why, why_bytes,
+            "the master key of this database is missing: %s. Put it back from its backup, or name it with --key-file"
+            " or SOUK_KEY",
+            path);
+        return false;
+    }
     if (fd < 0 && errno == ENOENT) {
         if (!make_file(path, ret_why, why_bytes)) return false;
         fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -73,7 +82,7 @@ static bool read_file(const char *path, char ret[2 * VAULT_KEY_BYTES + 1], char 
     return true;
 }
 
-enum err vault_open(const char *path, const char *hex, char *ret_why, size_t why_bytes)
+enum err vault_open(const char *path, const char *hex, bool may_create, char *ret_why, size_t why_bytes)
 {
     if (sodium_init() < 0) {
         snprintf(ret_why, why_bytes, "libsodium can not be started");
@@ -83,7 +92,7 @@ enum err vault_open(const char *path, const char *hex, char *ret_why, size_t why
     uint8_t master[VAULT_KEY_BYTES];
     Str digits = str_from(hex);
     if (!digits.len) {
-        if (!read_file(path, text, ret_why, why_bytes)) return ERR_INTERNAL;
+        if (!read_file(path, may_create, text, ret_why, why_bytes)) return ERR_INTERNAL;
         digits = (Str){text, 2 * VAULT_KEY_BYTES};
     }
     bool ok = hex_decode(digits, master, sizeof master);

@@ -25,8 +25,9 @@ enum vault_use {
     VAULT_USES
 };
 
-/* Reads the key from `hex` (64 hex digits) when given, else from `path`, which is made (0600, random) if missing. */
-enum err vault_open(const char *path, const char *hex, char *ret_why, size_t why_bytes);
+/* Reads the key from `hex` (64 hex digits) when given, else from `path`. With `may_create` a missing file is made
+ * (0600, random); without, that is an error: what was sealed with a lost key cannot be opened with a new one. */
+enum err vault_open(const char *path, const char *hex, bool may_create, char *ret_why, size_t why_bytes);
 bool vault_is_open(void);
 
 /* Keyed BLAKE2b. */

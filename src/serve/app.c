@@ -71,8 +71,18 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     return OK;
 }
 
+enum err app_reload(struct app *app)
+{
+    struct arena arena = {0};
+    struct settings settings;
+    enum err e = tx_call(app->database, TX_READ, load_settings, &settings, &arena);
+    if (!e) app_set_settings(app, &settings);
+    arena_done(&arena);
+    return e;
+}
+
 /* An address that listens everywhere is reached at the loopback one. */
-static void self_url(const char *listen, int port, char *ret, size_t bytes)
+void app_self_url(const char *listen, int port, char *ret, size_t bytes)
 {
     const char *colon = strrchr(listen, ':');
     Str host = {listen, colon ? (size_t)(colon - listen) : 0};
@@ -98,7 +108,7 @@ static void warn_of_sandbox(struct app *app)
 
 void app_listening(struct app *app, const char *listen, int port)
 {
-    self_url(listen, port, app->self_url, sizeof app->self_url);
+    app_self_url(listen, port, app->self_url, sizeof app->self_url);
     link_set_self(app->link, str_from(app->self_url));
     struct dispatch_options options = {
         .database = app->database,

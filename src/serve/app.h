@@ -64,6 +64,10 @@ struct app {
 enum err app_start(struct app *app, struct database *database, const struct app_options *options);
 /* The server listens: work that calls it, or that may be due since the last run, can begin. */
 void app_listening(struct app *app, const char *listen, int port);
+/* Where this process can be reached from this machine: "http://127.0.0.1:8080". */
+void app_self_url(const char *listen, int port, char *ret, size_t bytes);
+/* Reads the settings anew, at once. */
+enum err app_reload(struct app *app);
 /* After the HTTP server has stopped. */
 void app_stop(struct app *app);
 const struct settings *app_settings(struct app *app);

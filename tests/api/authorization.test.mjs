@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { expectError, expectStatus } from './lib/http.mjs';
 import { document } from './lib/openapi.mjs';
-import { freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
+import { freshStore, runSouk, startSouk } from './lib/souk.mjs';
 
 const SCOPES = ['customer', 'store', 'catalog', 'verify', 'order', 'admin'];
 const MISSING_ID = '9007199254740991';
 
-const database = freshDatabase();
+const database = await freshStore();
 const cli = (args) => runSouk([...args, '--db', database.dbArg], { cwd: database.dir, env: database.env });
 let souk;
 let routes;

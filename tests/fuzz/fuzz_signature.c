@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char key[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
     char why[64];
-    if (!vault_is_open()) MUST(vault_open(NULL, key, why, sizeof why) == OK);
+    if (!vault_is_open()) MUST(vault_open(NULL, key, false, why, sizeof why) == OK);
 
     struct arena arena = {0};
     Str text = {(const char *)data, size};

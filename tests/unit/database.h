@@ -143,6 +143,7 @@ static inline void test_database_open(struct test_database *t, bool sqlite, stru
         test_postgres_url(t->name, t->url, sizeof t->url);
     }
     o.url = t->url;
+    o.may_create = true;
     if (database_open(&o, &t->d, why, sizeof why) != OK) fail_msg("%s", why);
 }
 

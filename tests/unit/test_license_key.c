@@ -12,7 +12,8 @@ static int open_vault(void **state)
 {
     (void)state;
     char why[256] = "";
-    return vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", why, sizeof why) != OK;
+    return vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", false, why,
+                      sizeof why) != OK;
 }
 
 static int empty_arena(void **state)

@@ -16,7 +16,8 @@ static int open_vault(void **state)
 {
     (void)state;
     char why[256] = "";
-    return vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", why, sizeof why) != OK;
+    return vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", false, why,
+                      sizeof why) != OK;
 }
 
 static Id product(struct db *db, const char *slug, const char *type, int64_t price)

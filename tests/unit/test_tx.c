@@ -520,8 +520,8 @@ static void refuse(const char *url, bool read_only, enum err expected, const cha
 {
     struct database *d = NULL;
     char why[512] = "";
-    assert_int_equal(database_open(&(struct database_options){.url = url, .read_only = read_only}, &d, why, sizeof why),
-                     expected);
+    struct database_options o = {.url = url, .read_only = read_only, .may_create = !read_only};
+    assert_int_equal(database_open(&o, &d, why, sizeof why), expected);
     assert_null(d);
     if (!strstr(why, words)) fail_msg("%s", why);
 }
@@ -548,6 +548,13 @@ static void test_refused(void **state)
     memset(page, 'x', sizeof page);
     memcpy(page, "SQLite format 3", 16);
     fd = open(path, O_CREAT | O_WRONLY, 0600);
+    assert_int_equal(write(fd, page, sizeof page), sizeof page);
+    close(fd);
+    refuse(path, false, ERR_CONFLICT, "belongs to another program");
+
+    /* The same with our name on it. */
+    memcpy(page + 68, "souk", 4);
+    fd = open(path, O_WRONLY);
     assert_int_equal(write(fd, page, sizeof page), sizeof page);
     close(fd);
     refuse(path, false, ERR_UNAVAILABLE, "can not be opened");

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { command } from '../../lib/store.mjs';
 import { dataOf } from './http.mjs';
-import { Souk, freshDatabase } from './souk.mjs';
+import { Souk, freshStore } from './souk.mjs';
 
 /** {souk, owner, staff, customer(), stop()}; owner and staff call as themselves: owner.get(path), owner.post(path, body) … */
 export async function openOffice({ args } = {}) {
-  const database = freshDatabase();
+  const database = await freshStore();
   const office = { database };
   const ids = {};
   const tokens = {};

@@ -11,13 +11,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Stripe from 'stripe';
 import { dataOf } from './http.mjs';
 import { Shop } from './shop.mjs';
-import { freshDatabase, runSouk, startSouk } from './souk.mjs';
+import { freshStore, runSouk, startSouk } from './souk.mjs';
 
 export const LABELS = { stripe: 'card_gateway_a', razorpay: 'card_gateway_b', paypal: 'wallet_gateway', btcpay: 'crypto_gateway' };
 export const SECRET = 'whsec_shop_secret';
 
 export async function openPaidShop(options = {}) {
-  const database = options.database ?? freshDatabase(options.engine);
+  const database = options.database ?? await freshStore(options.engine);
   const cli = async (args) => {
     const run = await runSouk([...args, '--db', database.dbArg], { cwd: database.dir, env: database.env });
     assert.equal(run.code, 0, run.stderr);

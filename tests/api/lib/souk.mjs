@@ -79,6 +79,14 @@ export function freshDatabase(engine = ENGINE) {
   };
 }
 
+/** A database that `souk init` has made a store: for what is done before a server starts. */
+export async function freshStore(engine) {
+  const database = freshDatabase(engine);
+  const run = await runSouk(['init', '--db', database.dbArg], { cwd: database.dir, env: database.env });
+  assert.equal(run.code, 0, run.stderr);
+  return database;
+}
+
 /**
  * Runs `souk ARGS` to its end; gives {code, signal, stdout, stderr}. Sanitizer reports and failed assertions throw.
  * `leaks`: look for leaks also where that is slow.
@@ -136,7 +144,7 @@ export class Souk {
   async start() {
     this.starts += 1;
     const portFile = path.join(this.dir, `port-${process.pid}-${randomBytes(4).toString('hex')}`);
-    const args = ['serve', '--db', this.dbArg, '--listen', '127.0.0.1:0', '--port-file', portFile, ...this.args];
+    const args = ['serve', '--create', '--db', this.dbArg, '--listen', '127.0.0.1:0', '--port-file', portFile, ...this.args];
     this.stderr = '';
     this.exit = null;
     this.child = spawn(BINARY, args, { cwd: this.dir, env: environment(this.env, started === 0), stdio: ['ignore', 'ignore', 'pipe'] });
