@@ -288,7 +288,7 @@ static void live_through(struct demo *d)
     struct ticket closed;
     Money refunded;
 
-    credit(d, ADA, 30000, "Bank transfer 2231", days_ago(d, 55, 1));
+    credit(d, ADA, 60000, "Bank transfer 2231", days_ago(d, 55, 1));
     buy(d, ADA, (struct purchase){"lumen-photo-editor", "Studio, 5 devices", 1}, "WELCOME10", days_ago(d, 55, 2));
     bind_license(d, ADA, "ADA-WORKSTATION-41C7", days_ago(d, 55, 3));
     credit(d, THEO, 15000, "Bank transfer 2258", days_ago(d, 48, 0));

@@ -1,0 +1,68 @@
+// The README's commands, run as they stand: each call succeeds. Only the port is the test's own.
+// runs: sqlite release
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { BINARY, freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
+
+const README = fs.readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
+
+/** The shell lines behind a sentence or heading. */
+function linesBehind(words) {
+  const rest = README.slice(README.indexOf(words));
+  const block = /```sh\n([\s\S]*?)```/.exec(rest);
+  assert.ok(README.includes(words) && block, words);
+  return block[1];
+}
+
+/** A folder in which `curl` writes down every answer. */
+function folder(t) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-readme-'));
+  t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
+  fs.mkdirSync(path.join(dir, 'bin'));
+  fs.writeFileSync(path.join(dir, 'bin/curl'), `#!/bin/sh\nPATH=/usr/bin:/bin curl "$@" | tee -a '${dir}/answers'\nprintf '\\n' >>'${dir}/answers'\n`, { mode: 0o755 });
+  fs.mkdirSync(path.join(dir, 'build'));
+  fs.symlinkSync(BINARY, path.join(dir, 'build/souk'));
+  return dir;
+}
+
+const environment = (dir, more = {}) => ({ PATH: `${dir}/bin:/usr/bin:/bin`, HOME: dir, ...more });
+
+test('first requests: every call of the README succeeds on the demo shop', async (t) => {
+  const dir = folder(t);
+  const database = freshDatabase();
+  t.after(() => database.remove());
+  const demo = await runSouk(['demo', '--db', database.dbArg], { cwd: database.dir, env: database.env });
+  assert.equal(demo.code, 0, demo.stderr);
+  fs.mkdirSync(path.join(dir, '.souk'));
+  fs.writeFileSync(path.join(dir, '.souk/demo.txt'), demo.stdout);
+  const souk = await startSouk({ t, database });
+
+  const script = linesBehind('## First requests').replace('http://127.0.0.1:8080', souk.url);
+  const run = spawnSync('sh', ['-eu'], { cwd: dir, input: script, encoding: 'utf8', env: environment(dir) });
+  assert.equal(run.status, 0, run.stderr);
+  const answers = fs.readFileSync(path.join(dir, 'answers'), 'utf8').trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
+  assert.equal(answers.length, (script.match(/^(\w+=\$\()?curl /gm) ?? []).length);
+  for (const answer of answers) assert.equal(answer.status, 'success', JSON.stringify(answer));
+  assert.equal(answers.at(-1).message, 'License is valid');
+});
+
+test('a store of your own: init and serve as the README has them print the link for the owner', async (t) => {
+  const dir = folder(t);
+  const script = linesBehind('For a store of your own').replace(/^\.\/dev build.*\n/, '');
+  // dash replaces itself by the last command only with exec: the server is the shell's child, in a group of its own.
+  const shell = spawn('sh', ['-eu', '-c', script], { cwd: dir, detached: true, env: environment(dir, { SOUK_LISTEN: '127.0.0.1:0' }) });
+  let said = '';
+  shell.stderr.on('data', (bytes) => { said += bytes; });
+  for (let i = 0; i < 400 && !said.includes('event="listening"'); i++) await sleep(50);
+  process.kill(-shell.pid, 'SIGTERM');
+  await once(shell, 'close');
+  assert.match(said, /http:\/\/127\.0\.0\.1:\d+\/admin\/#setup=/);
+  assert.match(said, /event="listening"/);
+});
