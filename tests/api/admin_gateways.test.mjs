@@ -108,6 +108,7 @@ test('the server that plays Stripe is honest: Stripe\'s own client can talk to i
   }, { idempotencyKey: 'k-1' });
   assert.match(session.url, /^https:/);
   assert.equal((await client.checkout.sessions.retrieve(session.id)).amount_total, 4999);
+  player.charge('pi_1', 4999);
   const refund = await client.refunds.create({ payment_intent: 'pi_1', amount: 100 }, { idempotencyKey: 'k-2' });
   assert.equal(refund.amount, 100);
   // What its client sends and what we send are the same words.
@@ -121,7 +122,7 @@ test('the server that plays Stripe is honest: Stripe\'s own client can talk to i
 test('staff refund an order: the gateway is told once, also when it answers late or not at all', async () => {
   const player = await shop.played('stripe');
   const order = await pending(LABELS.stripe);
-  dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order.id, amount: 4999, intent: 'pi_refund' })));
+  dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order.id, amount: 4999, intent: player.charge('pi_refund', 4999) })));
   player.fail({ status: 500, match: /refunds/, effect: true });
   dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/refund`, { amount: 10 }));
   assert.equal((await shop.order(order.buyer, order.id)).refunded_amount, 10);

@@ -1,17 +1,20 @@
-// tests/api/lib/gateways.mjs - a shop with payment gateways, and servers that play the providers.
+// tests/api/lib/gateways.mjs - a shop with payment gateways, and servers that play the providers (players/).
 //
 //     const shop = await openPaidShop();                  // a Shop (shop.mjs) whose owner can be asked for things
 //     const stripe = await shop.played('stripe');         // a local server playing Stripe, connected as card_gateway_a
 //     const { order_id, payment } = await shop.checkout(buyer, 'card_gateway_a');
 //     await shop.event('stripe', stripeEvent('payment_intent.succeeded', …));
 import assert from 'node:assert/strict';
-import { createHmac, randomBytes } from 'node:crypto';
-import http from 'node:http';
+import { createHmac } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Stripe from 'stripe';
 import { dataOf } from './http.mjs';
+import { play } from './players/player.mjs';
+import { unique } from './players/unique.mjs';
 import { Shop } from './shop.mjs';
 import { freshStore, runSouk, startSouk } from './souk.mjs';
+
+export { Player, play } from './players/player.mjs';
 
 export const LABELS = { stripe: 'card_gateway_a', razorpay: 'card_gateway_b', paypal: 'wallet_gateway', btcpay: 'crypto_gateway' };
 export const SECRET = 'whsec_shop_secret';
@@ -130,8 +133,6 @@ export function signed(provider, raw, secret = SECRET, { timestamp } = {}) {
   }
 }
 
-const unique = () => randomBytes(8).toString('hex');
-
 /** An event of Stripe about an order. `object` adds to or replaces members. */
 export function stripeEvent(type, { order, amount, intent, currency = 'usd', ...object } = {}, event = {}) {
   const charge = type.startsWith('charge.');
@@ -166,213 +167,3 @@ export function btcpayEvent(type, { invoice, order, store = 'store1' }) {
   return { deliveryId: id, webhookId: 'w', originalDeliveryId: id, isRedelivery: false, type, timestamp: Math.floor(Date.now() / 1000),
     storeId: store, invoiceId: invoice, metadata: { orderId: String(order) } };
 }
-
-/** Starts a server that plays a provider: {url, config, calls, answer(), stop()}. */
-export async function play(provider) {
-  const player = new Player(provider);
-  await player.start();
-  return player;
-}
-
-/**
- * Plays a provider. `calls` has every request as {method, path, headers, body}; `fail` makes the next answers what it
- * says: {status, body?, delay_ms?, hang?, times}. What was made is in `made`, by id.
- */
-export class Player {
-  constructor(provider) {
-    this.provider = provider;
-    this.calls = [];
-    this.made = new Map();
-    this.byKey = new Map();
-    this.failures = [];
-    this.server = http.createServer((req, res) => this.#serve(req, res));
-  }
-
-  async start() {
-    await new Promise((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-    this.url = `http://127.0.0.1:${this.server.address().port}`;
-    this.config = { base_url: this.url, ...PROVIDERS[this.provider].config };
-  }
-
-  stop() {
-    this.server.closeAllConnections();
-    return new Promise((resolve) => this.server.close(resolve));
-  }
-
-  /** The next `times` calls (to paths that match) are answered like this. */
-  fail(answer) { this.failures.push({ times: 1, match: /./, ...answer }); }
-
-  /** Calls to a path, oldest first. */
-  to(method, path) { return this.calls.filter((c) => c.method === method && (path instanceof RegExp ? path.test(c.path) : c.path === path)); }
-
-  async #serve(req, res) {
-    const chunks = [];
-    for await (const chunk of req) chunks.push(chunk);
-    const raw = Buffer.concat(chunks).toString();
-    const type = req.headers['content-type'] ?? '';
-    const body = type.includes('json') && raw ? JSON.parse(raw) : type.includes('form') ? Object.fromEntries(new URLSearchParams(raw)) : raw;
-    const call = { method: req.method, path: req.url, headers: req.headers, body, raw };
-    this.calls.push(call);
-    const failure = this.failures.find((f) => f.times > 0 && f.match.test(`${call.method} ${call.path}`));
-    if (failure) {
-      failure.times -= 1;
-      if (failure.effect) PROVIDERS[this.provider].serve(this, call);
-      if (failure.hang) return;
-      if (failure.delay_ms) await sleep(failure.delay_ms);
-      if (failure.reset) { res.destroy(); return; }
-      if (failure.status) { send(res, failure.status, failure.body ?? { error: 'played' }); return; }
-    }
-    const [status, answer] = PROVIDERS[this.provider].serve(this, call) ?? [404, { error: 'no such path' }];
-    send(res, status, answer);
-  }
-}
-
-function send(res, status, body) {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  res.writeHead(status, { 'Content-Type': typeof body === 'string' ? 'text/plain' : 'application/json', 'Content-Length': Buffer.byteLength(text) });
-  res.end(text);
-}
-
-/** A second call with the same key finds what the first one made. */
-function once(player, key, make) {
-  if (!player.byKey.has(key)) player.byKey.set(key, make());
-  return player.byKey.get(key);
-}
-
-const PROVIDERS = {
-  stripe: {
-    config: { provider: 'stripe', api_key: 'sk_test_played' },
-    serve(player, { method, path, headers, body }) {
-      if (headers.authorization !== 'Bearer sk_test_played') return [401, { error: { message: 'Invalid API Key' } }];
-      if (method === 'POST' && path === '/v1/checkout/sessions') {
-        return [200, once(player, headers['idempotency-key'], () => {
-          const id = `cs_test_${unique()}`;
-          const session = {
-            id, object: 'checkout.session', url: `https://checkout.played/${id}`, status: 'open', payment_status: 'unpaid',
-            payment_intent: null, amount_total: Number(body['line_items[0][price_data][unit_amount]']),
-            currency: body['line_items[0][price_data][currency]'], client_reference_id: body.client_reference_id, livemode: false,
-            expires_at: Number(body.expires_at),
-          };
-          player.made.set(id, session);
-          return session;
-        })];
-      }
-      if (method === 'GET' && path.startsWith('/v1/checkout/sessions/')) {
-        const session = player.made.get(path.slice('/v1/checkout/sessions/'.length));
-        return session ? [200, session] : [404, { error: { message: 'No such session' } }];
-      }
-      if (method === 'POST' && path === '/v1/refunds') {
-        return [200, once(player, headers['idempotency-key'], () => ({
-          id: `re_${unique()}`, object: 'refund', amount: Number(body.amount), payment_intent: body.payment_intent, status: 'succeeded' }))];
-      }
-      return null;
-    },
-  },
-  razorpay: {
-    config: { provider: 'razorpay', api_key: 'rzp_key', api_secret: 'rzp_secret' },
-    serve(player, { method, path, headers, body }) {
-      if (headers.authorization !== `Basic ${Buffer.from('rzp_key:rzp_secret').toString('base64')}`) return [401, { error: {} }];
-      if (method === 'POST' && path === '/v1/payment_links') {
-        const links = [...player.made.values()];
-        if (links.some((l) => l.reference_id === body.reference_id)) return [400, { error: { description: 'reference_id already exists' } }];
-        const id = `plink_${unique()}`;
-        const link = { id, ...body, status: 'created', short_url: `https://rzp.played/${id}`, amount_paid: 0, payments: [] };
-        player.made.set(id, link);
-        return [200, link];
-      }
-      if (method === 'GET' && path.startsWith('/v1/payment_links?reference_id=')) {
-        const wanted = decodeURIComponent(path.split('=')[1]);
-        return [200, { payment_links: [...player.made.values()].filter((l) => l.reference_id === wanted) }];
-      }
-      if (method === 'GET' && path.startsWith('/v1/payment_links/')) {
-        const link = player.made.get(path.split('/').pop());
-        return link ? [200, link] : [404, { error: {} }];
-      }
-      const refund = /^\/v1\/payments\/(\w+)\/refund$/.exec(path);
-      if (method === 'POST' && refund) {
-        return [200, once(player, headers['x-refund-idempotency'], () => (
-          { id: `rfnd_${unique()}`, amount: body.amount, payment_id: refund[1], status: 'processed' }))];
-      }
-      return null;
-    },
-  },
-  paypal: {
-    config: { provider: 'paypal', api_key: 'pp_client', api_secret: 'pp_secret', webhook_id: '5WH' },
-    serve(player, { method, path, headers, body }) {
-      if (method === 'GET' && path.startsWith('/v1/notifications/certs/')) {
-        return player.certificate ? [200, player.certificate] : [404, 'no such certificate'];
-      }
-      if (path === '/v1/oauth2/token') {
-        const right = headers.authorization === `Basic ${Buffer.from('pp_client:pp_secret').toString('base64')}`;
-        player.token = right ? `A21_${unique()}` : null;
-        return right ? [200, { access_token: player.token, token_type: 'Bearer', expires_in: player.expires_in ?? 32400 }] : [401, { error: 'invalid_client' }];
-      }
-      if (headers.authorization !== `Bearer ${player.token}`) return [401, { error: 'invalid_token' }];
-      if (method === 'POST' && path === '/v2/checkout/orders') {
-        return [201, once(player, headers['paypal-request-id'], () => {
-          const id = unique().toUpperCase();
-          const order = { id, status: 'PAYER_ACTION_REQUIRED', intent: 'CAPTURE', purchase_units: body.purchase_units,
-            links: [{ rel: 'self', href: 'x' }, { rel: 'payer-action', href: `https://paypal.played/${id}` }] };
-          player.made.set(id, order);
-          return order;
-        })];
-      }
-      const capture = /^\/v2\/checkout\/orders\/(\w+)\/capture$/.exec(path);
-      if (method === 'POST' && capture) {
-        return [201, once(player, headers['paypal-request-id'], () => {
-          const order = player.made.get(capture[1]);
-          const [unit] = order.purchase_units;
-          const made = { id: `CAP${unique().toUpperCase()}`, status: 'COMPLETED', amount: unit.amount, custom_id: unit.custom_id,
-            invoice_id: unit.invoice_id, supplementary_data: { related_ids: { order_id: order.id } } };
-          player.made.set(made.id, made);
-          order.status = 'COMPLETED';
-          unit.payments = { captures: [made] };
-          return order;
-        })];
-      }
-      const refund = /^\/v2\/payments\/captures\/(\w+)\/refund$/.exec(path);
-      if (method === 'POST' && refund) {
-        return [201, once(player, headers['paypal-request-id'], () => {
-          const made = { id: `REF${unique().toUpperCase()}`, status: 'COMPLETED', amount: body.amount,
-            seller_payable_breakdown: { total_refunded_amount: body.amount },
-            links: [{ rel: 'up', href: `${player.url}/v2/payments/captures/${refund[1]}` }] };
-          player.made.set(made.id, made);
-          return made;
-        })];
-      }
-      const thing = /^\/v2\/(?:checkout\/orders|payments\/captures|payments\/refunds)\/(\w+)$/.exec(path);
-      if (method === 'GET' && thing) {
-        const found = player.made.get(thing[1]);
-        return found ? [200, found] : [404, { name: 'RESOURCE_NOT_FOUND' }];
-      }
-      return null;
-    },
-  },
-  btcpay: {
-    config: { provider: 'btcpay', api_key: 'btc_token', store_id: 'store1' },
-    serve(player, { method, path, headers, body }) {
-      if (headers.authorization !== 'token btc_token') return [401, { code: 'unauthenticated' }];
-      const base = '/api/v1/stores/store1/invoices';
-      if (method === 'POST' && path === base) {
-        const id = unique();
-        const invoice = { id, storeId: 'store1', amount: body.amount, currency: body.currency, metadata: body.metadata, status: 'New',
-          additionalStatus: 'None', checkoutLink: `https://btcpay.played/i/${id}`,
-          expirationTime: Math.floor(Date.now() / 1000) + 60 * body.checkout.expirationMinutes };
-        player.made.set(id, invoice);
-        return [200, invoice];
-      }
-      if (method === 'GET' && path.startsWith(`${base}?orderId=`)) {
-        const wanted = decodeURIComponent(path.split('=')[1]);
-        return [200, [...player.made.values()].filter((i) => i.metadata.orderId === wanted)];
-      }
-      const refund = /\/invoices\/(\w+)\/refund$/.exec(path);
-      if (method === 'POST' && refund) return [200, { id: `pp_${unique()}`, viewLink: `https://btcpay.played/pull/${refund[1]}` }];
-      const one = /\/invoices\/(\w+)$/.exec(path);
-      if (method === 'GET' && one) {
-        const invoice = player.made.get(one[1]);
-        return invoice ? [200, invoice] : [404, { code: 'invoice-not-found' }];
-      }
-      return null;
-    },
-  },
-};

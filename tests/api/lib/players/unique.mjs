@@ -1,0 +1,4 @@
+import { randomBytes } from 'node:crypto';
+
+/** A name that no other thing has. */
+export const unique = () => randomBytes(8).toString('hex');
