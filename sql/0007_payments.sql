@@ -89,7 +89,7 @@ CREATE TABLE outbox (
     kind       TEXT NOT NULL CHECK (kind IN ('create', 'capture', 'refund', 'ask', 'mail', 'sandbox', 'reset')),
     payment_id @int REFERENCES payment (id),        -- NULL: not about a payment
     amount     @int,                                -- refund: how much
-    payload    @bytes,                              -- sealed: mail, sandbox and reset; dropped when it is done
+    payload    @bytes,                              -- sealed: create (the body of the call), mail, sandbox and reset; dropped when it is done
     status     TEXT NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'done', 'failed')),
     attempts   @int NOT NULL DEFAULT 0,
     due_at     @int NOT NULL,

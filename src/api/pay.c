@@ -32,10 +32,14 @@ enum err pay_begin(struct request *req, struct pay *pay, const struct payment *w
     enum err e = payment_create(req->db, &p, req->now, &pay->payment);
     if (!e) e = account_find(req->db, want->account_id, &account);
     if (e) return e;
-    pay->email = account.email;
     pay->errand = (Id){0};
     if (!calls) return OK;
-    struct outbox_item create = {.kind = OUTBOX_CREATE, .payment = pay->payment.id};
+    const struct app *app = req->app;
+    pay->op = (struct gateway_op){.kind = OP_CREATE, .timeout_ms = CALL_TIMEOUT_MS};
+    pay->op.pay = pay_request_of(req->arena, &pay->payment, req->settings->store_name, account.email,
+                                 *app->options.base_url ? app->options.base_url : app->self_url, req->now);
+    pay->op.stored = link_create_body(req->arena, &pay->gateway, &pay->op.pay);
+    struct outbox_item create = {.kind = OUTBOX_CREATE, .payment = pay->payment.id, .payload = pay->op.stored};
     return outbox_add(req->db, &create, time_add(req->now, CALL_LEASE_MS), req->now, &pay->errand);
 }
 
@@ -86,9 +90,6 @@ enum err pay_finish(struct request *req, struct pay *pay, pay_step *again, pay_s
     struct app *app = req->app;
     pay->again = again;
     pay->undo = undo;
-    pay->op = (struct gateway_op){.kind = OP_CREATE, .timeout_ms = CALL_TIMEOUT_MS};
-    pay->op.pay = pay_request_of(req->arena, &pay->payment, req->settings->store_name, pay->email,
-                                 *app->options.base_url ? app->options.base_url : app->self_url, req->now);
     pay->reply = link_run(app->link, &pay->gateway, &pay->op, req->arena);
     if (pay->reply == REPLY_OK) return request_step_finish(req, false, finish_made, pay);
     if (pay->reply == REPLY_RETRY) {

@@ -16,7 +16,6 @@ typedef enum err pay_step(struct request *req, struct pay *pay);
 struct pay {
     struct gateway_config gateway;
     struct payment payment;
-    Str email;
     Id errand; /* the outbox row; 0: no API key, nothing is called */
     enum reply reply;
     struct gateway_op op;

@@ -19,6 +19,7 @@ const char *outbox_kind_text(enum outbox_kind kind)
 static Str context(enum outbox_kind kind)
 {
     switch (kind) {
+    case OUTBOX_CREATE: return STR("outbox:create");
     case OUTBOX_MAIL: return STR("outbox:mail");
     case OUTBOX_RESET: return STR("outbox:reset");
     default: return STR("outbox:sandbox");

@@ -8,7 +8,7 @@
 #include "db/db.h"
 
 enum outbox_kind {
-    OUTBOX_CREATE,  /* make the payment at the gateway */
+    OUTBOX_CREATE,  /* make the payment at the gateway; the payload is the call's body, the same for every attempt */
     OUTBOX_CAPTURE, /* take the money that the customer agreed to */
     OUTBOX_REFUND,  /* give `amount` back */
     OUTBOX_ASK,     /* what became of a payment that we heard nothing of? */

@@ -61,13 +61,12 @@ static bool parse(struct arena *a, const struct gateway_config *config, const st
     return true;
 }
 
-/* A call below the store's invoices. */
+/* A call below the store's address. */
 static void start(struct arena *a, const struct gateway_config *config, const char *method, Str tail,
                   struct http_call *ret)
 {
     *ret = (struct http_call){.method = method};
-    call_url(a, config, ret,
-             str_printf(a, "/api/v1/stores/%.*s/invoices%.*s", STR_FMT(config->store_id), STR_FMT(tail)));
+    call_url(a, config, ret, str_printf(a, "/api/v1/stores/%.*s%.*s", STR_FMT(config->store_id), STR_FMT(tail)));
     call_token_auth(a, ret, STR("token"), config->api_key);
 }
 
@@ -91,7 +90,7 @@ static bool create_call(struct arena *a, const struct gateway_config *config, co
         json_kv_int(w, "expirationMinutes", (in->expires_at.ms - in->now.ms + TIME_MINUTE - 1) / TIME_MINUTE);
     if (in->success_url.len) json_kv_str(w, "redirectURL", in->success_url);
     json_end_object(w);
-    start(a, config, "POST", STR(""), ret);
+    start(a, config, "POST", STR("/invoices"), ret);
     return call_json(ret, &body);
 }
 
@@ -119,7 +118,7 @@ static bool find_call(struct arena *a, const struct gateway_config *config, cons
     if (!ref_is_safe(config->store_id)) return false;
     struct buf query;
     buf_init(&query, a, CALL_BODY_MAX);
-    buf_lit(&query, "?orderId=");
+    buf_lit(&query, "/invoices?orderId=");
     buf_url_encoded(&query, in->order_ref);
     start(a, config, "GET", buf_str(&query), ret);
     return !query.full;
@@ -146,12 +145,11 @@ static bool refund_call(struct arena *a, const struct gateway_config *config, co
     struct json_body body;
     struct json_writer *w = json_body_begin(&body, a);
     json_kv_str(w, "name", in->reference);
-    json_kv_cstr(w, "paymentMethod", "BTC");
-    json_kv_cstr(w, "payoutMethodId", "BTC-CHAIN");
+    if (in->method.len) json_kv_str(w, "payoutMethodId", in->method); /* without: the invoice's first */
     json_kv_cstr(w, "refundVariant", "Custom");
     json_kv_str(w, "customAmount", value);
     json_kv_str(w, "customCurrency", in->currency);
-    start(a, config, "POST", str_printf(a, "/%.*s/refund", STR_FMT(in->group_ref)), ret);
+    start(a, config, "POST", str_printf(a, "/invoices/%.*s/refund", STR_FMT(in->group_ref)), ret);
     return call_json(ret, &body);
 }
 
@@ -164,10 +162,64 @@ static enum reply refund_read(struct arena *a, const struct http_reply *answer, 
     return refund_read_json(root, json_text(root, "viewLink"), ret);
 }
 
+/* A refund has no key of its own: its name is what an earlier attempt is found by. */
+static bool refund_find_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
+                             struct http_call *ret)
+{
+    (void)in;
+    if (!ref_is_safe(config->store_id)) return false;
+    start(a, config, "GET", STR("/pull-payments?includeArchived=true"), ret);
+    return true;
+}
+
+static enum reply refund_find_read(struct arena *a, const struct http_reply *answer, const struct refund_request *in,
+                                   struct refund_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    for (const struct json *pull = payload_item(root, 0); pull; pull = pull->next)
+        if (str_eq(json_text(pull, "name"), in->reference))
+            return refund_read_json(pull, json_text(pull, "viewLink"), ret);
+    return REPLY_REFUSED;
+}
+
+static bool method_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
+                        struct http_call *ret)
+{
+    if (!ref_is_safe(config->store_id) || !ref_is_safe(in->group_ref)) return false;
+    start(a, config, "GET", str_printf(a, "/invoices/%.*s/payment-methods", STR_FMT(in->group_ref)), ret);
+    return true;
+}
+
+static bool is_zero(Str number)
+{
+    for (size_t i = 0; i < number.len; i++)
+        if (number.ptr[i] >= '1' && number.ptr[i] <= '9') return false;
+    return true;
+}
+
+/* The method that money came by. What was paid through an LNURL is paid out through Lightning. */
+static enum reply method_read(struct arena *a, const struct http_reply *answer, Str *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    for (const struct json *m = payload_item(root, 0); m; m = m->next) {
+        const struct json *paid = json_get(m, "paymentMethodPaid");
+        Str id = payload_ref(m, "paymentMethodId"), coin, kind;
+        if (!paid || is_zero(paid->text) || !ref_is_safe(id)) continue;
+        bool is_lnurl = str_cut(id, '-', &coin, &kind) && str_eq(kind, STR("LNURL"));
+        *ret = is_lnurl ? str_printf(a, "%.*s-LN", STR_FMT(coin)) : id;
+        return REPLY_OK;
+    }
+    return REPLY_OK;
+}
+
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(config->store_id) || !ref_is_safe(group_ref)) return false;
-    start(a, config, "GET", str_printf(a, "/%.*s", STR_FMT(group_ref)), ret);
+    start(a, config, "GET", str_printf(a, "/invoices/%.*s", STR_FMT(group_ref)), ret);
     return true;
 }
 
@@ -246,6 +298,10 @@ const struct gateway gateway_btcpay = {
     .find_read = find_read,
     .refund_call = refund_call,
     .refund_read = refund_read,
+    .refund_find_call = refund_find_call,
+    .refund_find_read = refund_find_read,
+    .method_call = method_call,
+    .method_read = method_read,
     .confirm_call = confirm_call,
     .confirm_read = confirm_read,
     .ask_call = ask_call,

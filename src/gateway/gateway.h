@@ -61,6 +61,7 @@ struct refund_request {
     Money amount;
     Money paid; /* of the whole payment */
     Str currency;
+    Str method; /* how it was paid, as method_read said; empty: not known */
 };
 
 struct refund_page {
@@ -116,6 +117,20 @@ struct gateway {
     bool (*refund_call)(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
                         struct http_call *ret);
     enum reply (*refund_read)(struct arena *a, const struct http_reply *answer, struct refund_page *ret);
+    /* How long the provider knows a repeated refund by its reference; 0: not at all, a repeated call is a second
+     * refund.
+     */
+    int64_t refund_key_ms;
+    /* After that: looks for what an earlier attempt may have made. REPLY_REFUSED: nothing was. NULL where the reference
+     * is known for longer than we try. */
+    bool (*refund_find_call)(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
+                             struct http_call *ret);
+    enum reply (*refund_find_read)(struct arena *a, const struct http_reply *answer, const struct refund_request *in,
+                                   struct refund_page *ret);
+    /* How the payment was paid, where a refund has to say so; NULL elsewhere. */
+    bool (*method_call)(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
+                        struct http_call *ret);
+    enum reply (*method_read)(struct arena *a, const struct http_reply *answer, Str *ret);
 
     /* NULL unless the provider has to be told to take the money. The answer is as good as a confirmed event. */
     bool (*capture_call)(struct arena *a, const struct gateway_config *config, Str group_ref, Str reference,

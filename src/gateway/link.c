@@ -77,13 +77,23 @@ static enum reply authorize(struct gateway_link *l, const struct gateway *g, str
     return r;
 }
 
+/* An operation's own call, or one of those that come before it. */
+enum op_step { STEP_ACT, STEP_FIND, STEP_METHOD };
+
 static bool describe(const struct gateway *g, const struct gateway_config *config, const struct gateway_op *op,
-                     bool finding, struct arena *a, struct http_call *ret)
+                     enum op_step step, struct arena *a, struct http_call *ret)
 {
+    if (step == STEP_METHOD) return g->method_call(a, config, &op->refund, ret);
+    bool finding = step == STEP_FIND;
     switch (op->kind) {
-    case OP_CREATE: return finding ? g->find_call(a, config, &op->pay, ret) : g->create_call(a, config, &op->pay, ret);
+    case OP_CREATE:
+        if (finding) return g->find_call(a, config, &op->pay, ret);
+        if (!g->create_call(a, config, &op->pay, ret)) return false;
+        if (op->stored.len) ret->body = op->stored;
+        return true;
     case OP_CAPTURE: return g->capture_call && g->capture_call(a, config, op->group_ref, op->reference, ret);
-    case OP_REFUND: return g->refund_call(a, config, &op->refund, ret);
+    case OP_REFUND:
+        return finding ? g->refund_find_call(a, config, &op->refund, ret) : g->refund_call(a, config, &op->refund, ret);
     case OP_CONFIRM: return g->confirm_call && g->confirm_call(a, config, &op->claim, ret);
     case OP_ASK: return g->ask_call(a, config, op->group_ref, ret);
     }
@@ -91,12 +101,16 @@ static bool describe(const struct gateway *g, const struct gateway_config *confi
 }
 
 static enum reply understand(const struct gateway *g, const struct gateway_config *config, struct gateway_op *op,
-                             bool finding, struct arena *a, const struct http_reply *reply)
+                             enum op_step step, struct arena *a, const struct http_reply *reply)
 {
+    if (step == STEP_METHOD) return g->method_read(a, reply, &op->refund.method);
+    bool finding = step == STEP_FIND;
     switch (op->kind) {
     case OP_CREATE: return finding ? g->find_read(a, reply, &op->pay, &op->page) : g->create_read(a, reply, &op->page);
     case OP_CAPTURE: return g->capture_read(a, config, reply, &op->event);
-    case OP_REFUND: return g->refund_read(a, reply, &op->refunded);
+    case OP_REFUND:
+        return finding ? g->refund_find_read(a, reply, &op->refund, &op->refunded)
+                       : g->refund_read(a, reply, &op->refunded);
     case OP_CONFIRM: return g->confirm_read(a, config, &op->claim, reply, &op->event);
     case OP_ASK: return g->ask_read(a, config, reply, &op->event);
     }
@@ -104,13 +118,13 @@ static enum reply understand(const struct gateway *g, const struct gateway_confi
 }
 
 static enum reply attempt(struct gateway_link *l, const struct gateway *g, const struct gateway_config *config,
-                          struct gateway_op *op, bool finding, struct arena *a)
+                          struct gateway_op *op, enum op_step step, struct arena *a)
 {
     struct http_call call;
     op->failure = "the call can not be made";
-    if (!describe(g, config, op, finding, a, &call)) return REPLY_REFUSED;
+    if (!describe(g, config, op, step, a, &call)) return REPLY_REFUSED;
     struct http_reply reply = exchange(l, config, &call, op, a);
-    enum reply r = understand(g, config, op, finding, a, &reply);
+    enum reply r = understand(g, config, op, step, a, &reply);
     if (r == REPLY_OK) op->failure = NULL;
     if (r != REPLY_OK && !op->failure) op->failure = "the answer can not be understood";
     return r;
@@ -118,18 +132,24 @@ static enum reply attempt(struct gateway_link *l, const struct gateway *g, const
 
 /* With a fresh access token once, should the kept one not be taken any more. */
 static enum reply attempt_authorized(struct gateway_link *l, const struct gateway *g, struct gateway_config *config,
-                                     struct gateway_op *op, bool finding, struct arena *a)
+                                     struct gateway_op *op, enum op_step step, struct arena *a)
 {
-    if (!g->auth_call) return attempt(l, g, config, op, finding, a);
+    if (!g->auth_call) return attempt(l, g, config, op, step, a);
     struct cache_key owner = cache_key_of(config->api_key, config->api_secret, gateway_base_url(config));
     enum reply r = REPLY_UNAUTHORIZED;
     for (int i = 0; i < 2 && r == REPLY_UNAUTHORIZED; i++) {
         if (i) access_token_forget(&l->tokens, &owner);
         r = authorize(l, g, config, &owner, op, a);
         if (r != REPLY_OK) return r;
-        r = attempt(l, g, config, op, finding, a);
+        r = attempt(l, g, config, op, step, a);
     }
     return r;
+}
+
+static bool can_find(const struct gateway *g, const struct gateway_op *op)
+{
+    if (!op->may_exist) return false;
+    return op->kind == OP_CREATE ? g->find_call != NULL : op->kind == OP_REFUND && g->refund_find_call;
 }
 
 enum reply link_run(struct gateway_link *l, const struct gateway_config *given, struct gateway_op *op, struct arena *a)
@@ -143,11 +163,21 @@ enum reply link_run(struct gateway_link *l, const struct gateway_config *given, 
     }
     op->failure = "no API key is configured";
     if (!config.api_key.len) return REPLY_REFUSED;
-    if (op->kind == OP_CREATE && op->may_exist && g->find_call) {
-        enum reply r = attempt_authorized(l, g, &config, op, true, a);
+    if (can_find(g, op)) {
+        enum reply r = attempt_authorized(l, g, &config, op, STEP_FIND, a);
         if (r != REPLY_REFUSED) return r; /* found, or it can not be told */
     }
-    return attempt_authorized(l, g, &config, op, false, a);
+    if (op->kind == OP_REFUND && g->method_call) {
+        enum reply r = attempt_authorized(l, g, &config, op, STEP_METHOD, a);
+        if (r != REPLY_OK) return r;
+    }
+    return attempt_authorized(l, g, &config, op, STEP_ACT, a);
+}
+
+Str link_create_body(struct arena *a, const struct gateway_config *config, const struct pay_request *pay)
+{
+    struct http_call call;
+    return gateway_of(config->provider)->create_call(a, config, pay, &call) ? call.body : (Str){0};
 }
 
 #define CONFIRM_TIMEOUT_MS 10000

@@ -18,8 +18,9 @@ struct gateway_op {
     enum op_kind kind;
     /* Asked for. */
     struct pay_request pay; /* create */
-    bool may_exist;         /* create: an earlier attempt may have made it, so look first */
+    Str stored;             /* create: the body to send, from link_create_body; empty: made anew */
     struct refund_request refund;
+    bool may_exist;             /* create, refund: an earlier attempt may have made it, so look first */
     Str group_ref;              /* capture, ask */
     Str reference;              /* capture */
     struct payment_event claim; /* confirm */
@@ -37,6 +38,10 @@ struct gateway_op {
 /* Memory of the results is the arena's. REPLY_REFUSED also when the call can not be made at all. */
 enum reply link_run(struct gateway_link *link, const struct gateway_config *config, struct gateway_op *op,
                     struct arena *a);
+
+/* The body of the call that makes a payment. Kept before it is sent, because a repeated call has to say the same: some
+ * providers refuse one that does not. Empty when the call cannot be made. */
+Str link_create_body(struct arena *a, const struct gateway_config *config, const struct pay_request *pay);
 
 /* Where the provider's word alone is not enough: asks its API, and puts in *event what that says. What can not be
  * confirmed for good is marked for review. ERR_UNAVAILABLE: not now. */

@@ -398,6 +398,7 @@ const struct gateway gateway_paypal = {
     .create_read = create_read,
     .refund_call = refund_call,
     .refund_read = refund_read,
+    .refund_key_ms = 45 * TIME_DAY,
     .capture_call = capture_call,
     .capture_read = capture_read,
     .confirm_call = confirm_call,

@@ -219,6 +219,26 @@ static enum reply refund_read(struct arena *a, const struct http_reply *answer, 
     return refund_read_json(root, (Str){0}, ret);
 }
 
+static bool refund_find_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
+                             struct http_call *ret)
+{
+    if (!ref_is_safe(in->payment_ref)) return false;
+    start(a, config, "GET", str_printf(a, "/v1/payments/%.*s/refunds?count=100", STR_FMT(in->payment_ref)), ret);
+    return true;
+}
+
+static enum reply refund_find_read(struct arena *a, const struct http_reply *answer, const struct refund_request *in,
+                                   struct refund_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    const struct json *refunds = json_get(root, "items");
+    for (const struct json *refund = payload_item(refunds, 0); refund; refund = refund->next)
+        if (str_eq(json_text(refund, "receipt"), in->reference)) return refund_read_json(refund, (Str){0}, ret);
+    return REPLY_REFUSED;
+}
+
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(group_ref)) return false;
@@ -263,6 +283,9 @@ const struct gateway gateway_razorpay = {
     .find_read = find_read,
     .refund_call = refund_call,
     .refund_read = refund_read,
+    .refund_key_ms = TIME_DAY, /* not stated: as short as the shortest that is */
+    .refund_find_call = refund_find_call,
+    .refund_find_read = refund_find_read,
     .ask_call = ask_call,
     .ask_read = ask_read,
 };

@@ -185,6 +185,7 @@ const struct gateway gateway_sandbox = {
     .create_read = create_read,
     .refund_call = refund_call,
     .refund_read = refund_read,
+    .refund_key_ms = INT64_MAX,
     .ask_call = ask_call,
     .ask_read = ask_read,
 };

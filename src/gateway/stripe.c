@@ -218,6 +218,7 @@ static bool refund_call(struct arena *a, const struct gateway_config *config, co
     buf_init(&form, a, CALL_BODY_MAX);
     form_pair(&form, STR("payment_intent"), in->payment_ref);
     form_pair_int(&form, STR("amount"), count);
+    form_pair(&form, STR("metadata[reference]"), in->reference); /* what refund_find looks for */
 
     start(a, config, "POST", STR("/v1/refunds"), ret);
     call_header(ret, STR("Idempotency-Key"), in->reference);
@@ -230,6 +231,30 @@ static enum reply refund_read(struct arena *a, const struct http_reply *answer, 
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
     return refund_read_json(root, (Str){0}, ret);
+}
+
+static bool refund_find_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
+                             struct http_call *ret)
+{
+    struct buf path;
+    buf_init(&path, a, CALL_BODY_MAX);
+    buf_lit(&path, "/v1/refunds?limit=100&payment_intent=");
+    buf_url_encoded(&path, in->payment_ref);
+    start(a, config, "GET", buf_str(&path), ret);
+    return in->payment_ref.len && !path.full;
+}
+
+static enum reply refund_find_read(struct arena *a, const struct http_reply *answer, const struct refund_request *in,
+                                   struct refund_page *ret)
+{
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    const struct json *refunds = json_get(root, "data");
+    for (const struct json *refund = payload_item(refunds, 0); refund; refund = refund->next)
+        if (str_eq(payload_ref(json_get(refund, "metadata"), "reference"), in->reference))
+            return refund_read_json(refund, (Str){0}, ret);
+    return REPLY_REFUSED;
 }
 
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
@@ -268,6 +293,9 @@ const struct gateway gateway_stripe = {
     .create_read = create_read,
     .refund_call = refund_call,
     .refund_read = refund_read,
+    .refund_key_ms = TIME_DAY,
+    .refund_find_call = refund_find_call,
+    .refund_find_read = refund_find_read,
     .ask_call = ask_call,
     .ask_read = ask_read,
 };

@@ -5,7 +5,8 @@
 #include "domain/payment_apply.h"
 #include "outbox/errand.h"
 
-#define ASKING_DAYS 4 /* how long we go on asking about a payment that is not settled */
+#define KEY_MARGIN_MS TIME_HOUR /* clocks differ, and a call takes its time */
+#define ASKING_DAYS 4           /* how long we go on asking about a payment that is not settled */
 
 static enum err read_payment(struct errand *x, struct db *db)
 {
@@ -76,7 +77,7 @@ static void create(struct errand *x)
 {
     const struct payment *p = &x->payment;
     x->is_settled = p->status != PAYMENT_PENDING || p->url.len;
-    x->op = (struct gateway_op){.kind = OP_CREATE, .may_exist = true};
+    x->op = (struct gateway_op){.kind = OP_CREATE, .may_exist = true, .stored = x->item->payload};
     x->op.pay =
         pay_request_of(x->arena, p, x->settings.store_name, x->email, str_cstr(x->arena, errand_shop_url(x)), x->now);
     run(x);
@@ -121,7 +122,10 @@ static enum err record_capture(struct errand *x, struct db *db)
 static void refund(struct errand *x)
 {
     const struct payment *p = &x->payment;
+    int64_t key_ms = gateway_of(x->gateway.provider)->refund_key_ms;
     x->op.kind = OP_REFUND;
+    /* Where the provider does not know a repeated refund, or no longer, we look for it before asking for one. */
+    x->op.may_exist = x->item->attempts > 1 && x->now.ms - x->item->created_at.ms >= key_ms - KEY_MARGIN_MS;
     x->op.refund = (struct refund_request){
         .reference = str_printf(x->arena, "%.*s-r%lld", STR_FMT(p->reference), (long long)x->item->id.v),
         .payment_ref = p->payment_ref,

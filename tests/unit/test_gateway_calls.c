@@ -156,14 +156,14 @@ static void test_refund(void **state)
         enum provider provider;
         const char *url, *key_header, *body;
     } wants[] = {
-        {PROVIDER_STRIPE, "http://127.0.0.1:9/v1/refunds", "Idempotency-Key", "payment_intent=pay_1&amount=1500"},
+        {PROVIDER_STRIPE, "http://127.0.0.1:9/v1/refunds", "Idempotency-Key",
+         "payment_intent=pay_1&amount=1500&metadata[reference]=souk-refund-1"},
         {PROVIDER_RAZORPAY, "http://127.0.0.1:9/v1/payments/pay_1/refund", "X-Refund-Idempotency",
          "{\"amount\":1500,\"receipt\":\"souk-refund-1\"}"},
         {PROVIDER_PAYPAL, "http://127.0.0.1:9/v2/payments/captures/pay_1/refund", "PayPal-Request-Id",
          "{\"amount\":{\"currency_code\":\"USD\",\"value\":\"15.00\"}}"},
         {PROVIDER_BTCPAY, "http://127.0.0.1:9/api/v1/stores/store1/invoices/grp_1/refund", NULL,
-         "{\"name\":\"souk-refund-1\",\"paymentMethod\":\"BTC\",\"payoutMethodId\":\"BTC-CHAIN\",\"refundVariant\":"
-         "\"Custom\","
+         "{\"name\":\"souk-refund-1\",\"payoutMethodId\":\"BTC-LN\",\"refundVariant\":\"Custom\","
          "\"customAmount\":\"15.00\",\"customCurrency\":\"USD\"}"},
         {PROVIDER_SANDBOX, "http://127.0.0.1:9/sandbox/api/payments/pay_1/refund", "Idempotency-Key",
          "{\"amount\":1500}"},
@@ -177,7 +177,8 @@ static void test_refund(void **state)
                                     .group_ref = STR("grp_1"),
                                     .amount = {1500},
                                     .paid = {4999},
-                                    .currency = STR("USD")};
+                                    .currency = STR("USD"),
+                                    .method = STR("BTC-LN")};
         struct http_call call;
         assert_true(g->refund_call(&a, &config, &in, &call));
         assert_str(call.url, str_from(wants[i].url));

@@ -74,7 +74,7 @@ export const btcpay = {
         (i.createdTime ?? 0) >= Number(startDate) && (i.createdTime ?? 0) <= Number(endDate));
       return [200, found.map((i) => state(player, i)).slice(Number(skip), Number(skip) + Number(take))];
     }
-    if (method === 'GET' && path.startsWith(`${BASE}/pull-payments`)) return [200, [...player.refunds.values()].filter((p) => !p.archived)];
+    if (method === 'GET' && path.startsWith(`${BASE}/pull-payments`)) return [200, [...player.refunds.values()].filter((p) => query.includeArchived === 'true' || !p.archived)];
     const one = /\/invoices\/(\w+)(\/\S+)?$/.exec(path);
     const invoice = one && state(player, player.made.get(one[1]));
     if (one && !invoice) return refuse(404, 'invoice-not-found');

@@ -91,6 +91,8 @@ export const razorpay = {
       return player.once(call, key, { life_ms: razorpay.key_life_ms, other: refuse('Different request body sent with the same idempotency key') }, // (D)
         () => createRefund(player, refund[1], body));
     }
+    const refunds = /^\/v1\/payments\/(\w+)\/refunds/.exec(path);
+    if (method === 'GET' && refunds) return list([...player.refunds.values()].filter((r) => r.payment_id === refunds[1]), query);
     if (method === 'GET' && path.startsWith('/v1/payments?')) return list([...player.charges.values()].map(paymentView), query);
     if (method === 'GET' && path.startsWith('/v1/refunds?')) return list([...player.refunds.values()], query);
     if (method === 'GET' && path.startsWith('/v1/disputes?')) return list([...player.disputes.values()], query);

@@ -1,0 +1,107 @@
+// What leaves for the providers when answers are lost, late or wrong: against doubles that keep the providers' own rules.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { LABELS, openPaidShop, stripeEvent, razorpayEvent, btcpayEvent } from './lib/gateways.mjs';
+import { dataOf } from './lib/http.mjs';
+
+const HOUR = 3600 * 1000;
+let shop, editor;
+
+before(async () => {
+  shop = await openPaidShop();
+  editor = shop.seed.product({ name: 'Editor', price: 4999, delivery_type: 'license_key' });
+});
+after(() => shop.stop());
+
+async function pending(provider) {
+  const buyer = await shop.buyerWith([[editor, 1]]);
+  const bought = await shop.checkout(buyer, LABELS[provider]);
+  return { buyer, id: bought.order_id, payment: bought.payment, status: async () => (await shop.order(buyer, bought.order_id)).status };
+}
+
+/** An order that was paid at the double and told by a webhook. */
+async function paid(provider, player) {
+  const order = await pending(provider);
+  const payment = player.pay(order.id);
+  const event = {
+    stripe: () => stripeEvent('payment_intent.succeeded', { order: order.id, amount: 4999, intent: payment }),
+    razorpay: () => razorpayEvent('payment.captured', { order: order.id, amount: 4999, payment }),
+    btcpay: () => btcpayEvent('InvoiceSettled', { invoice: payment, order: order.id }),
+  }[provider];
+  dataOf(await shop.event(provider, event()));
+  assert.equal(await order.status(), 'confirmed');
+  return { ...order, payment_ref: payment };
+}
+
+const refund = async (order, amount) => dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/refund`, amount ? { amount } : {}));
+const waiting = (kind) => shop.seed.number(`SELECT COUNT(*) FROM outbox WHERE kind = '${kind}' AND status = 'waiting'`);
+const settled = (kind) => shop.until(() => { shop.hurry(kind); return waiting(kind) === 0; }, `every ${kind} is settled`);
+
+test('a payment that is asked for again is asked for with the same bytes, whatever changed meanwhile', async () => {
+  const player = await shop.played('stripe');
+  player.fail({ reset: true, effect: true, match: /sessions$/ });
+  const order = await pending('stripe');
+  assert.equal(order.payment.url, null);
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { store_name: 'Renamed Meanwhile' }));
+  shop.seed.sql(`UPDATE account SET email = 'moved-${order.id}@example.com' WHERE id = (SELECT account_id FROM orders WHERE id = ${order.id});`);
+  await settled('create');
+  const calls = player.to('POST', '/v1/checkout/sessions');
+  assert.equal(calls.length, 2);
+  assert.equal(calls[1].raw, calls[0].raw);
+  assert.equal(calls[1].headers['idempotency-key'], calls[0].headers['idempotency-key']);
+  assert.equal(player.made.size, 1);
+  assert.equal((await shop.payment(order.buyer, order.payment.reference)).url, player.page(order.id).url);
+  assert.equal(await order.status(), 'pending');
+});
+
+test('an answer of 500 that Stripe keeps is not an end: the order waits, and is not cancelled', async () => {
+  const player = await shop.played('stripe');
+  player.fail({ status: 500, stored: true, match: /sessions$/ });
+  const order = await pending('stripe');
+  shop.hurry('create');
+  await shop.until(() => player.to('POST', '/v1/checkout/sessions').length >= 2, 'tried again');
+  assert.equal(await order.status(), 'pending');
+});
+
+for (const provider of ['stripe', 'razorpay']) {
+  test(`${provider}: a refund whose answer was lost is looked for once its key is forgotten, and made once`, async () => {
+    const player = await shop.played(provider);
+    const order = await paid(provider, player);
+    player.fail({ reset: true, effect: true, match: /^POST.*refund/ });
+    await refund(order, 10);
+    await shop.until(() => player.to('POST', /refund/).length >= 1, 'the first attempt');
+    await shop.until(() => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'refund' AND status = 'waiting' AND last_error <> ''") === 1, 'it is to be tried again');
+    // A day later the provider takes the key for a new one.
+    player.forward(25 * HOUR);
+    shop.seed.sql(`UPDATE outbox SET created_at = created_at - ${25 * HOUR} WHERE kind = 'refund' AND status = 'waiting';`);
+    await settled('refund');
+    assert.equal(player.refunds.size, 1, 'given back once');
+    assert.equal(player.to('POST', /refund/).length, 1);
+    assert.equal(shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'refund' AND status = 'failed'"), 0);
+    // One that never arrived is found missing, and made.
+    player.fail({ reset: true, match: /^POST.*refund/ });
+    await refund(order, 20);
+    await shop.until(() => player.to('POST', /refund/).length === 2, 'the second refund');
+    await shop.until(() => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'refund' AND status = 'waiting' AND last_error <> ''") === 1, 'it is to be tried again');
+    shop.seed.sql(`UPDATE outbox SET created_at = created_at - ${25 * HOUR} WHERE kind = 'refund' AND status = 'waiting';`);
+    await settled('refund');
+    assert.deepEqual([...player.refunds.values()].map((r) => r.amount), [1000, 2000]);
+  });
+}
+
+test('BTCPay: one refund after a 500, paid out the way it was paid in', async () => {
+  const player = await shop.played('btcpay');
+  const order = await pending('btcpay');
+  Object.assign(player.page(order.id), { methods: ['BTC-CHAIN', 'BTC-LNURL', 'BTC-LN'], paid_by: 'BTC-LNURL' });
+  const invoice = player.pay(order.id);
+  dataOf(await shop.event('btcpay', btcpayEvent('InvoiceSettled', { invoice, order: order.id })));
+  player.fail({ status: 500, effect: true, match: /^POST.*refund$/ });
+  await refund(order);
+  await shop.until(() => player.to('POST', /refund$/).length >= 1, 'the first attempt');
+  await settled('refund');
+  assert.equal(player.refunds.size, 1, 'promised once');
+  const [made] = player.refunds.values();
+  assert.deepEqual([made.amount, made.currency, made.payoutMethodId], ['49.99', 'USD', 'BTC-LN']);
+});
+
+test('the books are in order', () => shop.check());
