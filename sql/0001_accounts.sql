@@ -32,9 +32,12 @@ CREATE TABLE token (
     hint       TEXT NOT NULL,                       -- last 4 characters, to tell tokens apart in a list
     scopes     @int NOT NULL,                       -- bit set, see domain/token.h
     created_at @int NOT NULL,
-    expires_at @int                                 -- NULL: never
+    expires_at @int,                                -- NULL: never
+    confirmed_at @int,                              -- of a login: when password and code were last proved
+    network    TEXT NOT NULL DEFAULT ''             -- where a login came from: an IPv4 address, or an IPv6 /64
 ) @strict;
 CREATE INDEX token_by_account ON token (account_id, id);
+CREATE INDEX token_by_end ON token (expires_at) WHERE expires_at IS NOT NULL; -- what is to be purged
 
 -- One row per Idempotency-Key: written in the transaction of the effect, so both exist or neither. Rows are large and only
 -- ever added at the end; what they are looked up by is small, because it lies all over its index.

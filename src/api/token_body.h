@@ -11,8 +11,9 @@ struct token_body {
 };
 extern const struct shape token_body_shape;
 
-/* The token that `account` is to get: the scopes asked for, else all of `may`; more than these, or an end in the past,
- * is a bad field. */
+/* The token that `account` is to get: the scopes asked for, else all of `may` but admin and owner; more than these, or
+ * an end in the past, is a bad field. Tokens with admin or owner need an end, and a caller who has just proved who they
+ * are (request_is_confirmed). */
 enum err token_of_body(struct request *req, Id account, unsigned may, struct token *ret);
 /* Makes it and shows it, with its text, this once. */
 enum err token_give(struct request *req, const struct token *want, struct token *ret);

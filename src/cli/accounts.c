@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/accounts.h"
+#include "domain/audit.h"
 #include "domain/password.h"
 #include "domain/token.h"
 
@@ -52,7 +53,7 @@ int account_create_command(const struct config *config, struct arena *a)
     }
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
-    if (config->password_stdin) job.want.password_hash = password_hash(a, str_from(password), job.want.role);
+    if (config->password_stdin) job.want.password_hash = password_hash(a, str_from(password));
     sodium_memzero(password, sizeof password);
     if (cli_tx(d, TX_WRITE, create_account, &job, a)) {
         printf("%lld\n", (long long)job.made.id.v);
@@ -78,7 +79,12 @@ static enum err create_token(void *arg, struct db *db)
     struct token want = {
         .account = account.id, .kind = TOKEN_API, .name = job->name, .scopes = job->scopes ? job->scopes : may};
     struct token made;
-    return token_create(db, &want, time_now(), &made, &job->text);
+    Time now = time_now();
+    e = token_create(db, &want, now, &made, &job->text);
+    if (e || !(made.scopes & SCOPES_OF_POWER)) return e;
+    struct audit_entry entry = {
+        .action = STR("auth.token_create"), .resource = account.id, .label = account.email, .created_at = now};
+    return audit_add(db, &entry);
 }
 
 int token_create_command(const struct config *config, struct arena *a)
@@ -89,7 +95,7 @@ int token_create_command(const struct config *config, struct arena *a)
     if (!utf8_valid(job.name) || !text_is_line(job.name) || utf8_count(job.name) > 100)
         return cli_usage("--name wants at most 100 characters on one line");
     if (*config->scopes && !scopes_parse(str_from(config->scopes), &job.scopes))
-        return cli_usage("--scopes wants names out of: customer, store, catalog, verify, order, admin");
+        return cli_usage("--scopes wants names out of: customer, store, catalog, verify, order, admin, owner");
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
     enum err e = tx_call(d, TX_WRITE, create_token, &job, a);

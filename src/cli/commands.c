@@ -71,13 +71,13 @@ static int init_command(const struct config *config, struct arena *a)
 static const char *scope_text(const struct route *r)
 {
     if (r->scope == SCOPE_NONE) return "-";
-    if (r->scope & SCOPE_ANY) return "any";
+    if (r->scope & SCOPE_LOGIN) return "login";
     for (unsigned i = 0; scope_names[i]; i++)
         if (r->scope & 1u << i) return scope_names[i];
     return "-";
 }
 
-/* METHOD PATH SCOPE TRANSACTION [owner] [idempotent] */
+/* METHOD PATH SCOPE TRANSACTION [owner] [confirmed] [owner-token] [idempotent] */
 static int routes_command(const struct config *config, struct arena *a)
 {
     static const char *const modes[] = {
@@ -86,8 +86,9 @@ static int routes_command(const struct config *config, struct arena *a)
     for (size_t t = 0; route_tables[t]; t++)
         for (const struct route *r = route_tables[t]; r->method; r++)
             if (!(r->flags & HIDDEN))
-                printf("%s %s %s %s%s%s\n", r->method, r->path, scope_text(r), modes[r->tx],
-                       r->flags & OWNER_ONLY ? " owner" : "", r->flags & IDEMPOTENT ? " idempotent" : "");
+                printf("%s %s %s %s%s%s%s%s\n", r->method, r->path, scope_text(r), modes[r->tx],
+                       r->flags & OWNER_ONLY ? " owner" : "", r->flags & CONFIRMED ? " confirmed" : "",
+                       r->flags & OWNER_TOKEN ? " owner-token" : "", r->flags & IDEMPOTENT ? " idempotent" : "");
     return EXIT_OK;
 }
 

@@ -433,7 +433,7 @@ int demo_command(const struct config *config, struct arena *a)
         char *password = arena_alloc(a, PASSWORD_CHARS);
         random_base62(password, PASSWORD_CHARS);
         p->password = (Str){password, PASSWORD_CHARS};
-        p->hash = password_hash(a, p->password, p->role);
+        p->hash = password_hash(a, p->password);
     }
     bool has_files = !e && write_files(cli_data_dir(config));
     if (has_files) e = tx_call(db, TX_WRITE, fill, &d, a);

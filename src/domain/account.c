@@ -78,10 +78,10 @@ enum err account_find_email(struct db *db, Str email, struct account *ret)
     return account_read(st, ret);
 }
 
-enum err account_set_password(struct db *db, Id id, Str password_hash)
+enum err account_set_password(struct db *db, Id id, Str password_hash, bool ends_api_tokens)
 {
     static const char set[] = "UPDATE account SET password_hash = $1 WHERE id = $2";
-    static const char end_logins[] = "DELETE FROM token WHERE account_id = $1 AND kind = 'login'";
+    static const char end_logins[] = "DELETE FROM token WHERE account_id = $1 AND (kind = 'login' OR $2 = 1)";
     struct stmt *st = db_prepare(db, set);
     bind_text(st, password_hash);
     bind_id(st, id);
@@ -89,5 +89,6 @@ enum err account_set_password(struct db *db, Id id, Str password_hash)
     if (e) return e;
     st = db_prepare(db, end_logins);
     bind_id(st, id);
+    bind_bool(st, ends_api_tokens);
     return db_run(st);
 }

@@ -22,5 +22,5 @@ enum err account_create(struct db *db, const struct account *a, Time now, struct
 /* ERR_NOT_FOUND. */
 enum err account_find(struct db *db, Id id, struct account *ret);
 enum err account_find_email(struct db *db, Str email, struct account *ret);
-/* Sets a new hash and ends all login tokens. */
-enum err account_set_password(struct db *db, Id id, Str password_hash);
+/* Sets a new hash and ends all login sessions; the API tokens, too, where nobody proved that they knew the old one. */
+enum err account_set_password(struct db *db, Id id, Str password_hash, bool ends_api_tokens);

@@ -73,5 +73,5 @@ enum err password_reset_finish(struct db *db, Str token, Str password_hash, Time
     bind_blob(st, hash_of(db_arena(db), token));
     bind_time(st, now);
     enum err e = account_of(st, &account);
-    return e ? e : account_set_password(db, account, password_hash);
+    return e ? e : account_set_password(db, account, password_hash, true);
 }

@@ -10,7 +10,7 @@
 #define RANDOM_CHARS 32
 #define CHECK_CHARS 6
 
-const char *const scope_names[] = {"customer", "store", "catalog", "verify", "order", "admin", NULL};
+const char *const scope_names[] = {"customer", "store", "catalog", "verify", "order", "admin", "owner", NULL};
 
 static const char *const kind_names[] = {[TOKEN_LOGIN] = "login", [TOKEN_API] = "api"};
 
@@ -34,7 +34,8 @@ bool scopes_parse(Str text, unsigned *ret)
 
 unsigned scopes_of_role(enum role role)
 {
-    return role == ROLE_STAFF || role == ROLE_OWNER ? SCOPES_OF_STAFF : SCOPES_OF_CUSTOMERS;
+    if (role == ROLE_OWNER) return SCOPES_OF_OWNERS;
+    return role == ROLE_STAFF ? SCOPES_OF_STAFF : SCOPES_OF_CUSTOMERS;
 }
 
 /* CRC-32 (IEEE), bit by bit: 40 characters, once per request. */
@@ -87,8 +88,8 @@ static Str token_text(struct arena *a, enum token_kind kind)
 enum err token_create(struct db *db, const struct token *t, Time now, struct token *ret, Str *ret_text)
 {
     static const char insert[] =
-        "INSERT INTO token (account_id, kind, name, hash, hint, scopes, created_at, expires_at)"
-        " VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id";
+        "INSERT INTO token (account_id, kind, name, hash, hint, scopes, created_at, expires_at,"
+        " confirmed_at, network) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id";
     Str text = token_text(db_arena(db), t->kind);
     uint8_t hash[TOKEN_HASH_BYTES];
     token_hash(text, hash);
@@ -103,6 +104,8 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
     bind_int(st, t->scopes);
     bind_time(st, now);
     bind_opt_time(st, t->expires_at);
+    bind_opt_time(st, t->confirmed_at);
+    bind_text(st, t->network);
     Id id = db_step(st) ? col_id(st) : (Id){0};
     enum err e = db_done(st);
     if (e) return e;
@@ -115,10 +118,17 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
     return OK;
 }
 
+/* What is no login is an API token: fewer doors are open to it. */
+static enum token_kind kind_of(Str text)
+{
+    return str_eq(text, str_from(kind_names[TOKEN_LOGIN])) ? TOKEN_LOGIN : TOKEN_API;
+}
+
 enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret)
 {
-    static const char find[] = "SELECT t.id, t.account_id, t.scopes, t.expires_at, a.role, a.is_active"
-                               " FROM token t JOIN account a ON a.id = t.account_id WHERE t.hash = $1";
+    static const char find[] =
+        "SELECT t.id, t.account_id, t.kind, t.scopes, t.expires_at, t.confirmed_at, a.role, a.is_active"
+        " FROM token t JOIN account a ON a.id = t.account_id WHERE t.hash = $1";
     struct stmt *st = db_prepare(db, find);
     bind_blob(st, (Str){(const char *)hash, TOKEN_HASH_BYTES});
     struct caller c = {0};
@@ -127,8 +137,10 @@ enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES],
     if (found) {
         c.token_id = col_id(st);
         c.account = col_id(st);
+        c.kind = kind_of(col_text(st));
         c.scopes = (unsigned)col_int(st);
         expires = col_time(st);
+        c.confirmed_at = col_time(st);
         role_parse(col_text(st), &c.role);
         is_active = col_bool(st);
     }
@@ -155,7 +167,7 @@ enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct 
         struct token *t = &tokens[n++];
         t->account = account;
         t->id = col_id(st);
-        t->kind = str_eq(col_text(st), STR("login")) ? TOKEN_LOGIN : TOKEN_API;
+        t->kind = kind_of(col_text(st));
         t->name = col_text(st);
         t->hint = col_text(st);
         t->scopes = (unsigned)col_int(st);
@@ -185,5 +197,54 @@ enum err token_revoke_all(struct db *db, Id account)
     static const char revoke[] = "DELETE FROM token WHERE account_id = $1";
     struct stmt *st = db_prepare(db, revoke);
     bind_id(st, account);
+    return db_run(st);
+}
+
+enum err token_network_is_known(struct db *db, Id account, Str network, bool *ret)
+{
+    static const char find[] = "SELECT 1 FROM token WHERE account_id = $1 AND kind = 'login' AND network = $2 LIMIT 1";
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, account);
+    bind_text(st, network);
+    bool found = db_step(st);
+    enum err e = db_done(st);
+    if (!e) *ret = found;
+    return e;
+}
+
+enum err token_confirm(struct db *db, Id token, Time now)
+{
+    static const char confirm[] = "UPDATE token SET confirmed_at = $1 WHERE id = $2 AND kind = 'login' RETURNING id";
+    struct stmt *st = db_prepare(db, confirm);
+    bind_time(st, now);
+    bind_id(st, token);
+    bool found = db_step(st);
+    enum err e = db_done(st);
+    return e ? e : found ? OK : ERR_NOT_FOUND;
+}
+
+static enum err has_ended(struct db *db, Time before, bool *ret)
+{
+    static const char look[] = "SELECT 1 FROM token WHERE expires_at < $1 LIMIT 1";
+    struct stmt *st = db_prepare(db, look);
+    bind_time(st, before);
+    bool found = db_step(st);
+    enum err e = db_done(st);
+    if (!e) *ret = found;
+    return e;
+}
+
+enum err token_purge(struct db *db, Time now, int64_t limit)
+{
+    static const char purge[] = "DELETE FROM token WHERE id IN"
+                                " (SELECT id FROM token WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
+    Time before = time_add(now, -TOKEN_KEPT_DAYS * TIME_DAY);
+    bool found = false;
+    enum err e = has_ended(db, before, &found);
+    if (e || !found) return e;
+    if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+    struct stmt *st = db_prepare(db, purge);
+    bind_time(st, before);
+    bind_int(st, limit);
     return db_run(st);
 }

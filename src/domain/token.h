@@ -16,10 +16,14 @@ enum scope {
     SCOPE_VERIFY = 8,
     SCOPE_ORDER = 16,
     SCOPE_ADMIN = 32,
-    SCOPE_ANY = 1 << 30, /* rows of the route table only: any valid token */
+    SCOPE_OWNER = 64,      /* lets an API token of an owner make the calls that a person has to confirm */
+    SCOPE_LOGIN = 1 << 30, /* rows of the route table only: a login session, and no API token */
 };
 #define SCOPES_OF_CUSTOMERS (SCOPE_CUSTOMER | SCOPE_STORE | SCOPE_CATALOG | SCOPE_VERIFY | SCOPE_ORDER)
 #define SCOPES_OF_STAFF (SCOPES_OF_CUSTOMERS | SCOPE_ADMIN)
+#define SCOPES_OF_OWNERS (SCOPES_OF_STAFF | SCOPE_OWNER)
+/* Never a default over HTTP: asked for by name, with an end, by somebody who has just proved who they are. */
+#define SCOPES_OF_POWER (SCOPE_ADMIN | SCOPE_OWNER)
 
 /* Names in the order of the bits, NULL at the end: for FIELD_CHOICES. */
 extern const char *const scope_names[];
@@ -39,6 +43,8 @@ struct token {
     Str name, hint;
     unsigned scopes;
     Time created_at, expires_at;
+    Time confirmed_at; /* of a login: when password and code were last proved */
+    Str network;       /* of a login: where it came from */
 };
 
 /* Whether the text can be a token of ours (form and checksum). */
@@ -50,8 +56,10 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
 
 struct caller {
     Id account, token_id;
+    enum token_kind kind;
     unsigned scopes;
     enum role role;
+    Time confirmed_at;
 };
 /* ERR_TOKEN_INVALID (unknown, or its account is switched off), ERR_TOKEN_EXPIRED. */
 enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret);
@@ -61,3 +69,15 @@ enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct 
 /* ERR_NOT_FOUND when the account has no such token. */
 enum err token_revoke(struct db *db, Id account, Id token);
 enum err token_revoke_all(struct db *db, Id account);
+/* Whether somebody is logged in to the account from that network. */
+enum err token_network_is_known(struct db *db, Id account, Str network, bool *ret);
+
+/* Sensitive steps of a login want a proof that is at most this old. */
+#define CONFIRMED_MS (10 * TIME_MINUTE)
+/* Password and code were proved again in this session. ERR_NOT_FOUND when it has ended meanwhile. */
+enum err token_confirm(struct db *db, Id token, Time now);
+
+/* Deletes what ended TOKEN_KEPT_DAYS ago, at most `limit` of them: until then its bearer is told that it has ended.
+ * ERR_NEEDS_WRITE in a read when there is something to delete. */
+#define TOKEN_KEPT_DAYS 7
+enum err token_purge(struct db *db, Time now, int64_t limit);

@@ -66,13 +66,16 @@ enum err call_authenticate(struct call *c, struct db *db)
     enum err e = token_authenticate(db, c->token, req->now, &who);
     if (e == ERR_TOKEN_INVALID) return token_refused(c, e);
     if (e) return e;
-    if (!(req->route->scope & SCOPE_ANY) && !(who.scopes & req->route->scope)) return ERR_INSUFFICIENT_SCOPE;
+    bool fits = req->route->scope & SCOPE_LOGIN ? who.kind == TOKEN_LOGIN : who.scopes & req->route->scope;
+    if (!fits) return ERR_INSUFFICIENT_SCOPE;
     if (req->route->flags & OWNER_ONLY && who.role != ROLE_OWNER) return ERR_FORBIDDEN;
     req->account = who.account;
     req->token_id = who.token_id;
+    req->token_kind = who.kind;
+    req->confirmed_at = who.confirmed_at;
     req->scopes = who.scopes;
     req->role = who.role;
-    return OK;
+    return request_is_confirmed(req, req->route->flags);
 }
 
 /* Decodes the path's parameters. One called {id} is a number. */

@@ -9,6 +9,7 @@
 #include "domain/signing_key.h"
 #include "domain/upload.h"
 #include "serve/catalog_cache.h"
+#include "serve/guess.h"
 #include "serve/limit.h"
 #include "serve/match.h"
 #include "serve/metrics.h"
@@ -60,6 +61,7 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     app->matcher = matcher_new(options->routes);
     app->metrics = metrics_new(matcher_count(app->matcher));
     app->limiter = limiter_new();
+    app->guesses = guesses_new();
     app->catalog = catalog_cache_new();
     app->seen = seen_new();
     app->pool = pool_new(POOL_THREADS, POOL_QUEUE_MAX);
@@ -134,6 +136,7 @@ void app_stop(struct app *app)
     catalog_cache_free(app->catalog);
     seen_free(app->seen);
     limiter_free(app->limiter);
+    guesses_free(app->guesses);
     metrics_free(app->metrics);
     matcher_free(app->matcher);
     for (struct settings_snapshot *s = atomic_load(&app->settings), *older; s; s = older) {

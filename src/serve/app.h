@@ -10,6 +10,7 @@
 #include "outbox/dispatch.h"
 
 struct limiter;
+struct guesses;
 struct metrics;
 struct matcher;
 struct catalog_cache;
@@ -52,6 +53,7 @@ struct app {
     struct dispatcher *dispatcher;
     char self_url[128]; /* where this process can reach itself */
     struct limiter *limiter;
+    struct guesses *guesses; /* of passwords and codes */
     struct metrics *metrics;
     struct matcher *matcher;
     struct catalog_cache *catalog;

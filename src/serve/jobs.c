@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "domain/idempotency.h"
 #include "domain/outbox.h"
+#include "domain/token.h"
 #include "serve/app.h"
 #include "serve/periodic.h"
 #include "serve/seen.h"
@@ -30,10 +31,14 @@ static enum err forget_old_keys(struct app *app, struct db *db)
     return idempotency_expire(db, time_now(), 2000);
 }
 
+static enum err forget_old_tokens(struct app *app, struct db *db)
+{
+    (void)app;
+    return token_purge(db, time_now(), 1000);
+}
+
 const struct periodic periodic_jobs[] = {
-    {"settings", 1000, TX_READ, reload_settings, false},
-    {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
-    {"idempotency", 1000, TX_READ, forget_old_keys, false},
-    {"seen", 1000, TX_READ, seen_flush, true, seen_flushed},
-    {0},
+    {"settings", 1000, TX_READ, reload_settings, false},     {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
+    {"tokens", 10000, TX_READ, forget_old_tokens, false},    {"idempotency", 1000, TX_READ, forget_old_keys, false},
+    {"seen", 1000, TX_READ, seen_flush, true, seen_flushed}, {0},
 };

@@ -21,6 +21,7 @@ void answer_reset(struct request *req)
     field_errors_init(&req->errors, req->arena);
     req->status = 200;
     req->message = NULL;
+    req->retry_after_s = 0;
     req->is_audited = false;
     req->on_rendered = NULL;
 }

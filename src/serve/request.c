@@ -17,6 +17,14 @@ enum err request_bad_field(struct request *req, const char *field, enum err e)
     return ERR_VALIDATION;
 }
 
+enum err request_is_confirmed(const struct request *req, unsigned flags)
+{
+    if (req->token_kind == TOKEN_API)
+        return flags & OWNER_TOKEN && !(req->scopes & SCOPE_OWNER) ? ERR_INSUFFICIENT_SCOPE : OK;
+    bool is_recent = req->now.ms - req->confirmed_at.ms <= CONFIRMED_MS;
+    return flags & CONFIRMED && !is_recent ? ERR_CONFIRMATION_REQUIRED : OK;
+}
+
 void request_add_header(struct request *req, const char *name, Str value)
 {
     struct request_answer *a = req->answer;

@@ -35,6 +35,8 @@ struct request {
     /* Who is calling; all zero without a token. */
     Id account;
     Id token_id;
+    enum token_kind token_kind;
+    Time confirmed_at; /* of a login: when password and code were last proved */
     unsigned scopes;
     enum role role;
 
@@ -42,6 +44,7 @@ struct request {
     struct json_writer out; /* writes the `data` value; nothing written: no data member */
     struct buf out_buf;
     int status;                 /* 200 unless set */
+    int64_t retry_after_s;      /* of a 429 or 503 that knows better than the limit of the route; 0: it does not */
     const char *message;        /* `message` member of a success, or NULL */
     struct field_errors errors; /* request_bad_field adds; ERR_VALIDATION renders them */
 
@@ -56,6 +59,10 @@ Str request_header(const struct request *req, const char *name);
 
 /* One bad field more; returns ERR_VALIDATION for `return request_bad_field(…)`. */
 enum err request_bad_field(struct request *req, const char *field, enum err e);
+
+/* What rows with SENSITIVE ask for, for handlers whose body decides: ERR_CONFIRMATION_REQUIRED,
+ * ERR_INSUFFICIENT_SCOPE. */
+enum err request_is_confirmed(const struct request *req, unsigned flags);
 
 /* 201 with `Location: prefix/id`. */
 void request_created(struct request *req, const char *prefix, Id id);

@@ -22,7 +22,10 @@ enum route_flags {
     ANY_ACCEPT = 32,    /* answers something else than JSON too: Accept is not looked at */
     CALLS_OUT = 256,    /* TX_SELF that may wait for another server: threads of its own, so that logins do not wait */
     BODY_TO_FILE = 128, /* the caller is checked first, then the body goes to req->upload as it comes */
-    HIDDEN = 64,        /* not part of the API: pages and their parts; absent from `souk routes` and the document */
+    CONFIRMED = 512,    /* a login must have proved password and code in the last ten minutes */
+    OWNER_TOKEN = 1024, /* an API token needs the scope `owner`, too */
+    SENSITIVE = CONFIRMED | OWNER_TOKEN,
+    HIDDEN = 64, /* not part of the API: pages and their parts; absent from `souk routes` and the document */
 };
 
 /* Which limit counts a route's calls. LIMIT_BY_SCOPE: v1 for catalog, verify and order, customer for the others;
@@ -32,7 +35,7 @@ enum limit_class { LIMIT_BY_SCOPE, LIMIT_NONE, LIMIT_CUSTOMER, LIMIT_V1 };
 struct route {
     const char *method;
     const char *path;
-    unsigned scope; /* SCOPE_…; SCOPE_NONE: no token needed; SCOPE_ANY: any valid token */
+    unsigned scope; /* SCOPE_…; SCOPE_NONE: no token needed; SCOPE_LOGIN: a login session */
     enum tx_mode tx;
     const struct shape *body; /* NULL: no body is read as JSON */
     enum err (*handler)(struct request *req);

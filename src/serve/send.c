@@ -56,11 +56,11 @@ static void add_error_headers(struct call *c, enum err e)
         request_add_header(req, "Accept-Post",
                            req->route && req->route->accepts ? str_from(req->route->accepts) : STR("application/json"));
         break;
-    case 429:
-        request_add_header(
-            req, "Retry-After",
-            str_printf(req->arena, "%lld", (long long)(c->limit.retry_after_s > 0 ? c->limit.retry_after_s : 1)));
+    case 429: {
+        int64_t wait = req->retry_after_s > 0 ? req->retry_after_s : c->limit.retry_after_s;
+        request_add_header(req, "Retry-After", str_printf(req->arena, "%lld", (long long)(wait > 0 ? wait : 1)));
         break;
+    }
     case 503: request_add_header(req, "Retry-After", STR("1")); break;
     }
 }

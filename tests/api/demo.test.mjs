@@ -45,8 +45,9 @@ const get = async (target, token) => dataOf(await souk.get(target, { token }));
 test('an owner, a member of staff and two customers, who can all log in', async () => {
   assert.deepEqual(Object.values(people).map((p) => p.role).sort(), ['customer', 'customer', 'owner', 'staff']);
   for (const [email, { password, role, token }] of Object.entries(people)) {
-    dataOf(await souk.post('/api/auth/login', { email, password }));
-    assert.equal((await get('/api/auth/me', token)).role, role);
+    const login = dataOf(await souk.post('/api/auth/login', { email, password }));
+    assert.equal((await get('/api/auth/me', login.token)).role, role);
+    assert.equal((await souk.get('/api/admin/products', { token })).status, role === 'customer' ? 403 : 200);
   }
 });
 

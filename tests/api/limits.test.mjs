@@ -115,3 +115,30 @@ test('logins that succeed are not counted', async (t) => {
   const who = await souk.customer();
   for (let i = 0; i < 6; i++) dataOf(await souk.post('/api/auth/login', { email: who.email, password: who.password }));
 });
+
+/** Logins through a proxy that says where the client is. */
+async function fromAnywhere(t, rate) {
+  const souk = await limited(t, ['--rate-auth', String(rate), '--rate-customer', '0', '--trusted-proxy', '127.0.0.1']);
+  const who = await souk.customer();
+  const login = (text, address) => souk.post('/api/auth/login', { email: who.email, password: text }, { headers: { 'X-Forwarded-For': address } });
+  return { souk, who, login };
+}
+
+test('a stranger who fails keeps nobody out but their own network', async (t) => {
+  const { who, login } = await fromAnywhere(t, 3);
+  for (let i = 0; i < 3; i++) expectError(await login('a wrong password', '203.0.113.9'), 401, 'credentials_invalid');
+  expectError(await login(who.password, '203.0.113.9'), 429, 'rate_limited');
+  dataOf(await login(who.password, '198.51.100.1'));
+  // An IPv6 network is a /64: another address in it is no other network.
+  for (let i = 0; i < 3; i++) expectError(await login('a wrong password', `2001:db8::${i}`), 401, 'credentials_invalid');
+  expectError(await login(who.password, '2001:db8::ffff:1'), 429, 'rate_limited');
+  dataOf(await login(who.password, '2001:db8:0:1::1'));
+});
+
+test('guessing from many networks stops, and the person who is logged in at home still gets in there', async (t) => {
+  const { who, login } = await fromAnywhere(t, 2);
+  dataOf(await login(who.password, '198.51.100.1'));
+  for (let i = 0; i < 20; i++) expectError(await login('a wrong password', `203.0.113.${i}`), 401, 'credentials_invalid');
+  expectError(await login(who.password, '203.0.113.200'), 429, 'rate_limited');
+  dataOf(await login(who.password, '198.51.100.1'));
+});

@@ -31,11 +31,13 @@ test('a new password: the link works once, ends all sessions, and nobody learns 
 
   expectFields(await reset(token, 'short'), { password: 'too_short' });
   expectFields(await reset(`${token.slice(0, -1)}x`, 'a-new-password'), { token: 'not_allowed' });
+  const api = dataOf(await shop.souk.post('/api/customer/tokens', { name: 'server' }, { token: who.token }), 201).token;
   dataOf(await reset(token, 'a-new-password'));
   expectFields(await reset(token, 'another-password'), { token: 'not_allowed' });
   expectError(await login(who.email, who.password), 401, 'credentials_invalid');
   dataOf(await login(who.email, 'a-new-password'));
   expectError(await shop.souk.get('/api/auth/me', { token: who.token }), 401, 'token_invalid');
+  expectError(await shop.souk.get('/api/customer/wallet', { token: api }), 401, 'token_invalid');
 });
 
 test('asking again makes the first link worthless; after 30 minutes every link is', async () => {

@@ -88,7 +88,7 @@ static enum err post_customer(struct request *req)
     const struct customer_body *in = req->body;
     Str hash = {0};
     if (in->has_password) {
-        hash = password_hash(req->arena, in->password, ROLE_CUSTOMER);
+        hash = password_hash(req->arena, in->password);
         if (!hash.len) return ERR_UNAVAILABLE;
     }
     return request_step(req, TX_WRITE, customer_write, &hash);

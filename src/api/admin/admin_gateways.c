@@ -178,7 +178,7 @@ static enum err put_gateway(struct request *req)
 
 const struct route admin_gateways_routes[] = {
     {"GET", "/api/admin/gateways", SCOPE_ADMIN, TX_READ, NULL, get_gateways},
-    {"PUT", "/api/admin/gateways/{label}", SCOPE_ADMIN, TX_WRITE, &gateway_shape, put_gateway, OWNER_ONLY,
+    {"PUT", "/api/admin/gateways/{label}", SCOPE_ADMIN, TX_WRITE, &gateway_shape, put_gateway, OWNER_ONLY | SENSITIVE,
      .body_bytes_max = 128 * 1024},
     {0},
 };

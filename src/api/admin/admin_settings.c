@@ -77,6 +77,6 @@ static enum err patch_settings(struct request *req)
 
 const struct route admin_settings_routes[] = {
     {"GET", "/api/admin/settings", SCOPE_ADMIN, TX_READ, NULL, get_settings},
-    {"PATCH", "/api/admin/settings", SCOPE_ADMIN, TX_WRITE, &settings_shape, patch_settings, OWNER_ONLY},
+    {"PATCH", "/api/admin/settings", SCOPE_ADMIN, TX_WRITE, &settings_shape, patch_settings, OWNER_ONLY | SENSITIVE},
     {0},
 };

@@ -1,5 +1,6 @@
 /* api/admin/admin_staff.c - staff: the list for owners; for everybody his own password and second factor. */
 #include "api/admin/admin.h"
+#include "api/proof.h"
 #include "api/tables.h"
 #include "domain/password.h"
 #include "domain/settings.h"
@@ -96,7 +97,7 @@ REQUEST_STEP(staff_write);
 static enum err post_staff(struct request *req)
 {
     const struct staff_body *in = req->body;
-    Str hash = password_hash(req->arena, in->password, role_of(in->role));
+    Str hash = password_hash(req->arena, in->password);
     if (!hash.len) return ERR_UNAVAILABLE;
     return request_step(req, TX_WRITE, staff_write, &hash);
 }
@@ -115,7 +116,7 @@ static enum err staff_patch_write(struct request *req, const Str *hash)
         .has_is_active = in->has_is_active,
     };
     e = staff_change(req->db, req->param_id, &change);
-    if (!e && hash->len) e = account_set_password(req->db, req->param_id, *hash);
+    if (!e && hash->len) e = account_set_password(req->db, req->param_id, *hash, true);
     if (!e) e = staff_find(req->db, req->param_id, &after);
     if (e) return e;
     view_member(&req->out, &after);
@@ -128,8 +129,9 @@ static enum err patch_staff(struct request *req)
 {
     const struct staff_body *in = req->body;
     Str hash = {0};
+    if (in->has_password && id_eq(req->param_id, req->account)) return ERR_OWN_ACCOUNT; /* /api/auth/password asks */
     if (in->has_password) {
-        hash = password_hash(req->arena, in->password, ROLE_STAFF);
+        hash = password_hash(req->arena, in->password);
         if (!hash.len) return ERR_UNAVAILABLE;
     }
     return request_step(req, TX_WRITE, staff_patch_write, &hash);
@@ -173,7 +175,10 @@ static enum err post_totp_confirm(struct request *req)
 {
     const struct code_body *in = req->body;
     Str codes[TOTP_RECOVERY_CODES];
-    enum err e = totp_confirm(req->db, req->account, in->code, req->now, codes);
+    enum err e = code_guess_begin(req);
+    if (e) return e;
+    e = totp_confirm(req->db, req->account, in->code, req->now, codes);
+    code_guess_end(req, e);
     if (e == ERR_CREDENTIALS_INVALID) return request_bad_field(req, "code", ERR_FIELD_VALUE);
     if (e) return e;
     json_begin_object(&req->out);
@@ -193,7 +198,10 @@ static enum err post_totp_remove(struct request *req)
     enum err e = totp_is_on(req->db, req->account, &is_on);
     if (e) return e;
     if (!is_on) return ERR_INVALID_STATE;
+    e = code_guess_begin(req);
+    if (e) return e;
     e = totp_take(req->db, req->account, in->code, req->now);
+    code_guess_end(req, e);
     if (e == ERR_CREDENTIALS_INVALID) return request_bad_field(req, "code", ERR_FIELD_VALUE);
     if (!e) e = totp_remove(req->db, req->account);
     if (e) return e;
@@ -204,6 +212,7 @@ static enum err post_totp_remove(struct request *req)
 static enum err delete_staff_totp(struct request *req)
 {
     struct staff_member m;
+    if (id_eq(req->param_id, req->account)) return ERR_OWN_ACCOUNT;
     enum err e = staff_find(req->db, req->param_id, &m);
     if (e) return e;
     if (!m.totp_is_on) return ERR_INVALID_STATE;
@@ -214,13 +223,13 @@ static enum err delete_staff_totp(struct request *req)
 
 const struct route admin_staff_routes[] = {
     {"GET", "/api/admin/staff", SCOPE_ADMIN, TX_READ, NULL, get_staff_list, OWNER_ONLY, .query = &list_query_shape},
-    {"POST", "/api/admin/staff", SCOPE_ADMIN, TX_SELF, &staff_shape, post_staff, OWNER_ONLY | IDEMPOTENT},
+    {"POST", "/api/admin/staff", SCOPE_ADMIN, TX_SELF, &staff_shape, post_staff, OWNER_ONLY | SENSITIVE | IDEMPOTENT},
     {"GET", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_READ, NULL, get_staff, OWNER_ONLY},
-    {"PATCH", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_SELF, &staff_patch, patch_staff, OWNER_ONLY},
-    {"DELETE", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_WRITE, NULL, delete_staff, OWNER_ONLY},
-    {"DELETE", "/api/admin/staff/{id}/totp", SCOPE_ADMIN, TX_WRITE, NULL, delete_staff_totp, OWNER_ONLY},
-    {"POST", "/api/admin/me/totp", SCOPE_ADMIN, TX_WRITE, NULL, post_totp},
-    {"POST", "/api/admin/me/totp/confirm", SCOPE_ADMIN, TX_WRITE, &code_shape, post_totp_confirm},
-    {"POST", "/api/admin/me/totp/remove", SCOPE_ADMIN, TX_WRITE, &code_shape, post_totp_remove},
+    {"PATCH", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_SELF, &staff_patch, patch_staff, OWNER_ONLY | SENSITIVE},
+    {"DELETE", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_WRITE, NULL, delete_staff, OWNER_ONLY | SENSITIVE},
+    {"DELETE", "/api/admin/staff/{id}/totp", SCOPE_ADMIN, TX_WRITE, NULL, delete_staff_totp, OWNER_ONLY | SENSITIVE},
+    {"POST", "/api/admin/me/totp", SCOPE_ADMIN, TX_WRITE, NULL, post_totp, SENSITIVE},
+    {"POST", "/api/admin/me/totp/confirm", SCOPE_ADMIN, TX_WRITE, &code_shape, post_totp_confirm, SENSITIVE},
+    {"POST", "/api/admin/me/totp/remove", SCOPE_ADMIN, TX_WRITE, &code_shape, post_totp_remove, SENSITIVE},
     {0},
 };

@@ -1,6 +1,7 @@
 /* api/customer/customer_tokens.c - a customer's named tokens. The text of a token is in one answer only: the one that
  * made it.
  */
+#include "api/proof.h"
 #include "api/tables.h"
 #include "api/token_body.h"
 #include "serve/request.h"
@@ -27,12 +28,22 @@ static enum err get_tokens(struct request *req)
     return e ? e : request_list(req, &page, &token_rows, tokens);
 }
 
-/* Nobody hands on more than he has. */
+/* The keys to the store are made and thrown away before witnesses. */
+static enum err audit_power(struct request *req, const char *action, const struct token *t)
+{
+    struct account a;
+    if (!(t->scopes & SCOPES_OF_POWER)) return OK;
+    enum err e = account_find(req->db, req->account, &a);
+    return e ? e : auth_event(req, action, &a);
+}
+
+/* Nobody hands on more than they have. */
 static enum err post_token(struct request *req)
 {
     struct token want, made;
     enum err e = token_of_body(req, req->account, req->scopes, &want);
     if (!e) e = token_give(req, &want, &made);
+    if (!e) e = audit_power(req, "token_create", &made);
     if (e) return e;
     request_created(req, "/api/customer/tokens", made.id);
     return OK;

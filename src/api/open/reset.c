@@ -90,7 +90,7 @@ static enum err post_reset(struct request *req)
     if (!is_allowed(req, (Str){0})) return ERR_RATE_LIMITED;
     enum err e = request_step(req, TX_READ, reset_read, r);
     if (!e) {
-        r->hash = password_hash(req->arena, in->password, r->account.role);
+        r->hash = password_hash(req->arena, in->password);
         e = r->hash.len ? request_step(req, TX_WRITE, reset_write, r) : ERR_UNAVAILABLE;
     }
     return e == ERR_NOT_FOUND ? request_bad_field(req, "token", ERR_FIELD_VALUE) : e;

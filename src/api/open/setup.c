@@ -72,7 +72,7 @@ static enum err post_setup(struct request *req)
     const struct setup_body *in = req->body;
     enum err e = request_tx(req, TX_READ, setup_look);
     if (e) return e;
-    Str hash = password_hash(req->arena, in->password, ROLE_OWNER);
+    Str hash = password_hash(req->arena, in->password);
     if (!hash.len) return ERR_UNAVAILABLE;
     return request_step(req, TX_WRITE, setup_write, &hash);
 }

@@ -43,7 +43,7 @@ export async function openOffice({ args } = {}) {
   return office;
 }
 
-function callsAs(souk, token) {
+export function callsAs(souk, token) {
   return {
     get: (target, options = {}) => souk.get(target, { token, ...options }),
     post: (target, body, options = {}) => souk.post(target, body, { token, ...options }),

@@ -27,7 +27,7 @@ export async function openPaidShop(options = {}) {
     return run.stdout.trim();
   };
   await cli(['account', 'create', '--email', 'owner@example.com', '--role', 'owner']);
-  const token = await cli(['token', 'create', '--email', 'owner@example.com', '--scopes', 'admin']);
+  const token = await cli(['token', 'create', '--email', 'owner@example.com', '--scopes', 'admin,owner']);
   const shop = new PaidShop(await startSouk({ ...options, database }));
   shop.database = database;
   shop.owner = token;
