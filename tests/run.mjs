@@ -1,43 +1,24 @@
 // tests/run.mjs - runs every suite and ends with one line: "N passed, N failed".
 //
-//     node tests/run.mjs [FILTER...]     (./dev test installs what is needed first)
+//     node tests/run.mjs [FILTER...]         (./dev test installs what is needed first)
+//     node tests/run.mjs --needs [FILTER...] only says what the machine must have for it
 //
-// A filter that is part of a phase's name chooses phases; any other chooses test files and unit programs by name.
+// A filter that is a phase's name (tests/lib/phases.mjs) chooses this phase alone, one that is a part of names all of these
+// phases; any other chooses test files and unit programs by name.
 // A test file that is the same whatever the engine or build says so in its head, e.g. `// runs: sqlite` or `// runs: release
 // asan`; it is then left out of the phases of other engines and builds.
-// Logs of servers and programs go to a temporary folder that is kept when something failed.
+// Logs of servers and programs go to a temporary folder that is kept when something failed. Whatever goes wrong, a helper that
+// does not start included, is counted as a failure, and the last line says how many there were.
 import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startCluster, stopCluster } from './lib/pg.mjs';
+import { cpuSeconds } from './lib/cpu.mjs';
+import { postmasterPid, startCluster, stopCluster } from './lib/pg.mjs';
+import { choose, needsOf } from './lib/phases.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from './lib/sanitizer.mjs';
 import { cmockaResult, nodeResult } from './lib/tap.mjs';
-
-/**
- * The whole matrix, in order of running. `at_once` is how many files of the phase run side by side. Each sanitizer runs the
- * black-box suite on one engine; the other two combinations (`more`) run when a filter names them, and in ./dev soak.
- */
-const PHASES = [
-  { name: 'arrows', run: nodeFiles, folder: 'tests/arrows' },
-  { name: 'harness', run: nodeFiles, folder: 'tests/lib', build: 'release' },
-  { name: 'unit', run: unitPrograms, build: 'release', pg: true, at_once: 2 },
-  { name: 'api-sqlite', run: nodeFiles, folder: 'tests/api', build: 'release', engine: 'sqlite', at_once: 2 },
-  { name: 'api-pg', run: nodeFiles, folder: 'tests/api', build: 'release', engine: 'pg', at_once: 2 },
-  { name: 'race-sqlite', run: nodeFiles, folder: 'tests/race', build: 'release', engine: 'sqlite' },
-  { name: 'race-pg', run: nodeFiles, folder: 'tests/race', build: 'release', engine: 'pg' },
-  { name: 'web', run: nodeFiles, folder: 'tests/web', build: 'release', engine: 'sqlite', at_once: 2 },
-  { name: 'unit-asan', run: unitPrograms, build: 'asan', pg: true, at_once: 2 },
-  { name: 'api-asan-sqlite', run: nodeFiles, folder: 'tests/api', build: 'asan', engine: 'sqlite', at_once: 2 },
-  { name: 'api-asan-pg', run: nodeFiles, folder: 'tests/api', build: 'asan', engine: 'pg', at_once: 2, more: true },
-  { name: 'race-asan', run: nodeFiles, folder: 'tests/race', build: 'asan', engine: 'sqlite' },
-  { name: 'unit-tsan', run: unitPrograms, build: 'tsan', pg: true, at_once: 2 },
-  { name: 'api-tsan-sqlite', run: nodeFiles, folder: 'tests/api', build: 'tsan', engine: 'sqlite', at_once: 2, more: true },
-  { name: 'api-tsan-pg', run: nodeFiles, folder: 'tests/api', build: 'tsan', engine: 'pg', at_once: 2 },
-  { name: 'race-tsan', run: nodeFiles, folder: 'tests/race', build: 'tsan', engine: 'pg' },
-  { name: 'fuzz', run: fuzzTargets, build: 'fuzz', at_once: 2 },
-];
 
 const FILE_TIMEOUT_MS = 300_000;
 /** Leak checks at a process's end slower than this are made for some processes only (tests/api/lib/souk.mjs). */
@@ -45,46 +26,69 @@ const LEAK_CHECK_MS = 1000;
 const FUZZ_SECONDS = Number(process.env.SOUK_FUZZ_SECONDS ?? 10);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const logs = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-test-'));
+const RUNNERS = { files: nodeFiles, units: unitPrograms, fuzzers: fuzzTargets };
+const SOURCES = {
+  files: { name: /^(.*\.test\.mjs)$/ },
+  units: { folder: 'tests/unit', name: /^test_(.*)\.c$/ },
+  fuzzers: { folder: 'tests/fuzz', name: /^fuzz_(.*)\.c$/ },
+};
 const total = { passed: 0, failed: 0, skipped: 0 };
 const running = new Set();
+let logs = null;
 let cluster = null;
+let clusterError = null;
+let clusterCpu = 0;
 let leaks = null;
+const begun = mark();
 
 process.chdir(root);
-process.on('exit', cleanUp);
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 await main(process.argv.slice(2));
 
-async function main(filters) {
-  const isPhase = (word) => PHASES.some((p) => p.name.includes(word));
-  const phaseWords = filters.filter(isPhase);
-  const fileWords = filters.filter((word) => !isPhase(word));
-  const started = Date.now();
-  const built = new Map();
-
-  for (const phase of PHASES) {
-    if (phaseWords.length > 0 && !phaseWords.some((word) => phase.name.includes(word))) continue;
-    if (phaseWords.length === 0 && phase.more) continue;
-    const units = unitsOf(phase, fileWords);
-    if (units && units.length === 0) continue;
-    if (phase.build && !built.has(phase.build)) built.set(phase.build, build(phase.build));
-    if (phase.build && !built.get(phase.build)) continue;
-    await runPhase(phase, units, fileWords);
+async function main(args) {
+  const isQuestion = args[0] === '--needs';
+  const words = isQuestion ? args.slice(1) : args;
+  const { phases, fileWords } = choose(words);
+  if (isQuestion) {
+    console.log(needsOf(phases.filter((p) => unitsOf(p, fileWords).length > 0)).join(' '));
+    return;
   }
-  console.log(`== all: ${seconds(started)}${total.skipped ? `, ${total.skipped} skipped` : ''}`);
-  if (total.passed + total.failed === 0) fail('nothing matches', [`filters: ${filters.join(' ')}`]);
-  if (total.failed > 0) console.log(`logs: ${logs}`);
-  process.exitCode = total.failed > 0 ? 1 : 0;
-  cleanUp();
-  console.log(`${total.passed} passed, ${total.failed} failed`);
+  logs = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-test-'));
+  process.on('exit', cleanUp);
+  process.on('uncaughtException', (e) => { fail('the test run itself', [e.stack ?? String(e)]); finish(); });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => { fail('the test run', [`ended by ${signal}`]); finish(); });
+  await runPhases(phases, fileWords);
+  if (total.passed + total.failed === 0) fail('nothing matches', [`filters: ${words.join(' ')}`]);
+  finish();
 }
 
-/** Files of a phase of Node tests; null for phases that learn what they have from the build. */
+async function runPhases(phases, fileWords) {
+  const built = new Map();
+  for (const phase of phases) {
+    const units = unitsOf(phase, fileWords);
+    if (units.length === 0) continue;
+    if (phase.build && !built.has(phase.build)) built.set(phase.build, build(phase.build));
+    if (phase.build && !built.get(phase.build)) continue;
+    await runPhase(phase, units);
+  }
+}
+
+/** Ends the run, at whatever point it is. */
+function finish() {
+  const usage = `${spent(begun)}${total.skipped ? `, ${total.skipped} skipped` : ''}`;
+  cleanUp();
+  console.log(`== all: ${usage}: ${(cpuUsed() / 60).toFixed(1)} CPU minutes`);
+  if (total.failed > 0) console.log(`logs: ${logs}`);
+  console.log(`${total.passed} passed, ${total.failed} failed`);
+  process.exit(total.failed > 0 ? 1 : 0);
+}
+
+/** What a phase has that the words ask for: test files, or names of unit programs and fuzz targets. */
 function unitsOf(phase, words) {
-  if (!phase.folder) return null;
-  const files = fs.existsSync(phase.folder) ? fs.readdirSync(phase.folder).filter((f) => f.endsWith('.test.mjs')).sort() : [];
-  return matching(files, words).map((f) => path.join(phase.folder, f)).filter((f) => belongs(phase, f));
+  const { folder, name } = SOURCES[phase.run];
+  const dir = phase.folder ?? folder;
+  const found = fs.existsSync(dir) ? fs.readdirSync(dir).map((f) => name.exec(f)?.[1]).filter(Boolean).sort() : [];
+  const units = matching(found, words);
+  return phase.run === 'files' ? units.map((f) => path.join(dir, f)).filter((f) => belongs(phase, f)) : units;
 }
 
 function belongs(phase, file) {
@@ -97,26 +101,45 @@ function matching(names, words) {
   return words.length === 0 ? names : names.filter((name) => words.some((word) => name.includes(word)));
 }
 
-async function runPhase(phase, units, words) {
-  const started = Date.now();
+async function runPhase(phase, units) {
+  const start = mark();
   const before = { ...total };
   console.log(`== ${phase.name}`);
-  if ((phase.pg || phase.engine === 'pg') && !cluster) cluster = startCluster();
   phase.logs = path.join(logs, phase.name);
   fs.mkdirSync(phase.logs, { recursive: true });
-  await phase.run(phase, units ?? words);
-  checkServerLogs(phase);
+  try {
+    if (phase.pg || phase.engine === 'pg') needCluster();
+    await RUNNERS[phase.run](phase, units);
+    checkServerLogs(phase);
+  } catch (e) {
+    fail(`${phase.name} did not run`, [e.stack ?? String(e)]);
+  }
   const skipped = total.skipped - before.skipped;
   console.log(`   ${phase.name}: ${total.passed - before.passed} passed, ${total.failed - before.failed} failed` +
-    `${skipped ? `, ${skipped} skipped` : ''}, ${seconds(started)}`);
+    `${skipped ? `, ${skipped} skipped` : ''}, ${spent(start)}`);
 }
 
+/** One cluster for the whole run. When it does not start, every phase that needs it says why, and none tries again. */
+function needCluster() {
+  if (clusterError) throw clusterError;
+  try {
+    cluster ??= startCluster();
+  } catch (e) {
+    clusterError = e;
+    fs.writeFileSync(path.join(logs, 'postgresql.log'), `${e.stack}\n`);
+    throw e;
+  }
+}
+
+/** Builds with warnings as errors. */
 function build(kind) {
-  const started = Date.now();
-  const out = spawnSync('./dev', ['build', kind], { encoding: 'utf8' });
-  console.log(`== build ${kind}: ${seconds(started)}`);
+  const start = mark();
+  const out = spawnSync('./dev', ['build', '--strict', kind], { encoding: 'utf8', maxBuffer: 1 << 28 });
+  console.log(`== build ${kind}: ${spent(start)}`);
   if (out.status === 0) return true;
-  fail(`build ${kind}`, [out.stdout + out.stderr]);
+  const said = out.error ? String(out.error.stack) : out.stdout + out.stderr;
+  fs.writeFileSync(path.join(logs, `build-${kind}.log`), said);
+  fail(`build ${kind}`, [said]);
   return false;
 }
 
@@ -161,13 +184,14 @@ async function nodeFiles(phase, files) {
   });
 }
 
-/** Every program that meson lists in the suite `unit`; each of its cmocka tests counts. */
-async function unitPrograms(phase, words) {
-  const listed = JSON.parse(spawnSync('meson', ['introspect', buildDir(phase.build), '--tests'], { encoding: 'utf8' }).stdout);
-  const tests = listed.filter((t) => t.suite.some((s) => s.endsWith('unit')));
-  if (tests.length === 0) fail(phase.name, ['meson lists no unit tests']);
-  await sideBySide(phase, matching(tests.map((t) => t.name), words), async (name) => {
-    const test = tests.find((t) => t.name === name);
+/** Unit programs; each of their cmocka tests counts. Meson knows how to start them. */
+async function unitPrograms(phase, names) {
+  const listed = spawnSync('meson', ['introspect', buildDir(phase.build), '--tests'], { encoding: 'utf8' });
+  if (listed.status !== 0) throw listed.error ?? new Error(`meson introspect failed: ${listed.stdout}${listed.stderr}`);
+  const tests = new Map(JSON.parse(listed.stdout).map((t) => [t.name, t]));
+  await sideBySide(phase, names, async (name) => {
+    const test = tests.get(name);
+    if (!test) { fail(`${phase.name} ${name}`, ['meson does not list it']); return; }
     const started = Date.now();
     const env = { ...environment(phase), ...test.env, CMOCKA_MESSAGE_OUTPUT: 'TAP' };
     const run = await program(test.cmd[0], test.cmd.slice(1), env, FILE_TIMEOUT_MS, test.workdir ?? undefined);
@@ -181,19 +205,16 @@ async function unitPrograms(phase, words) {
   });
 }
 
-/** Every libFuzzer target for a short time: one test each, passed when it ran inputs and found nothing. */
-async function fuzzTargets(phase, words) {
-  const dir = path.join(buildDir('fuzz'), 'tests/fuzz');
-  const targets = fs.existsSync(dir) ? fs.readdirSync(dir).filter((f) => /^fuzz_[a-z0-9_]+$/.test(f)).sort() : [];
-  await sideBySide(phase, matching(targets, words), async (target) => {
+/** libFuzzer targets for a short time: one test each, passed when it ran inputs and found nothing. */
+async function fuzzTargets(phase, names) {
+  await sideBySide(phase, names, async (name) => {
     const started = Date.now();
-    const name = target.replace(/^fuzz_/, '');
     const found = path.join(phase.logs, name);
     fs.mkdirSync(found);
     const seeds = path.join(root, 'tests/fuzz/corpus', name);
     const args = [`-max_total_time=${FUZZ_SECONDS}`, '-timeout=5', '-rss_limit_mb=2048', '-print_final_stats=1',
       `-artifact_prefix=${phase.logs}/${name}-`, found, ...(fs.existsSync(seeds) ? [seeds] : [])];
-    const run = await program(path.join(dir, target), args, environment(phase), (FUZZ_SECONDS + 120) * 1000);
+    const run = await program(path.join(buildDir('fuzz'), 'tests/fuzz', `fuzz_${name}`), args, environment(phase), (FUZZ_SECONDS + 120) * 1000);
     const executed = Number(/stat::number_of_executed_units:\s*(\d+)/.exec(run.output)?.[1] ?? 0);
     const good = run.exit === 0 && executed > 0;
     count(`${phase.name} ${name}`, {
@@ -209,7 +230,7 @@ function program(file, args, env, timeoutMs, cwd = root) {
     const child = spawn(file, args, { env, cwd, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     const chunks = [];
     let late = false;
-    running.add(child.pid);
+    if (child.pid) running.add(child.pid);
     const timer = setTimeout(() => { late = true; killGroup(child.pid); }, timeoutMs);
     child.stdout.on('data', (c) => chunks.push(c));
     child.stderr.on('data', (c) => chunks.push(c));
@@ -258,13 +279,32 @@ function seconds(since) {
   return `${((Date.now() - since) / 1000).toFixed(1)} s`;
 }
 
+function mark() {
+  return { at: Date.now(), cpu: cpuUsed() };
+}
+
+/** Time by the clock, and of the processors. */
+function spent(start) {
+  return `${seconds(start.at)}, ${(cpuUsed() - start.cpu).toFixed(1)} CPU s`;
+}
+
+/** Of this run until now. The servers of PostgreSQL are daemons, no children: those of the run's own cluster are added. */
+function cpuUsed() {
+  return cpuSeconds() + (cluster ? clusterSeconds() : clusterCpu);
+}
+
+function clusterSeconds() {
+  try { return cpuSeconds(postmasterPid(cluster.dir)); } catch { return 0; }
+}
+
 function cleanUp() {
   for (const pid of running) killGroup(pid);
   running.clear();
   if (cluster) {
     const { dir } = cluster;
+    clusterCpu = clusterSeconds();
     cluster = null;
-    stopCluster(dir);
+    try { stopCluster(dir); } catch (e) { fail('the PostgreSQL of the run did not stop', [e.stack ?? String(e)]); }
   }
   if (total.failed === 0) fs.rmSync(logs, { recursive: true, force: true });
 }

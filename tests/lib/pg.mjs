@@ -5,6 +5,8 @@
 //
 //     node tests/lib/pg.mjs start [--fsync]    prints two lines: the URL of its database `postgres`, and its folder
 //     node tests/lib/pg.mjs stop DIR
+//
+// SOUK_TEST_PG_BIN names the folder of another PostgreSQL's programs than the newest installed.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
@@ -15,6 +17,7 @@ const SUPERUSER = 'souk';
 const SOCKET_PATH_MAX = 107;
 
 function binDir() {
+  if (process.env.SOUK_TEST_PG_BIN) return process.env.SOUK_TEST_PG_BIN;
   const root = '/usr/lib/postgresql';
   const versions = fs.existsSync(root) ? fs.readdirSync(root).filter((v) => fs.existsSync(`${root}/${v}/bin/initdb`)) : [];
   if (versions.length === 0) throw new Error('PostgreSQL is not installed (Debian package: postgresql)');
@@ -81,8 +84,9 @@ export function startCluster({ fsync = false } = {}) {
     asOwner(`${bin}/initdb`, ['-D', `${dir}/data`, '-U', SUPERUSER, '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync']);
     startAgain({ dir, fsync });
   } catch (e) {
+    const log = fs.existsSync(`${dir}/log`) ? fs.readFileSync(`${dir}/log`, 'utf8').slice(-20000) : '(none)';
     fs.rmSync(dir, { recursive: true, force: true });
-    throw e;
+    throw new Error(`PostgreSQL did not start: ${e.message}\nits log: ${log}`);
   }
   return { dir, url: clusterUrl(dir, 'postgres') };
 }

@@ -1,0 +1,56 @@
+// tests/lib/phases.mjs - what the test run consists of, and which part of it some words ask for.
+
+/**
+ * The whole matrix, in order of running. `at_once` is how many files of the phase run side by side. Each sanitizer runs the
+ * black-box suite on one engine; the other two combinations (`more`) run when a filter names them, and in ./dev soak.
+ *
+ * The builds (see ./dev) are the matrix of compilers, too: the release build is gcc with the machine's own char, tsan is gcc
+ * with a char of the other sign, fuzz is clang; a warning stops each of them.
+ */
+export const PHASES = [
+  { name: 'arrows', run: 'files', folder: 'tests/arrows', needs: ['gcc'] },
+  { name: 'harness', run: 'files', folder: 'tests/lib', build: 'release', needs: ['tools'] },
+  { name: 'unit', run: 'units', build: 'release', pg: true, at_once: 2 },
+  { name: 'api-sqlite', run: 'files', folder: 'tests/api', build: 'release', engine: 'sqlite', at_once: 2 },
+  { name: 'api-pg', run: 'files', folder: 'tests/api', build: 'release', engine: 'pg', at_once: 2 },
+  { name: 'race-sqlite', run: 'files', folder: 'tests/race', build: 'release', engine: 'sqlite' },
+  { name: 'race-pg', run: 'files', folder: 'tests/race', build: 'release', engine: 'pg' },
+  { name: 'web', run: 'files', folder: 'tests/web', build: 'release', engine: 'sqlite', at_once: 2, needs: ['chromium'] },
+  { name: 'unit-asan', run: 'units', build: 'asan', pg: true, at_once: 2 },
+  { name: 'api-asan-sqlite', run: 'files', folder: 'tests/api', build: 'asan', engine: 'sqlite', at_once: 2 },
+  { name: 'api-asan-pg', run: 'files', folder: 'tests/api', build: 'asan', engine: 'pg', at_once: 2, more: true },
+  { name: 'race-asan', run: 'files', folder: 'tests/race', build: 'asan', engine: 'sqlite' },
+  { name: 'unit-tsan', run: 'units', build: 'tsan', pg: true, at_once: 2 },
+  { name: 'api-tsan-sqlite', run: 'files', folder: 'tests/api', build: 'tsan', engine: 'sqlite', at_once: 2, more: true },
+  { name: 'api-tsan-pg', run: 'files', folder: 'tests/api', build: 'tsan', engine: 'pg', at_once: 2 },
+  { name: 'race-tsan', run: 'files', folder: 'tests/race', build: 'tsan', engine: 'pg' },
+  { name: 'fuzz', run: 'fuzzers', build: 'fuzz', at_once: 2 },
+];
+
+/**
+ * What the words of the command line choose: {phases, fileWords}. A word that is a phase's name chooses this phase alone, one
+ * that is a part of names all of these phases, and any other chooses test files and unit programs by name.
+ */
+export function choose(words, phases = PHASES) {
+  const named = (word) => {
+    const exact = phases.filter((p) => p.name === word);
+    return exact.length > 0 ? exact : phases.filter((p) => p.name.includes(word));
+  };
+  const chosen = new Set(words.flatMap(named));
+  return {
+    phases: phases.filter((p) => (chosen.size > 0 ? chosen.has(p) : !p.more)),
+    fileWords: words.filter((word) => named(word).length === 0),
+  };
+}
+
+/** Names for what the phases need of the machine; ./dev knows the packages. */
+export function needsOf(phases) {
+  const needs = phases.flatMap((p) => [
+    ...(p.needs ?? []),
+    ...(p.build ? ['build'] : []),
+    ...(p.build === 'fuzz' ? ['clang'] : []),
+    ...(p.pg || p.engine === 'pg' ? ['postgresql'] : []),
+    ...(p.engine ? ['tools'] : []),
+  ]);
+  return [...new Set(needs)].sort();
+}

@@ -1,0 +1,232 @@
+// The test run and ./dev themselves: what they choose, and that whatever breaks ends with the promised line.
+// runs: release
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { cpuSeconds } from './cpu.mjs';
+import { PHASES, choose, needsOf } from './phases.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const names = (words) => choose(words).phases.map((p) => p.name);
+
+function scratch(t) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-runner-'));
+  t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+function write(dir, name, text, mode = 0o644) {
+  const file = path.join(dir, name);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, text, { mode });
+}
+
+/** A tree with the real test run and nothing to test but what the test adds; its ./dev is `dev`. */
+function smallTree(t, dev = '#!/bin/sh\nexit 0\n') {
+  const dir = scratch(t);
+  fs.cpSync(path.join(root, 'tests/lib'), path.join(dir, 'tests/lib'), { recursive: true, filter: (f) => !f.endsWith('.test.mjs') });
+  fs.copyFileSync(path.join(root, 'tests/run.mjs'), path.join(dir, 'tests/run.mjs'));
+  write(dir, 'dev', dev, 0o755);
+  return dir;
+}
+
+function environment(dir, more = {}) {
+  const env = { ...process.env, TMPDIR: dir, ...more };
+  for (const name of ['NODE_TEST_CONTEXT', 'NODE_OPTIONS', 'SOUK_LOG_DIR', 'SOUK_BUILD', 'SOUK_TEST_PG']) delete env[name];
+  return env;
+}
+
+function runTests(dir, words, env = {}) {
+  return spawnSync(process.execPath, ['tests/run.mjs', ...words], { cwd: dir, encoding: 'utf8', env: environment(dir, env) });
+}
+
+/** The run failed, said so in its last line, and kept its log: gives the log's text. */
+function expectPromise(run, last, logName) {
+  assert.equal(run.stdout.trimEnd().split('\n').pop(), last, run.stdout + run.stderr);
+  assert.equal(run.status, 1);
+  const logs = /^logs: (.*)$/m.exec(run.stdout)?.[1];
+  assert.ok(logs && fs.existsSync(logs), `no folder of logs is named:\n${run.stdout}`);
+  return logName ? fs.readFileSync(path.join(logs, logName), 'utf8') : '';
+}
+
+test('a phase by its name is this phase alone; a part of names is all of them; more only when named', () => {
+  assert.deepEqual(names(['unit']), ['unit']);
+  assert.deepEqual(names(['unit-']), ['unit-asan', 'unit-tsan']);
+  assert.deepEqual(names(['unit', 'arrows']), ['arrows', 'unit']);
+  assert.deepEqual(names(['api-asan-pg']), ['api-asan-pg']);
+  assert.deepEqual(names([]), PHASES.filter((p) => !p.more).map((p) => p.name));
+  assert.deepEqual(choose(['unit', 'base64']).fileWords, ['base64']);
+  assert.deepEqual(names(['base64']), names([]));
+});
+
+test('a part of the run asks for what it needs and for no more', () => {
+  const needs = (...words) => needsOf(choose(words).phases);
+  assert.deepEqual(needs('unit'), ['build', 'postgresql']);
+  assert.deepEqual(needs('arrows'), ['gcc']);
+  assert.deepEqual(needs('web'), ['build', 'chromium', 'tools']);
+  assert.deepEqual(needs('fuzz'), ['build', 'clang']);
+  assert.deepEqual(needs(), ['build', 'chromium', 'clang', 'gcc', 'postgresql', 'tools']);
+  const said = spawnSync(process.execPath, ['tests/run.mjs', '--needs', 'base64'], { cwd: root, encoding: 'utf8' });
+  assert.equal(said.stdout, 'build postgresql\n', 'only the unit programs have a base64');
+});
+
+test('processor time counts children that have ended', () => {
+  const before = cpuSeconds();
+  spawnSync(process.execPath, ['-e', 'const end = Date.now() + 300; while (Date.now() < end);']);
+  assert.ok(cpuSeconds() > before);
+  assert.equal(cpuSeconds(2 ** 30), 0);
+});
+
+test('a good run says its processor time, then how many passed; nothing is kept', (t) => {
+  const dir = smallTree(t);
+  write(dir, 'tests/arrows/a.test.mjs', "import { test } from 'node:test';\ntest('x', () => {});\n");
+  const run = runTests(dir, ['arrows']);
+  assert.match(run.stdout, /== all: .* CPU minutes\n1 passed, 0 failed\n$/);
+  assert.equal(run.status, 0);
+  assert.deepEqual(fs.readdirSync(dir).filter((f) => f.startsWith('souk-test-')), []);
+});
+
+test('control: a build that fails is a failure, with its output', (t) => {
+  const dir = smallTree(t, '#!/bin/sh\necho "no compiler: $*" >&2\nexit 3\n');
+  write(dir, 'tests/unit/test_a.c', '');
+  assert.match(expectPromise(runTests(dir, ['unit']), '0 passed, 1 failed', 'build-release.log'), /no compiler: build --strict release/);
+});
+
+test('control: without ./dev the builds fail, and nothing else', (t) => {
+  const dir = smallTree(t);
+  fs.rmSync(path.join(dir, 'dev'));
+  write(dir, 'tests/unit/test_a.c', '');
+  assert.match(expectPromise(runTests(dir, ['unit']), '0 passed, 1 failed', 'build-release.log'), /ENOENT/);
+});
+
+test('control: a PostgreSQL that does not start is a failure of each phase that needs it', (t) => {
+  const dir = smallTree(t);
+  for (const name of ['initdb', 'pg_ctl']) write(dir, `bin/${name}`, '#!/bin/sh\necho "no room for a cluster" >&2\nexit 1\n', 0o755);
+  fs.chmodSync(dir, 0o755);
+  write(dir, 'tests/unit/test_a.c', '');
+  const run = runTests(dir, ['unit', 'unit-asan'], { SOUK_TEST_PG_BIN: path.join(dir, 'bin') });
+  assert.match(expectPromise(run, '0 passed, 2 failed', 'postgresql.log'), /no room for a cluster/);
+});
+
+test('control: a build without what it should have made', (t) => {
+  const dir = smallTree(t);
+  write(dir, 'tests/fuzz/fuzz_a.c', '');
+  const run = runTests(dir, ['fuzz']);
+  expectPromise(run, '0 passed, 1 failed');
+  assert.match(run.stdout, /ENOENT/);
+});
+
+test('control: words that match nothing are a failure', (t) => {
+  expectPromise(runTests(smallTree(t), ['nothing-like-it']), '0 passed, 1 failed');
+});
+
+test('control: a run that is told to end says so in its last line', async (t) => {
+  const dir = smallTree(t);
+  write(dir, 'tests/arrows/a.test.mjs', "import { test } from 'node:test';\ntest('x', () => new Promise((r) => setTimeout(r, 60000)));\n");
+  const child = spawn(process.execPath, ['tests/run.mjs', 'arrows'], { cwd: dir, env: environment(dir) });
+  let stdout = '';
+  child.stdout.on('data', (c) => { if (!stdout) child.kill('SIGTERM'); stdout += c; });
+  const [status] = await once(child, 'close');
+  assert.match(expectPromise({ stdout, stderr: '', status }, '0 passed, 1 failed'), /^/);
+});
+
+/** A project of one file that gcc warns about, with the real ./dev. */
+function warningProject(t) {
+  const dir = scratch(t);
+  fs.copyFileSync(path.join(root, 'dev'), path.join(dir, 'dev'));
+  write(dir, 'meson.build', "project('x', 'c', default_options: ['warning_level=2'])\nexecutable('souk', 'main.c')\n# web/build.mjs\n");
+  write(dir, 'main.c', 'int main(void)\n{\n    int unused_name;\n    return 0;\n}\n');
+  write(dir, 'package-lock.json', '{}\n');
+  write(dir, 'node_modules/.installed-lock', '{}\n');
+  return dir;
+}
+
+test('a warning stops the strict build and no other', (t) => {
+  const dir = warningProject(t);
+  const dev = (...args) => spawnSync('./dev', args, { cwd: dir, encoding: 'utf8', env: environment(dir) });
+  assert.equal(dev('build').status, 0);
+  const strict = dev('build', '--strict');
+  assert.equal(strict.status, 1);
+  assert.match(strict.stderr, /unused_name/);
+  const log = /its output is kept in (\S+)/.exec(strict.stderr)?.[1];
+  assert.match(fs.readFileSync(log, 'utf8'), /unused_name/);
+  const after = dev('build');
+  assert.equal(after.status, 0, `a folder that was left strict still builds: ${after.stderr}`);
+});
+
+test('the build with the other sign of char has it', (t) => {
+  const dir = scratch(t);
+  const made = spawnSync('meson', ['setup', path.join(dir, 'b'), '-Dother_char=true', '-Dpanel=disabled'],
+    { cwd: root, encoding: 'utf8', env: { ...process.env, CC: 'gcc' } });
+  assert.equal(made.status, 0, made.stdout + made.stderr);
+  const isUnsigned = /__CHAR_UNSIGNED__/.test(spawnSync('gcc', ['-dM', '-E', '-x', 'c', '/dev/null'], { encoding: 'utf8' }).stdout);
+  const commands = JSON.parse(fs.readFileSync(path.join(dir, 'b/compile_commands.json'), 'utf8')).filter((c) => /\.c$/.test(c.file));
+  assert.ok(commands.length > 100);
+  const flag = isUnsigned ? ' -fsigned-char ' : ' -funsigned-char ';
+  assert.deepEqual(commands.filter((c) => !c.command.includes(flag)).map((c) => c.file), []);
+});
+
+test('control: npm that fails ends ./dev test with the promised line, and its log is kept', (t) => {
+  const dir = smallTree(t, fs.readFileSync(path.join(root, 'dev')));
+  write(dir, 'tests/unit/test_a.c', '');
+  write(dir, 'package-lock.json', '{}\n');
+  write(dir, 'bin/npm', '#!/bin/sh\necho "the registry is away"\nexit 1\n', 0o755);
+  const run = spawnSync('./dev', ['test', 'unit'], { cwd: dir, encoding: 'utf8', env: environment(dir, { PATH: `${dir}/bin:${process.env.PATH}` }) });
+  assert.equal(run.stdout, '0 passed, 1 failed\n');
+  assert.equal(run.status, 1);
+  const log = /its output is kept in (\S+)/.exec(run.stderr)?.[1];
+  assert.match(fs.readFileSync(log, 'utf8'), /the registry is away/);
+});
+
+/** Starts ./dev up; gives {child, stderr(), ready: the address it prints}. */
+async function up(t, dir, args) {
+  const child = spawn('./dev', ['up', ...args], { cwd: root, env: environment(os.tmpdir(), { DEV_DATA: path.join(dir, 'data') }), stdio: ['ignore', 'inherit', 'pipe'] });
+  t.after(() => child.kill('SIGTERM'));
+  let text = '';
+  const ready = new Promise((resolve, reject) => {
+    child.stderr.on('data', (c) => {
+      text += c;
+      const found = /^souk is ready at (\S+)\n[^]*Ctrl-C/m.exec(text);
+      if (found) resolve(found[1]);
+    });
+    child.on('close', (code) => reject(new Error(`./dev up ended with ${code}:\n${text}`)));
+  });
+  return { child, stderr: () => text, ready: await ready };
+}
+
+async function stop(child) {
+  child.kill('SIGTERM');
+  const [status] = await once(child, 'close');
+  assert.equal(status, 0);
+}
+
+test('./dev up says where it serves, also when 8080 is taken, and what to try', async (t) => {
+  const dir = scratch(t);
+  const squatter = net.createServer().on('error', () => {}).listen(8080, '127.0.0.1'); // or somebody else has it
+  t.after(() => squatter.close());
+  const { child, stderr, ready } = await up(t, dir, []);
+  assert.notEqual(new URL(ready).port, '8080');
+  assert.match(stderr(), /port 8080 is taken/);
+  const [, command] = /a first request +(curl .*)$/m.exec(stderr());
+  assert.match(spawnSync('sh', ['-c', command.replace('curl -s', `${process.execPath} -e 'fetch(process.argv[1]).then((r) => r.text()).then(console.log)'`)],
+    { encoding: 'utf8' }).stdout, /"status":"success"/);
+  const [, email, password] = /log in as (\S+) with the password (\S+)$/m.exec(stderr());
+  const login = await fetch(`${ready}/api/auth/login`, {
+    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email, password }),
+  });
+  assert.equal(login.status, 200);
+  await stop(child);
+});
+
+test('./dev up --listen with a port of 0 says the port that it became', async (t) => {
+  const { child, ready } = await up(t, scratch(t), ['--listen', '127.0.0.1:0']);
+  assert.notEqual(new URL(ready).port, '0');
+  assert.equal((await fetch(`${ready}/livez`)).status, 200);
+  await stop(child);
+});
