@@ -123,6 +123,18 @@ enum err outbox_retry(struct db *db, Id id, Time due_at, Str error)
     return db_run(st);
 }
 
+enum err outbox_postpone(struct db *db, Id id, Time due_at, Str why)
+{
+    static const char postpone[] = "UPDATE outbox SET due_at = $2, attempts = attempts - 1, last_error = $3"
+                                   " WHERE id = $1 AND status = 'waiting' AND attempts > 0";
+
+    struct stmt *st = db_prepare(db, postpone);
+    bind_id(st, id);
+    bind_time(st, due_at);
+    bind_text(st, why);
+    return db_run(st);
+}
+
 enum err outbox_fail(struct db *db, Id id, Str error, Time now)
 {
     static const char fail[] = "UPDATE outbox SET status = 'failed', done_at = $3, payload = NULL, last_error = $2"

@@ -41,6 +41,8 @@ enum err outbox_next(struct db *db, Time *ret);
 /* How it ended. A row that is not waiting any more stays as it is. */
 enum err outbox_done(struct db *db, Id id, Time now);
 enum err outbox_retry(struct db *db, Id id, Time due_at, Str error);
+/* It was not tried at all: this attempt does not count. */
+enum err outbox_postpone(struct db *db, Id id, Time due_at, Str why);
 enum err outbox_fail(struct db *db, Id id, Str error, Time now);
 /* The waiting row of this kind for a payment: gives its id, or 0. TX_READ is enough. */
 enum err outbox_find(struct db *db, enum outbox_kind kind, Id payment, Id *ret);

@@ -6,6 +6,10 @@
 #include "base/log.h"
 #include "gateway/access_tokens.h"
 #include "gateway/certificates.h"
+#include "gateway/lane.h"
+
+#define FULL_WAIT_MS TIME_SECOND
+#define OPEN_WAIT_MS (5 * TIME_SECOND)
 
 struct gateway_link {
     struct outbound *outbound;
@@ -13,6 +17,7 @@ struct gateway_link {
     Str self_url;
     struct access_tokens tokens;
     struct certificate_store certificates;
+    struct lanes lanes;
 };
 
 struct gateway_link *link_new(struct outbound *outbound)
@@ -23,6 +28,7 @@ struct gateway_link *link_new(struct outbound *outbound)
     pthread_mutex_init(&l->lock, NULL);
     access_tokens_init(&l->tokens);
     certificates_init(&l->certificates, outbound);
+    lanes_init(&l->lanes);
     return l;
 }
 
@@ -31,6 +37,7 @@ void link_free(struct gateway_link *l)
     if (!l) return;
     access_tokens_done(&l->tokens);
     certificates_done(&l->certificates);
+    lanes_done(&l->lanes);
     pthread_mutex_destroy(&l->lock);
     free(l);
 }
@@ -42,26 +49,51 @@ void link_set_self(struct gateway_link *l, Str url)
     pthread_mutex_unlock(&l->lock);
 }
 
+static void send(struct gateway_link *l, const struct gateway_config *config, struct outbound_job *job,
+                 struct gateway_op *op)
+{
+    enum lane_verdict v = lane_enter(&l->lanes, config, op->in_background);
+    if (v == LANE_FREE) {
+        outbound_call(l->outbound, job);
+        bool has_answered = !job->failure && job->reply.status < 500;
+        lane_leave(&l->lanes, config, op->in_background, has_answered);
+        return;
+    }
+    op->wait_ms = v == LANE_FULL ? FULL_WAIT_MS : OPEN_WAIT_MS;
+    job->failure = v == LANE_FULL ? "too many calls are under way" : "it has not answered of late";
+}
+
 /* One exchange. The status is 0 when no answer came; *failure then says why. */
 static struct http_reply exchange(struct gateway_link *l, const struct gateway_config *config,
                                   const struct http_call *call, struct gateway_op *op, struct arena *a)
 {
     struct outbound_job job = {
         .call = call, .base_url = gateway_base_url(config), .timeout_ms = op->timeout_ms, .arena = a};
-    outbound_call(l->outbound, &job);
+    send(l, config, &job, op);
     op->retry_after_s = job.retry_after_s;
     op->failure = job.failure;
     op->body = job.reply.body;
     if (!job.failure && (job.reply.status < 200 || job.reply.status > 299))
         op->failure = str_cstr(a, str_printf(a, "answered %d", job.reply.status));
-    if (op->failure)
+    if (op->failure && !op->wait_ms)
         log_event(LOG_WARN, "gateway_call_failed", LOGS("gateway", config->label), LOGC("why", op->failure));
     return job.reply;
 }
 
+/* In the gateway's lane: a host of certificates that hangs keeps few waiting. */
+static enum verdict find_certificate(void *ctx, const struct gateway_config *config, Str path, struct arena *a,
+                                     Str *ret_pem)
+{
+    struct gateway_link *l = ctx;
+    if (lane_enter(&l->lanes, config, false) != LANE_FREE) return VERDICT_UNAVAILABLE;
+    enum verdict v = certificate_find(&l->certificates, config, path, a, ret_pem);
+    lane_leave(&l->lanes, config, false, v != VERDICT_UNAVAILABLE);
+    return v;
+}
+
 struct certificates link_certificates(struct gateway_link *l)
 {
-    return (struct certificates){&l->certificates, certificate_find};
+    return (struct certificates){l, find_certificate};
 }
 
 static enum reply authorize(struct gateway_link *l, const struct gateway *g, struct gateway_config *config,

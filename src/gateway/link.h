@@ -25,6 +25,7 @@ struct gateway_op {
     Str reference;              /* capture */
     struct payment_event claim; /* confirm */
     int64_t timeout_ms;         /* of each call; 0: the default */
+    bool in_background;         /* nobody waits for it: see lane.h */
     /* What came, on REPLY_OK: */
     struct pay_page page;
     struct refund_page refunded;
@@ -33,6 +34,8 @@ struct gateway_op {
     /* Otherwise: */
     const char *failure; /* a text for logs and staff */
     int64_t retry_after_s;
+    int64_t
+        wait_ms; /* not 0: nothing was sent, because of its lane (lane.h); to be tried again after this. REPLY_RETRY */
 };
 
 /* Memory of the results is the arena's. REPLY_REFUSED also when the call can not be made at all. */

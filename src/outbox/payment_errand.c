@@ -59,6 +59,7 @@ static enum err give_up(struct errand *x, struct db *db, const char *what)
 static void run(struct errand *x)
 {
     if (x->is_settled) return;
+    x->op.in_background = true;
     x->reply = link_run(x->options->link, &x->gateway, &x->op, x->arena);
     x->error = x->op.failure ? x->op.failure : "";
 }

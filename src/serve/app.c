@@ -18,7 +18,7 @@
 
 #define POOL_THREADS 4
 #define POOL_QUEUE_MAX 512
-#define CALL_THREADS 16
+#define CALL_THREADS 64 /* so many that the lanes of several gateways that hang (gateway/lane.h) leave some free */
 
 void app_set_settings(struct app *app, const struct settings *s)
 {

@@ -104,4 +104,43 @@ test('BTCPay: one refund after a 500, paid out the way it was paid in', async ()
   assert.deepEqual([made.amount, made.currency, made.payoutMethodId], ['49.99', 'USD', 'BTC-LN']);
 });
 
+test('a provider that hangs keeps nobody else waiting: not webhooks, not other providers, not wallets, not its own next customers', async () => {
+  const stripe = await shop.played('stripe');
+  const btcpay = await shop.played('btcpay');
+  const razorpay = await shop.played('razorpay');
+  const there = await pending('btcpay');
+  const link = await pending('razorpay');
+  const buyers = await Promise.all(Array.from({ length: 40 }, () => shop.buyerWith([[editor, 1]])));
+  stripe.fail({ hang: true, times: 1000 });
+  let answered = 0;
+  const answers = buyers.map((b) => shop.checkoutAnswer(b, LABELS.stripe).then((a) => { answered += 1; return a; }, () => { answered += 1; }));
+  await shop.until(() => answered === 40 - 12, 'what does not fit in the lane is answered at once');
+  // All of these come while twelve checkouts still wait.
+  const payment = razorpay.pay(link.id);
+  dataOf(await shop.event('razorpay', razorpayEvent('payment.captured', { order: link.id, amount: 4999, payment })));
+  dataOf(await shop.event('btcpay', btcpayEvent('InvoiceSettled', { invoice: btcpay.pay(there.id), order: there.id })));
+  const rich = await shop.buyerWith([[editor, 1]], { balance: 10000 });
+  dataOf(await shop.checkoutAnswer(rich, 'wallet'), 201);
+  assert.match((await pending('razorpay')).payment.url, /rzp\.played/);
+  assert.deepEqual([await link.status(), await there.status()], ['confirmed', 'confirmed']);
+  assert.equal(answered, 40 - 12);
+  // Let them go: each order is there, each gets its address.
+  stripe.release();
+  for (const answer of await Promise.all(answers)) assert.equal(dataOf(answer, 201).status, 'pending');
+  await shop.until(() => { shop.hurry('create'); return stripe.made.size === 40; }, 'forty pages', 60000);
+  for (const buyer of buyers) assert.equal(shop.seed.number(`SELECT COUNT(*) FROM payment WHERE account_id = ${buyer.id} AND status = 'pending' AND url <> ''`), 1);
+});
+
+test('a provider that gives no answer several times is left alone for a while, then tried again', async () => {
+  const player = await shop.played('stripe');
+  player.fail({ reset: true, times: 1000 });
+  for (let i = 0; i < 6; i++) await pending('stripe');
+  const before = player.calls.length;
+  const order = await pending('stripe');
+  assert.equal(order.payment.url, null);
+  assert.equal(player.calls.length, before, 'it was not called');
+  player.release();
+  await shop.until(async () => { shop.hurry('create'); return (await shop.payment(order.buyer, order.payment.reference)).url; }, 'an address after all');
+});
+
 test('the books are in order', () => shop.check());

@@ -33,6 +33,7 @@ export class Player {
   failures = [];
   #keys = new Map();
   #busy = new Set();
+  #hung = new Set();
   #skew_ms = 0;
 
   constructor(provider) {
@@ -62,6 +63,13 @@ export class Player {
    * (`hang`, `reset`). `effect`: what was asked for happens all the same. `stored`: the answer is kept under the call's key.
    */
   fail(answer) { this.failures.push({ times: 1, match: /./, ...answer }); }
+
+  /** Ends what hangs, and fails no more. */
+  release() {
+    this.failures.length = 0;
+    for (const res of this.#hung) res.destroy();
+    this.#hung.clear();
+  }
 
   /** Calls to a path, oldest first. */
   to(method, path) { return this.calls.filter((c) => c.method === method && (path instanceof RegExp ? path.test(c.path) : c.path === path)); }
@@ -120,7 +128,7 @@ export class Player {
     failure.times -= 1;
     if (failure.stored) this.once(call, this.rules.keyOf(call), { life_ms: this.rules.key_life_ms }, () => [failure.status, failure.body ?? { error: 'played' }]);
     if (failure.effect) this.#obey(call);
-    if (failure.hang) return null;
+    if (failure.hang) { this.#hung.add(res); return null; }
     if (failure.delay_ms) await sleep(failure.delay_ms);
     if (failure.reset) { res.destroy(); return null; }
     return failure.status ? [failure.status, failure.body ?? { error: 'played' }, failure.headers] : this.#obey(call);

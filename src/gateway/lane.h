@@ -1,0 +1,44 @@
+/* gateway/lane.h - how many calls one gateway may have under way, and whether it is called at all.
+ *
+ * A provider that hangs keeps whoever calls it waiting. So each gateway has a lane with few places: what does not fit
+ * is told so at once and comes back later, and the threads of the others stay free. Work of the outbox has fewer places
+ * than customers and webhooks have, for the same reason.
+ *
+ * A gateway that gave no answer several times running is left alone for a while (its circuit is open): calls fail at
+ * once. Then one call is let through to see; an answer closes the circuit, silence opens it for longer. */
+#pragma once
+
+#include <pthread.h>
+
+#include "base/id.h"
+#include "domain/gateway_config.h"
+
+#define LANE_PLACES 12           /* at once, per gateway */
+#define LANE_PLACES_BACKGROUND 3 /* of these, for the outbox: it has WORKERS in all */
+#define LANE_FAILURES 5          /* running, until the circuit opens */
+
+struct lane {
+    Id gateway; /* 0: the place is free */
+    int busy, busy_background;
+    int failures;          /* running */
+    int64_t open_until_ns; /* 0: closed */
+    int64_t open_ns;       /* how long it was opened last */
+    bool is_probing;
+};
+
+struct lanes {
+    pthread_mutex_t lock;
+    struct lane lanes[GATEWAYS_MAX];
+};
+
+enum lane_verdict {
+    LANE_FREE, /* call lane_leave afterwards */
+    LANE_FULL,
+    LANE_OPEN,
+};
+
+void lanes_init(struct lanes *l);
+void lanes_done(struct lanes *l);
+enum lane_verdict lane_enter(struct lanes *l, const struct gateway_config *gateway, bool in_background);
+/* has_answered: the provider said something that is not its own trouble. */
+void lane_leave(struct lanes *l, const struct gateway_config *gateway, bool in_background, bool has_answered);
