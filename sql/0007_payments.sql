@@ -68,7 +68,7 @@ CREATE TABLE webhook_event (
     amount         @int,                            -- NULL: not said
     currency       TEXT NOT NULL DEFAULT '',
     refunded_total @int,                            -- NULL: not said
-    outcome        TEXT NOT NULL DEFAULT '' CHECK (outcome IN ('', 'won', 'lost', 'withdrawn')), -- of a dispute that ended
+    outcome        TEXT CHECK (outcome IN ('won', 'lost', 'withdrawn')), -- of a dispute that ended
     due_at         @int,                            -- until when a dispute has to be answered
     mode           TEXT NOT NULL DEFAULT '',        -- test, live, or '' where the gateway does not say
     body           @bytes NOT NULL,                 -- as received

@@ -60,6 +60,13 @@ Str str_trim(Str s)
     return s;
 }
 
+int str_choice(Str s, const char *const *words)
+{
+    for (int i = 0; words[i]; i++)
+        if (str_eq(s, str_from(words[i]))) return i;
+    return -1;
+}
+
 char *str_cstr(struct arena *a, Str s)
 {
     char *p = arena_alloc(a, s.len + 1);

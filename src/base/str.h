@@ -45,6 +45,8 @@ ptrdiff_t str_find(Str s, char c);
 bool str_cut(Str s, char c, Str *head, Str *tail);
 /* Without spaces, tabs and line ends at both ends (ASCII). */
 Str str_trim(Str s);
+/* The place of a word in a table that ends with NULL, or -1. */
+int str_choice(Str s, const char *const *words);
 
 /* Copies into the arena; str_cstr adds a NUL. */
 Str str_dup(struct arena *a, Str s);

@@ -44,7 +44,9 @@ int account_create_command(const struct config *config, struct arena *a)
     if (!cli_email(config, a, &job.want.email)) return cli_usage("--email wants an e-mail address");
     if (!utf8_valid(job.want.name) || !text_is_line(job.want.name) || utf8_count(job.want.name) > 100)
         return cli_usage("--name wants at most 100 characters on one line");
-    if (!role_parse(str_from(config->role), &job.want.role)) return cli_usage("--role is customer, staff or owner");
+    int role = str_choice(str_from(config->role), role_names);
+    if (role < ROLE_CUSTOMER) return cli_usage("--role is customer, staff or owner");
+    job.want.role = (enum role)role;
     if (config->password_stdin) {
         if (!read_password(password, sizeof password)) return cli_fail("no password came on stdin");
         Str text = str_from(password);

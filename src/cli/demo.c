@@ -409,7 +409,7 @@ static void say_who(const struct demo *d)
     printf("store\t%s\n", DEMO_STORE_NAME);
     for (int i = 0; i < PEOPLE; i++) {
         const struct person *p = &d->people[i];
-        printf("%s\t%s\tpassword %.*s\ttoken %.*s\n", role_text(p->role), p->email, STR_FMT(p->password),
+        printf("%s\t%s\tpassword %.*s\ttoken %.*s\n", role_names[p->role], p->email, STR_FMT(p->password),
                STR_FMT(p->token));
     }
 }

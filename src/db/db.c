@@ -166,6 +166,11 @@ void bind_blob(struct stmt *st, Str s)
 {
     bind_bytes(st, BIND_BLOB, s);
 }
+void bind_choice(struct stmt *st, const char *const *words, unsigned choice)
+{
+    for (unsigned i = 0; i <= choice; i++) assert(words[i]);
+    bind_text(st, str_from(words[choice]));
+}
 void bind_null(struct stmt *st)
 {
     bind_none(st, BIND_UNKNOWN);
@@ -260,6 +265,20 @@ Str col_text(struct stmt *st)
 Str col_blob(struct stmt *st)
 {
     return col_bytes(st, BIND_BLOB);
+}
+
+unsigned col_choice(struct stmt *st, const char *const *words)
+{
+    int n = next_column(st);
+    if (n < 0) return 0;
+    Str word = st->db->engine->get_bytes(st, n, BIND_TEXT);
+    int choice = str_choice(word, words);
+    if (choice >= 0) return (unsigned)choice;
+    if (!st->db->err) {
+        log_event(LOG_ERROR, "db.unknown_word", LOGS("word", word), LOGC("sql", st->sql));
+        db_fail(st->db, ERR_INTERNAL);
+    }
+    return 0;
 }
 
 enum err db_done(struct stmt *st)

@@ -40,6 +40,9 @@ void bind_money(struct stmt *st, Money m);
 void bind_time(struct stmt *st, Time t);
 void bind_text(struct stmt *st, Str s); /* the bytes must live until the statement is done */
 void bind_blob(struct stmt *st, Str s);
+/* A word of an enum. `words` is the enum's table, x_names beside it: in the order of the enum, NULL at the end. The
+ * same table serves FIELD_CHOICE and the views. */
+void bind_choice(struct stmt *st, const char *const *words, unsigned choice);
 void bind_null(struct stmt *st); /* PostgreSQL has to guess its type: prefer those below */
 /* NULL for "none": id 0, time 0, empty text. */
 void bind_opt_id(struct stmt *st, Id id);
@@ -57,6 +60,8 @@ Money col_money(struct stmt *st);
 Time col_time(struct stmt *st);
 Str col_text(struct stmt *st); /* copied into db_arena(db) */
 Str col_blob(struct stmt *st);
+/* The place of a word in its table. A word that is not there is an error like that of a statement: it sticks. */
+unsigned col_choice(struct stmt *st, const char *const *words);
 
 /* Ends the statement. */
 enum err db_done(struct stmt *st);

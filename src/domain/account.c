@@ -1,22 +1,7 @@
 /* domain/account.c - see account.h. */
 #include "domain/account.h"
 
-static const char *const role_names[] = {"", "customer", "staff", "owner"};
-
-const char *role_text(enum role r)
-{
-    return role_names[r];
-}
-
-bool role_parse(Str s, enum role *ret)
-{
-    for (enum role r = ROLE_CUSTOMER; r <= ROLE_OWNER; r++) {
-        if (!str_eq(s, str_from(role_names[r]))) continue;
-        *ret = r;
-        return true;
-    }
-    return false;
-}
+const char *const role_names[] = {"", "customer", "staff", "owner", NULL};
 
 enum err account_create(struct db *db, const struct account *a, Time now, struct account *ret)
 {
@@ -26,7 +11,7 @@ enum err account_create(struct db *db, const struct account *a, Time now, struct
     bind_text(st, a->email);
     bind_text(st, a->name);
     bind_opt_text(st, a->password_hash);
-    bind_text(st, str_from(role_text(a->role)));
+    bind_choice(st, role_names, a->role);
     bind_time(st, now);
     Id id = db_step(st) ? col_id(st) : (Id){0};
     enum err e = db_done(st);
@@ -51,7 +36,7 @@ static enum err account_read(struct stmt *st, struct account *ret)
         a.email = col_text(st);
         a.name = col_text(st);
         a.password_hash = col_text(st);
-        role_parse(col_text(st), &a.role);
+        a.role = col_choice(st, role_names);
         a.is_active = col_bool(st);
         a.created_at = col_time(st);
     }

@@ -4,8 +4,7 @@
 #include "db/db.h"
 
 enum role { ROLE_NONE, ROLE_CUSTOMER, ROLE_STAFF, ROLE_OWNER };
-const char *role_text(enum role r);
-bool role_parse(Str s, enum role *ret);
+extern const char *const role_names[];
 
 struct account {
     Id id;

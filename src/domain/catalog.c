@@ -8,26 +8,7 @@
 
 #include "domain/product_row.h"
 
-static const char *const type_names[] = {
-    [DELIVERY_LICENSE_KEY] = "license_key",
-    [DELIVERY_SERIAL_CODE] = "serial_code",
-    [DELIVERY_DOWNLOAD_URL] = "download_url",
-};
-
-const char *delivery_type_text(enum delivery_type t)
-{
-    return type_names[t];
-}
-
-bool delivery_type_parse(Str s, enum delivery_type *ret)
-{
-    for (enum delivery_type t = DELIVERY_LICENSE_KEY; t <= DELIVERY_DOWNLOAD_URL; t++) {
-        if (!str_eq(s, str_from(type_names[t]))) continue;
-        *ret = t;
-        return true;
-    }
-    return false;
-}
+const char *const delivery_type_names[] = {"license_key", "serial_code", "download_url", NULL};
 
 void product_row_read(struct stmt *st, struct product *ret)
 {
@@ -37,7 +18,7 @@ void product_row_read(struct stmt *st, struct product *ret)
     p.name = col_text(st);
     p.description = col_text(st);
     p.price = p.own_price = col_money(st);
-    delivery_type_parse(col_text(st), &p.delivery_type);
+    p.delivery_type = col_choice(st, delivery_type_names);
     p.is_active = col_bool(st);
     p.position = col_int(st);
     p.license_days = col_int(st);
@@ -203,7 +184,7 @@ enum err catalog_offer(struct db *db, Id product, Id variant, enum variant_rule 
         o.product_id = col_id(st);
         o.name = col_text(st);
         o.price = col_money(st);
-        delivery_type_parse(col_text(st), &o.delivery_type);
+        o.delivery_type = col_choice(st, delivery_type_names);
         o.license_days = col_int(st);
         o.key_prefix = col_text(st);
         o.download_url = col_text(st);

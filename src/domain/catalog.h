@@ -4,8 +4,7 @@
 #include "db/db.h"
 
 enum delivery_type { DELIVERY_LICENSE_KEY, DELIVERY_SERIAL_CODE, DELIVERY_DOWNLOAD_URL };
-const char *delivery_type_text(enum delivery_type t);
-bool delivery_type_parse(Str s, enum delivery_type *ret);
+extern const char *const delivery_type_names[];
 
 struct variant {
     Id id;

@@ -7,6 +7,8 @@
 
 #include "domain/coupon_row.h"
 
+const char *const coupon_kind_names[] = {"percent", "fixed", NULL};
+
 bool coupon_code_normalise(struct arena *a, Str code, Str *ret)
 {
     code = str_trim(code);
@@ -36,7 +38,7 @@ void coupon_columns_read(struct stmt *st, struct coupon *ret)
 {
     ret->id = col_id(st);
     ret->code = col_text(st);
-    ret->kind = str_eq(col_text(st), STR("percent")) ? COUPON_PERCENT : COUPON_FIXED;
+    ret->kind = col_choice(st, coupon_kind_names);
     ret->value = col_int(st);
     ret->min_total = col_money(st);
     ret->starts_at = col_time(st);

@@ -11,6 +11,7 @@
 #define COUPON_PERCENT_MAX 10000 /* 100.00 % */
 
 enum coupon_kind { COUPON_PERCENT, COUPON_FIXED };
+extern const char *const coupon_kind_names[];
 
 struct coupon {
     Id id;

@@ -3,11 +3,6 @@
 
 #include "domain/coupon_row.h"
 
-static const char *kind_text(enum coupon_kind kind)
-{
-    return kind == COUPON_PERCENT ? "percent" : "fixed";
-}
-
 static void bind_limit(struct stmt *st, int64_t limit)
 {
     bind_opt_id(st, (Id){limit}); /* 0: no limit, NULL there */
@@ -53,7 +48,7 @@ enum err coupon_create(struct db *db, const struct coupon *c, const Id *products
     assert(c->value > 0 && (c->kind == COUPON_FIXED || c->value <= COUPON_PERCENT_MAX));
     struct stmt *st = db_prepare(db, insert);
     bind_text(st, c->code);
-    bind_text(st, str_from(kind_text(c->kind)));
+    bind_choice(st, coupon_kind_names, c->kind);
     bind_int(st, c->value);
     bind_money(st, c->min_total);
     bind_opt_time(st, c->starts_at);
@@ -85,7 +80,7 @@ enum err coupon_update(struct db *db, const struct coupon *c, const Id *products
     bind_id(st, c->id);
     bind_int(st, c->version);
     bind_text(st, c->code);
-    bind_text(st, str_from(kind_text(c->kind)));
+    bind_choice(st, coupon_kind_names, c->kind);
     bind_int(st, c->value);
     bind_money(st, c->min_total);
     bind_opt_time(st, c->starts_at);

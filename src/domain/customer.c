@@ -14,7 +14,7 @@ static void customer_read(struct stmt *st, struct customer *c)
     c->account.id = col_id(st);
     c->account.email = col_text(st);
     c->account.name = col_text(st);
-    role_parse(col_text(st), &c->account.role);
+    c->account.role = col_choice(st, role_names);
     c->account.is_active = col_bool(st);
     c->account.created_at = col_time(st);
     c->balance = col_money(st);

@@ -110,15 +110,6 @@ enum err delivery_make(struct db *db, const struct delivery_job *job, Time now, 
     return OK;
 }
 
-static enum delivery_type type_of(Str text)
-{
-    enum delivery_type t = DELIVERY_LICENSE_KEY;
-    bool known = delivery_type_parse(text, &t);
-    assert(known); /* written by us, from the product's CHECKed column */
-    (void)known;
-    return t;
-}
-
 enum err delivery_jobs(struct db *db, Id order, struct delivery_job **ret, size_t *ret_count)
 {
     static const char count[] = "SELECT COUNT(*) FROM order_item WHERE order_id = $1";
@@ -145,7 +136,7 @@ enum err delivery_jobs(struct db *db, Id order, struct delivery_job **ret, size_
         j->order_item = col_id(st);
         j->product = col_id(st);
         j->variant = col_id(st);
-        j->type = type_of(col_text(st));
+        j->type = col_choice(st, delivery_type_names);
         j->quantity = col_int(st);
         j->license_days = col_int(st);
         j->key_prefix = col_text(st);
@@ -220,7 +211,7 @@ enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *r
         struct delivery *d = &units[n++];
         d->order_item_id = col_id(st);
         d->unit = col_int(st);
-        d->type = type_of(col_text(st));
+        d->type = col_choice(st, delivery_type_names);
         d->value = col_text(st);
         d->license_id = col_id(st);
         d->serial_id = col_id(st);

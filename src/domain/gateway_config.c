@@ -10,6 +10,7 @@
 #define GENERATED_CHARS 40
 
 const char *const provider_names[] = {"stripe", "razorpay", "paypal", "btcpay", "sandbox", NULL};
+const char *const gateway_mode_names[] = {"test", "live", NULL};
 
 #define COLUMNS                                                                                                        \
     "id, label, provider, is_enabled, mode, secrets, api_key, api_secret, webhook_id, store_id, base_url, ca_bundle,"  \
@@ -64,21 +65,14 @@ static Str join_secrets(struct arena *a, const struct gateway_config *config)
     return buf_str(&b);
 }
 
-static enum provider provider_of(Str name)
-{
-    int i = 0;
-    while (provider_names[i] && !str_eq(name, str_from(provider_names[i]))) i++;
-    return provider_names[i] ? (enum provider)i : PROVIDER_STRIPE; /* a CHECK keeps other words out of the table */
-}
-
 static bool read_row(struct arena *a, struct stmt *st, struct gateway_config *ret)
 {
     struct gateway_config c = {0};
     c.id = col_id(st);
     c.label = col_text(st);
-    c.provider = provider_of(col_text(st));
+    c.provider = col_choice(st, provider_names);
     c.is_enabled = col_bool(st);
-    c.is_live = str_eq(col_text(st), STR("live"));
+    c.is_live = col_choice(st, gateway_mode_names) == 1;
     Str secrets = col_blob(st), api_key = col_blob(st), api_secret = col_blob(st), lines;
     c.webhook_id = col_text(st);
     c.store_id = col_text(st);
@@ -223,9 +217,9 @@ enum err gateway_config_save(struct db *db, const struct gateway_config *config,
     if (e) return e;
     struct stmt *st = db_prepare(db, save);
     bind_text(st, config->label);
-    bind_text(st, str_from(provider_names[config->provider]));
+    bind_choice(st, provider_names, config->provider);
     bind_bool(st, config->is_enabled);
-    bind_text(st, config->is_live ? STR("live") : STR("test"));
+    bind_choice(st, gateway_mode_names, config->is_live);
     bind_opt_blob(st, seal(a, config->label, "secrets", join_secrets(a, config)));
     bind_opt_blob(st, seal(a, config->label, "api_key", config->api_key));
     bind_opt_blob(st, seal(a, config->label, "api_secret", config->api_secret));

@@ -17,6 +17,7 @@ enum provider {
 
 /* In the order of the enum, NULL at the end. */
 extern const char *const provider_names[];
+extern const char *const gateway_mode_names[]; /* is_live: false, true */
 
 /* A new secret is put in front; old ones stay good while deliveries signed with them are still being repeated. */
 #define GATEWAY_SECRETS_MAX 4

@@ -7,21 +7,17 @@
 
 #include <assert.h>
 
-const char *ledger_kind_text(enum ledger_kind kind)
-{
-    static const char *const texts[] = {
-        [LEDGER_ADJUSTMENT] = "adjustment",
-        [LEDGER_ORDER] = "order",
-        [LEDGER_REFUND] = "refund",
-        [LEDGER_TOPUP] = "topup",
-        [LEDGER_PAYMENT] = "payment",
-        [LEDGER_WITHDRAWAL] = "withdrawal",
-        [LEDGER_WITHDRAWAL_APPROVED] = "withdrawal_approved",
-        [LEDGER_WITHDRAWAL_REJECTED] = "withdrawal_rejected",
-    };
-    assert((size_t)kind < sizeof texts / sizeof texts[0]);
-    return texts[kind];
-}
+const char *const ledger_kind_names[] = {
+    [LEDGER_ADJUSTMENT] = "adjustment",
+    [LEDGER_ORDER] = "order",
+    [LEDGER_REFUND] = "refund",
+    [LEDGER_TOPUP] = "topup",
+    [LEDGER_PAYMENT] = "payment",
+    [LEDGER_WITHDRAWAL] = "withdrawal",
+    [LEDGER_WITHDRAWAL_APPROVED] = "withdrawal_approved",
+    [LEDGER_WITHDRAWAL_REJECTED] = "withdrawal_rejected",
+    NULL,
+};
 
 static enum err record(struct db *db, Id debit, Id credit, const struct transfer *t, Time at)
 {
@@ -33,7 +29,7 @@ static enum err record(struct db *db, Id debit, Id credit, const struct transfer
     bind_id(st, debit);
     bind_id(st, credit);
     bind_money(st, t->amount);
-    bind_text(st, str_from(ledger_kind_text(t->kind)));
+    bind_choice(st, ledger_kind_names, t->kind);
     bind_id(st, t->reference);
     bind_text(st, t->description);
     bind_time(st, at);

@@ -27,7 +27,7 @@ enum ledger_kind {
     LEDGER_WITHDRAWAL_APPROVED,
     LEDGER_WITHDRAWAL_REJECTED,
 };
-const char *ledger_kind_text(enum ledger_kind kind);
+extern const char *const ledger_kind_names[];
 
 struct transfer {
     enum ledger_kind kind;

@@ -3,19 +3,7 @@
 
 #include <assert.h>
 
-static const char *const status_names[] = {"active", "revoked", "refunded"};
-
-const char *license_status_text(enum license_status s)
-{
-    return status_names[s];
-}
-
-static enum license_status status_of(Str text)
-{
-    for (int i = LICENSE_ACTIVE; i <= LICENSE_REFUNDED; i++)
-        if (str_eq(text, str_from(status_names[i]))) return (enum license_status)i;
-    return LICENSE_REVOKED; /* the CHECK of the column allows nothing else; if it ever did: closed, not open */
-}
+const char *const license_status_names[] = {"active", "revoked", "refunded", NULL};
 
 /* What verify reads of a licence. */
 struct facts {
@@ -155,7 +143,7 @@ static void read_license(struct stmt *st, struct license *ret)
     ret->order_id = col_id(st);
     ret->product_name = col_text(st);
     ret->email = col_text(st);
-    ret->status = status_of(col_text(st));
+    ret->status = col_choice(st, license_status_names);
     ret->on_hold = col_bool(st);
     ret->reason = col_text(st);
     ret->expires_at = col_time(st);

@@ -9,7 +9,7 @@
 #include "domain/license_key.h"
 
 enum license_status { LICENSE_ACTIVE, LICENSE_REVOKED, LICENSE_REFUNDED };
-const char *license_status_text(enum license_status s);
+extern const char *const license_status_names[];
 
 struct license {
     Id id;

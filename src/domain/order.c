@@ -61,7 +61,7 @@ static enum err insert_item(struct db *db, struct order_item *i)
     bind_id(st, i->variant_id);
     bind_text(st, i->name);
     bind_text(st, i->variant_name);
-    bind_text(st, str_from(delivery_type_text(i->delivery_type)));
+    bind_choice(st, delivery_type_names, i->delivery_type);
     bind_int(st, i->quantity);
     bind_money(st, i->unit_price);
     bind_money(st, i->subtotal);
@@ -78,8 +78,8 @@ static enum err insert(struct db *db, const struct order_draft *draft, struct or
 
     struct stmt *st = db_prepare(db, insert);
     bind_id(st, o->account_id);
-    bind_text(st, str_from(order_status_text(o->status)));
-    bind_text(st, str_from(order_channel_text(o->channel)));
+    bind_choice(st, order_status_names, o->status);
+    bind_choice(st, order_channel_names, o->channel);
     bind_text(st, o->paid_with);
     bind_money(st, o->subtotal);
     bind_money(st, o->discount);
@@ -349,7 +349,7 @@ enum err order_refund(struct db *db, Id order, Money refunded_total, Time now, M
     struct stmt *st = db_prepare(db, refund);
     bind_id(st, order);
     bind_money(st, sum);
-    bind_text(st, str_from(order_status_text(is_full ? ORDER_REFUNDED : ORDER_CONFIRMED)));
+    bind_choice(st, order_status_names, is_full ? ORDER_REFUNDED : ORDER_CONFIRMED);
     bind_opt_time(st, is_full ? now : (Time){0});
     e = db_run(st);
     if (e) return e;

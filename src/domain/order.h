@@ -21,11 +21,10 @@
 #define ORDER_QUANTITY_MAX 1000 /* units of one line */
 
 enum order_status { ORDER_PENDING, ORDER_CONFIRMED, ORDER_CANCELLED, ORDER_REFUNDED };
-const char *order_status_text(enum order_status s);
-bool order_status_parse(Str s, enum order_status *ret);
+extern const char *const order_status_names[];
 
 enum order_channel { CHANNEL_API, CHANNEL_CART };
-const char *order_channel_text(enum order_channel c);
+extern const char *const order_channel_names[];
 
 /* Values of paid_with beside the labels of gateways. */
 #define PAID_WITH_WALLET "wallet"

@@ -3,37 +3,15 @@
 
 #include <assert.h>
 
-static const char *const status_names[] = {"pending", "confirmed", "cancelled", "refunded"};
-static const char *const channel_names[] = {"api", "cart"};
-
-const char *order_status_text(enum order_status s)
-{
-    return status_names[s];
-}
-
-bool order_status_parse(Str s, enum order_status *ret)
-{
-    for (int i = ORDER_PENDING; i <= ORDER_REFUNDED; i++) {
-        if (!str_eq(s, str_from(status_names[i]))) continue;
-        *ret = (enum order_status)i;
-        return true;
-    }
-    return false;
-}
-
-const char *order_channel_text(enum order_channel c)
-{
-    return channel_names[c];
-}
+const char *const order_status_names[] = {"pending", "confirmed", "cancelled", "refunded", NULL};
+const char *const order_channel_names[] = {"api", "cart", NULL};
 
 void order_read_row(struct stmt *st, struct order *ret)
 {
     ret->id = col_id(st);
     ret->account_id = col_id(st);
-    bool known = order_status_parse(col_text(st), &ret->status);
-    assert(known); /* the column has a CHECK */
-    (void)known;
-    ret->channel = str_eq(col_text(st), STR("cart")) ? CHANNEL_CART : CHANNEL_API;
+    ret->status = col_choice(st, order_status_names);
+    ret->channel = col_choice(st, order_channel_names);
     ret->paid_with = col_text(st);
     ret->subtotal = col_money(st);
     ret->discount = col_money(st);
@@ -58,9 +36,7 @@ static void read_item(struct stmt *st, struct order_item *ret)
     ret->variant_id = col_id(st);
     ret->name = col_text(st);
     ret->variant_name = col_text(st);
-    bool known = delivery_type_parse(col_text(st), &ret->delivery_type);
-    assert(known);
-    (void)known;
+    ret->delivery_type = col_choice(st, delivery_type_names);
     ret->quantity = col_int(st);
     ret->unit_price = col_money(st);
     ret->subtotal = col_money(st);

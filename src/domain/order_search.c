@@ -35,7 +35,7 @@ enum err order_search(struct db *db, const struct order_filter *filter, Id befor
     struct order *orders = arena_array(a, struct order, (size_t)limit);
     struct stmt *st = db_prepare(db, search);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
-    bind_text(st, filter->has_status ? str_from(order_status_text(filter->status)) : STR(""));
+    bind_text(st, filter->has_status ? str_from(order_status_names[filter->status]) : STR(""));
     bind_id(st, filter->account);
     bind_text(st, filter->q.len ? text_like_pattern(a, filter->q) : STR(""));
     bind_int(st, number);

@@ -8,13 +8,7 @@
 
 #define KEPT_DAYS 30
 
-static const char *const kind_names[] = {"create", "capture", "refund", "ask", "mail", "sandbox", "reset"};
-
-const char *outbox_kind_text(enum outbox_kind kind)
-{
-    assert((size_t)kind < sizeof kind_names / sizeof *kind_names);
-    return kind_names[kind];
-}
+const char *const outbox_kind_names[] = {"create", "capture", "refund", "ask", "mail", "sandbox", "reset", NULL};
 
 static Str context(enum outbox_kind kind)
 {
@@ -32,7 +26,7 @@ enum err outbox_add(struct db *db, const struct outbox_item *item, Time due_at, 
                                  " VALUES ($1, $2, $3, $4, $5, $6) RETURNING id";
 
     struct stmt *st = db_prepare(db, insert);
-    bind_text(st, str_from(outbox_kind_text(item->kind)));
+    bind_choice(st, outbox_kind_names, item->kind);
     bind_opt_id(st, item->payment);
     if (item->amount.minor)
         bind_money(st, item->amount);
@@ -53,9 +47,7 @@ enum err outbox_add(struct db *db, const struct outbox_item *item, Time due_at, 
 static bool read_row(struct arena *a, struct stmt *st, struct outbox_item *ret)
 {
     ret->id = col_id(st);
-    Str kind = col_text(st);
-    for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++)
-        if (str_eq(kind, str_from(kind_names[i]))) ret->kind = (enum outbox_kind)i;
+    ret->kind = col_choice(st, outbox_kind_names);
     ret->payment = col_id(st);
     ret->amount = col_money(st);
     Str sealed = col_blob(st);
@@ -154,7 +146,7 @@ enum err outbox_find(struct db *db, enum outbox_kind kind, Id payment, Id *ret)
 
     struct stmt *st = db_prepare(db, find);
     bind_id(st, payment);
-    bind_text(st, str_from(outbox_kind_text(kind)));
+    bind_choice(st, outbox_kind_names, kind);
     Id id = db_step(st) ? col_id(st) : (Id){0};
     enum err e = db_done(st);
     if (!e) *ret = id;

@@ -17,7 +17,7 @@ enum outbox_kind {
     OUTBOX_RESET,   /* somebody asked for a new password: whether there is such an account is looked up later, so that
                        asking takes as long for everybody */
 };
-const char *outbox_kind_text(enum outbox_kind kind);
+extern const char *const outbox_kind_names[];
 
 struct outbox_item {
     Id id;

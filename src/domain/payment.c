@@ -15,13 +15,7 @@
     "refunded_booked,"                                                                                                 \
     " is_disputed, created_at, expires_at, succeeded_at"
 
-static const char *const status_names[] = {"pending", "failed", "succeeded", "refunded"};
-
-const char *payment_status_text(enum payment_status s)
-{
-    assert((size_t)s < sizeof status_names / sizeof *status_names);
-    return status_names[s];
-}
+const char *const payment_status_names[] = {"pending", "failed", "succeeded", "refunded", NULL};
 
 static void read_row(struct stmt *st, struct payment *p)
 {
@@ -31,9 +25,7 @@ static void read_row(struct stmt *st, struct payment *p)
     p->order_id = col_id(st);
     p->gateway_label = col_text(st);
     p->reference = col_text(st);
-    Str status = col_text(st);
-    for (size_t i = 0; i < sizeof status_names / sizeof *status_names; i++)
-        if (str_eq(status, str_from(status_names[i]))) p->status = (enum payment_status)i;
+    p->status = col_choice(st, payment_status_names);
     p->amount = col_money(st);
     p->currency = col_text(st);
     p->group_ref = col_text(st);
@@ -157,6 +149,6 @@ enum err payment_set_refunded(struct db *db, const struct payment *p)
     bind_id(st, p->id);
     bind_money(st, p->refunded_total);
     bind_money(st, p->refunded_booked);
-    bind_text(st, str_from(payment_status_text(p->status)));
+    bind_choice(st, payment_status_names, p->status);
     return db_run(st);
 }

@@ -12,7 +12,7 @@
 #include "db/db.h"
 
 enum payment_status { PAYMENT_PENDING, PAYMENT_FAILED, PAYMENT_SUCCEEDED, PAYMENT_REFUNDED };
-const char *payment_status_text(enum payment_status s);
+extern const char *const payment_status_names[];
 
 struct payment {
     Id id, gateway_id, account_id;

@@ -1,8 +1,6 @@
 /* domain/payment_event.c - see payment_event.h. */
 #include "domain/payment_event.h"
 
-#include <assert.h>
-
 const char *const payment_event_kind_names[] = {
     [EVENT_IGNORED] = "ignored",
     [EVENT_SUCCEEDED] = "succeeded",
@@ -23,9 +21,3 @@ const char *const dispute_outcome_names[] = {
     [DISPUTE_WITHDRAWN] = "withdrawn",
     NULL,
 };
-
-const char *payment_event_kind_text(enum payment_event_kind kind)
-{
-    assert((size_t)kind < sizeof payment_event_kind_names / sizeof *payment_event_kind_names - 1);
-    return payment_event_kind_names[kind];
-}

@@ -19,6 +19,7 @@ enum payment_event_kind {
     EVENT_DISPUTED,       /* the customer's bank or the provider is asking for it back */
     EVENT_DISPUTE_CLOSED, /* decided */
 };
+extern const char *const payment_event_kind_names[];
 
 /* How a dispute ended. */
 enum dispute_outcome {
@@ -26,6 +27,7 @@ enum dispute_outcome {
     DISPUTE_WON,       /* the money stays here */
     DISPUTE_WITHDRAWN, /* the customer gave it up: the money stays here */
 };
+extern const char *const dispute_outcome_names[];
 
 /* Some providers do not say whether money was real. */
 enum event_mode { EVENT_MODE_UNKNOWN, EVENT_MODE_TEST, EVENT_MODE_LIVE };
@@ -50,8 +52,3 @@ struct payment_event {
     Time occurred_at;
     enum event_mode mode;
 };
-
-/* In the order of the enums, NULL at the end. */
-extern const char *const payment_event_kind_names[];
-extern const char *const dispute_outcome_names[];
-const char *payment_event_kind_text(enum payment_event_kind kind);

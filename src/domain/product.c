@@ -97,7 +97,7 @@ static void bind_fields(struct stmt *st, const struct product *p, Str slug)
     bind_text(st, p->name);
     bind_text(st, p->description);
     bind_money(st, p->own_price);
-    bind_text(st, str_from(delivery_type_text(p->delivery_type)));
+    bind_choice(st, delivery_type_names, p->delivery_type);
     bind_bool(st, p->is_active);
     bind_int(st, p->position);
     bind_some(st, p->license_days);

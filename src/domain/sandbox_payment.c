@@ -10,13 +10,7 @@
 
 #define REF_CHARS 24
 
-static const char *const status_names[] = {"open", "paid", "failed"};
-
-const char *sandbox_status_text(enum sandbox_status s)
-{
-    assert((size_t)s < sizeof status_names / sizeof *status_names);
-    return status_names[s];
-}
+const char *const sandbox_status_names[] = {"open", "paid", "failed", NULL};
 
 #define COLUMNS                                                                                                        \
     "id, ref, reference, order_ref, description, amount, refunded, currency, status, success_url, cancel_url"
@@ -34,9 +28,7 @@ static enum err read_one(struct stmt *st, struct sandbox_payment *ret)
         p.amount = col_money(st);
         p.refunded = col_money(st);
         p.currency = col_text(st);
-        Str status = col_text(st);
-        for (size_t i = 0; i < sizeof status_names / sizeof *status_names; i++)
-            if (str_eq(status, str_from(status_names[i]))) p.status = (enum sandbox_status)i;
+        p.status = col_choice(st, sandbox_status_names);
         p.success_url = col_text(st);
         p.cancel_url = col_text(st);
     }
@@ -104,7 +96,7 @@ static enum err set_status(struct db *db, const struct sandbox_payment *p, enum 
 
     struct stmt *st = db_prepare(db, set);
     bind_id(st, p->id);
-    bind_text(st, str_from(sandbox_status_text(status)));
+    bind_choice(st, sandbox_status_names, status);
     return db_run(st);
 }
 

@@ -5,7 +5,7 @@
 #include "db/db.h"
 
 enum sandbox_status { SANDBOX_OPEN, SANDBOX_PAID, SANDBOX_FAILED };
-const char *sandbox_status_text(enum sandbox_status s);
+extern const char *const sandbox_status_names[];
 
 struct sandbox_payment {
     Id id;

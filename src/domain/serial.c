@@ -161,7 +161,7 @@ static enum err check_pool(struct db *db, Id product, Id variant)
     bind_id(st, variant);
     bool found = db_step(st), is_serial = false;
     if (found) {
-        is_serial = str_eq(col_text(st), str_from(delivery_type_text(DELIVERY_SERIAL_CODE)));
+        is_serial = col_choice(st, delivery_type_names) == DELIVERY_SERIAL_CODE;
         found = col_bool(st);
     }
     enum err e = db_done(st);

@@ -76,7 +76,7 @@ static void staff_read(struct stmt *st, struct staff_member *m)
     m->account.id = col_id(st);
     m->account.email = col_text(st);
     m->account.name = col_text(st);
-    role_parse(col_text(st), &m->account.role);
+    m->account.role = col_choice(st, role_names);
     m->account.is_active = col_bool(st);
     m->account.created_at = col_time(st);
     m->totp_is_on = col_bool(st);
@@ -126,7 +126,7 @@ static enum err staff_put(struct db *db, Id id, const struct account *a)
     static const char put[] = "UPDATE account SET name = $1, role = $2, is_active = $3 WHERE id = $4";
     struct stmt *st = db_prepare(db, put);
     bind_text(st, a->name);
-    bind_text(st, str_from(role_text(a->role)));
+    bind_choice(st, role_names, a->role);
     bind_bool(st, a->is_active);
     bind_id(st, id);
     return db_run(st);

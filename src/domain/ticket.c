@@ -7,18 +7,12 @@
 #include <assert.h>
 
 const char *const ticket_status_names[] = {"open", "answered", "closed", NULL};
+static const char *const author_names[] = {"customer", "staff", NULL}; /* by_staff: false, true */
 
 /* A ticket is always read together with the name of its department. */
 #define SELECT_TICKET                                                                                                  \
     "SELECT t.id, t.account_id, t.department_id, t.subject, d.name, t.status, t.created_at, t.last_reply_at"           \
     " FROM ticket t JOIN department d ON d.id = t.department_id"
-
-static enum ticket_status status_parse(Str text)
-{
-    for (int i = 0; ticket_status_names[i]; i++)
-        if (str_eq(text, str_from(ticket_status_names[i]))) return (enum ticket_status)i;
-    return TICKET_OPEN; /* only after an error, when columns give nothing: a CHECK keeps other words out of the table */
-}
 
 static struct ticket read_ticket(struct stmt *st)
 {
@@ -28,7 +22,7 @@ static struct ticket read_ticket(struct stmt *st)
     t.department_id = col_id(st);
     t.subject = col_text(st);
     t.department = col_text(st);
-    t.status = status_parse(col_text(st));
+    t.status = col_choice(st, ticket_status_names);
     t.created_at = col_time(st);
     t.last_reply_at = col_time(st);
     return t;
@@ -90,7 +84,7 @@ enum err ticket_list_all(struct db *db, int status, Id department, const struct 
     const char *texts[2][2] = {{any, by_department}, {by_status, both}};
 
     struct stmt *st = db_prepare(db, texts[status >= 0][id_is(department)]);
-    if (status >= 0) bind_text(st, str_from(ticket_status_names[status]));
+    if (status >= 0) bind_choice(st, ticket_status_names, (unsigned)status);
     if (id_is(department)) bind_id(st, department);
     return read_list(db, st, page, ret, ret_count);
 }
@@ -103,7 +97,7 @@ static struct ticket_message read_message(struct stmt *st)
 {
     struct ticket_message m;
     m.id = col_id(st);
-    m.by_staff = str_eq(col_text(st), STR("staff"));
+    m.by_staff = col_choice(st, author_names) == 1;
     Str name = col_text(st), email = col_text(st);
     m.author_name = name.len > 0 ? name : m.by_staff ? STR("Support") : email;
     m.body = col_text(st);
@@ -140,7 +134,7 @@ static Id add_message(struct db *db, Id ticket, bool by_staff, Id author, Str bo
 
     struct stmt *st = db_prepare(db, insert);
     bind_id(st, ticket);
-    bind_text(st, by_staff ? STR("staff") : STR("customer"));
+    bind_choice(st, author_names, by_staff);
     bind_id(st, author);
     bind_text(st, body);
     bind_time(st, at);
@@ -259,7 +253,7 @@ enum err ticket_set_status(struct db *db, Id id, enum ticket_status status, stru
 
     struct stmt *st = db_prepare(db, update);
     bind_id(st, id);
-    bind_text(st, str_from(ticket_status_names[status]));
+    bind_choice(st, ticket_status_names, status);
     enum err e = db_run(st);
     if (e) return e;
     return ticket_find(db, id, (Id){0}, ret);

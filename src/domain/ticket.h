@@ -8,7 +8,7 @@
 #include "db/db.h"
 
 enum ticket_status { TICKET_OPEN, TICKET_ANSWERED, TICKET_CLOSED };
-extern const char *const ticket_status_names[]; /* in the order of the enum, NULL at the end: for FIELD_CHOICE */
+extern const char *const ticket_status_names[];
 
 struct ticket {
     Id id, account, department_id;

@@ -12,7 +12,7 @@
 
 const char *const scope_names[] = {"customer", "store", "catalog", "verify", "order", "admin", "owner", NULL};
 
-static const char *const kind_names[] = {[TOKEN_LOGIN] = "login", [TOKEN_API] = "api"};
+static const char *const kind_names[] = {"login", "api", NULL}; /* enum token_kind */
 
 bool scopes_parse(Str text, unsigned *ret)
 {
@@ -20,11 +20,9 @@ bool scopes_parse(Str text, unsigned *ret)
     while (text.len) {
         Str name = text, rest = {0};
         str_cut(text, ',', &name, &rest);
-        unsigned bit = 0;
-        for (unsigned i = 0; scope_names[i]; i++)
-            if (str_eq(str_trim(name), str_from(scope_names[i]))) bit = 1u << i;
-        if (!bit) return false;
-        bits |= bit;
+        int i = str_choice(str_trim(name), scope_names);
+        if (i < 0) return false;
+        bits |= 1u << i;
         text = rest;
     }
     if (!bits) return false;
@@ -58,7 +56,7 @@ static void checksum(Str body, char ret[CHECK_CHARS])
 
 bool token_is_plausible(Str text)
 {
-    for (size_t k = 0; k < sizeof kind_names / sizeof *kind_names; k++) {
+    for (size_t k = 0; kind_names[k]; k++) {
         Str kind = str_from(kind_names[k]);
         if (text.len != 5 + kind.len + 1 + RANDOM_CHARS + CHECK_CHARS) continue;
         if (!str_starts(text, STR("souk_")) || memcmp(text.ptr + 5, kind.ptr, kind.len) != 0) continue;
@@ -97,7 +95,7 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
 
     struct stmt *st = db_prepare(db, insert);
     bind_id(st, t->account);
-    bind_text(st, str_from(kind_names[t->kind]));
+    bind_choice(st, kind_names, t->kind);
     bind_text(st, t->name);
     bind_blob(st, (Str){(const char *)hash, sizeof hash});
     bind_text(st, hint);
@@ -119,11 +117,6 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
 }
 
 /* What is no login is an API token: fewer doors are open to it. */
-static enum token_kind kind_of(Str text)
-{
-    return str_eq(text, str_from(kind_names[TOKEN_LOGIN])) ? TOKEN_LOGIN : TOKEN_API;
-}
-
 enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret)
 {
     static const char find[] =
@@ -137,11 +130,11 @@ enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES],
     if (found) {
         c.token_id = col_id(st);
         c.account = col_id(st);
-        c.kind = kind_of(col_text(st));
+        c.kind = col_choice(st, kind_names);
         c.scopes = (unsigned)col_int(st);
         expires = col_time(st);
         c.confirmed_at = col_time(st);
-        role_parse(col_text(st), &c.role);
+        c.role = col_choice(st, role_names);
         is_active = col_bool(st);
     }
     enum err e = db_done(st);
@@ -167,7 +160,7 @@ enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct 
         struct token *t = &tokens[n++];
         t->account = account;
         t->id = col_id(st);
-        t->kind = kind_of(col_text(st));
+        t->kind = col_choice(st, kind_names);
         t->name = col_text(st);
         t->hint = col_text(st);
         t->scopes = (unsigned)col_int(st);

@@ -6,7 +6,7 @@
 
 const char *const webhook_status_names[] = {"handled", "unmatched", "review", "ignored", NULL};
 
-static const char *const mode_names[] = {"", "test", "live"};
+static const char *const mode_names[] = {"", "test", "live", NULL}; /* enum event_mode */
 
 /* In the order in which read_row takes them. */
 #define COLUMNS                                                                                                        \
@@ -27,12 +27,8 @@ static void read_row(struct stmt *st, struct webhook_event *w)
     e->event_id = col_text(st);
     e->delivery_id = col_text(st);
     e->type = col_text(st);
-    Str kind = col_text(st), status = col_text(st);
-    for (int k = EVENT_IGNORED; k <= EVENT_DISPUTE_CLOSED; k++)
-        if (str_eq(kind, str_from(payment_event_kind_text((enum payment_event_kind)k))))
-            e->kind = (enum payment_event_kind)k;
-    for (int s = 0; webhook_status_names[s]; s++)
-        if (str_eq(status, str_from(webhook_status_names[s]))) w->status = (enum webhook_status)s;
+    e->kind = col_choice(st, payment_event_kind_names);
+    w->status = col_choice(st, webhook_status_names);
     w->reason = col_text(st);
     w->payment_id = col_id(st);
     w->order_id = col_id(st);
@@ -45,13 +41,9 @@ static void read_row(struct stmt *st, struct webhook_event *w)
     e->currency = col_text(st);
     e->has_refunded_total = !col_is_null(st);
     e->refunded_total = col_money(st);
-    Str outcome = col_text(st);
-    for (int o = 0; dispute_outcome_names[o]; o++)
-        if (str_eq(outcome, str_from(dispute_outcome_names[o]))) e->outcome = (enum dispute_outcome)o;
+    e->outcome = col_choice(st, dispute_outcome_names);
     e->due_at = col_time(st);
-    Str mode = col_text(st);
-    for (int m = EVENT_MODE_UNKNOWN; m <= EVENT_MODE_LIVE; m++)
-        if (str_eq(mode, str_from(mode_names[m]))) e->mode = (enum event_mode)m;
+    e->mode = col_choice(st, mode_names);
     e->occurred_at = col_time(st);
     w->received_at = col_time(st);
 }
@@ -67,7 +59,7 @@ static void bind_opt_money(struct stmt *st, bool has, Money m)
 /* Everything of the event that may still be learned after it was added. */
 static void bind_details(struct stmt *st, const struct payment_event *e)
 {
-    bind_text(st, str_from(payment_event_kind_text(e->kind)));
+    bind_choice(st, payment_event_kind_names, e->kind);
     bind_text(st, e->payment_ref);
     bind_text(st, e->group_ref);
     bind_text(st, e->order_ref);
@@ -75,7 +67,10 @@ static void bind_details(struct stmt *st, const struct payment_event *e)
     bind_opt_money(st, e->has_amount, e->amount);
     bind_text(st, e->currency);
     bind_opt_money(st, e->has_refunded_total, e->refunded_total);
-    bind_text(st, e->kind == EVENT_DISPUTE_CLOSED ? str_from(dispute_outcome_names[e->outcome]) : STR(""));
+    if (e->kind == EVENT_DISPUTE_CLOSED)
+        bind_choice(st, dispute_outcome_names, e->outcome);
+    else
+        bind_opt_text(st, (Str){0});
     bind_opt_time(st, e->due_at);
 }
 
@@ -112,7 +107,7 @@ enum err webhook_event_add(struct db *db, Id gateway, const struct payment_event
     bind_text(st, e->event_id);
     bind_opt_text(st, e->delivery_id);
     bind_text(st, e->type);
-    bind_text(st, str_from(mode_names[e->mode]));
+    bind_choice(st, mode_names, e->mode);
     bind_blob(st, body);
     bind_blob(st, (Str){(const char *)hash, sizeof hash});
     bind_opt_time(st, e->occurred_at);
@@ -136,7 +131,7 @@ enum err webhook_event_settle(struct db *db, Id id, const struct payment_event *
 
     struct stmt *st = db_prepare(db, settle);
     bind_details(st, e);
-    bind_text(st, str_from(webhook_status_names[status]));
+    bind_choice(st, webhook_status_names, status);
     bind_text(st, reason);
     bind_opt_id(st, payment);
     bind_id(st, id);

@@ -10,7 +10,7 @@
 #include "domain/payment_event.h"
 
 enum webhook_status { WEBHOOK_HANDLED, WEBHOOK_UNMATCHED, WEBHOOK_REVIEW, WEBHOOK_IGNORED };
-extern const char *const webhook_status_names[]; /* in the order of the enum, NULL at the end */
+extern const char *const webhook_status_names[];
 
 struct webhook_event {
     Id id, gateway_id;

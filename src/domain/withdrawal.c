@@ -10,21 +10,13 @@ const char *const withdrawal_status_names[] = {"pending", "approved", "rejected"
 
 #define COLUMNS "id, account_id, amount, status, reason, requested_at, decided_at, decided_by"
 
-static enum withdrawal_status status_parse(Str text)
-{
-    for (int i = 0; withdrawal_status_names[i]; i++)
-        if (str_eq(text, str_from(withdrawal_status_names[i]))) return (enum withdrawal_status)i;
-    return WITHDRAWAL_PENDING; /* only after an error, when columns give nothing: a CHECK keeps other words out of the
-                                  table */
-}
-
 static struct withdrawal read_row(struct stmt *st)
 {
     struct withdrawal w;
     w.id = col_id(st);
     w.account = col_id(st);
     w.amount = col_money(st);
-    w.status = status_parse(col_text(st));
+    w.status = col_choice(st, withdrawal_status_names);
     w.reason = col_text(st);
     w.requested_at = col_time(st);
     w.decided_at = col_time(st);
@@ -69,7 +61,7 @@ static enum err decide(struct db *db, Id id, enum withdrawal_status status, Id b
     struct withdrawal w = {0};
     struct stmt *st = db_prepare(db, update);
     bind_id(st, id);
-    bind_text(st, str_from(withdrawal_status_names[status]));
+    bind_choice(st, withdrawal_status_names, status);
     bind_text(st, reason);
     bind_time(st, now);
     bind_opt_id(st, by);
@@ -186,7 +178,7 @@ enum err withdrawal_list_status(struct db *db, enum withdrawal_status status, Id
                                 struct withdrawal **ret, size_t *ret_count)
 {
     struct stmt *st = db_prepare(db, DB_PAGE(db, "SELECT " COLUMNS " FROM withdrawal", "status", "id"));
-    bind_text(st, str_from(withdrawal_status_names[status]));
+    bind_choice(st, withdrawal_status_names, status);
     bind_id(st, below(before));
     bind_int(st, limit);
     return read_list(db, st, limit, ret, ret_count);

@@ -9,7 +9,7 @@
 #include "db/db.h"
 
 enum withdrawal_status { WITHDRAWAL_PENDING, WITHDRAWAL_APPROVED, WITHDRAWAL_REJECTED };
-extern const char *const withdrawal_status_names[]; /* in the order of the enum, NULL at the end: for FIELD_CHOICE */
+extern const char *const withdrawal_status_names[];
 
 struct withdrawal {
     Id id, account;

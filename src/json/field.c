@@ -128,12 +128,10 @@ static enum err read_time(const struct json *v, Time *ret)
 static enum err read_choice(const struct field *f, const struct json *v, int *ret)
 {
     if (v->type != JSON_STRING) return ERR_FIELD_TYPE;
-    for (int i = 0; f->choices[i]; i++) {
-        if (!str_eq(v->text, str_from(f->choices[i]))) continue;
-        *ret = i;
-        return OK;
-    }
-    return ERR_FIELD_VALUE;
+    int i = str_choice(v->text, f->choices);
+    if (i < 0) return ERR_FIELD_VALUE;
+    *ret = i;
+    return OK;
 }
 
 static enum err check_items(const struct field *f, const struct json *v)

@@ -75,6 +75,6 @@ void errand_run(const struct dispatch_options *options, const struct outbox_item
         e = tx_call(options->database, TX_WRITE, record, &x, a);
     }
     if (e)
-        log_event(LOG_WARN, "errand_not_recorded", LOGC("kind", outbox_kind_text(item->kind)), LOGI("id", item->id.v),
+        log_event(LOG_WARN, "errand_not_recorded", LOGC("kind", outbox_kind_names[item->kind]), LOGI("id", item->id.v),
                   LOGC("code", err_info(e)->code));
 }

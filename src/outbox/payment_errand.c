@@ -69,8 +69,8 @@ static enum err apply(struct errand *x, struct db *db)
 {
     struct payment_event e = x->op.event;
     struct payment_outcome outcome;
-    e.event_id = str_printf(db_arena(db), "%s-%lld-%s", outbox_kind_text(x->item->kind), (long long)x->payment.id.v,
-                            payment_event_kind_text(e.kind));
+    e.event_id = str_printf(db_arena(db), "%s-%lld-%s", outbox_kind_names[x->item->kind], (long long)x->payment.id.v,
+                            payment_event_kind_names[e.kind]);
     return payment_receive(db, &x->gateway, &e, x->op.body, x->now, &outcome);
 }
 

@@ -10,7 +10,7 @@ Str delivery_text(struct arena *a, const char *base_url, const struct delivery *
 void view_delivery(struct json_writer *w, struct arena *a, const char *base_url, const struct delivery *d)
 {
     json_begin_object(w);
-    json_kv_cstr(w, "type", delivery_type_text(d->type));
+    json_kv_cstr(w, "type", delivery_type_names[d->type]);
     json_kv_str(w, "value", delivery_text(a, base_url, d));
     json_end_object(w);
 }
@@ -19,7 +19,7 @@ static void view_unit(struct json_writer *w, struct arena *a, const char *base_u
 {
     json_begin_object(w);
     json_kv_int(w, "unit", d->unit);
-    json_kv_cstr(w, "type", delivery_type_text(d->type));
+    json_kv_cstr(w, "type", delivery_type_names[d->type]);
     json_kv_str(w, "value", delivery_text(a, base_url, d));
     json_kv_bool(w, "is_revoked", d->is_revoked);
     json_kv_time(w, "created_at", d->created_at);
@@ -43,7 +43,7 @@ static void view_item(struct json_writer *w, struct arena *a, const char *base_u
         json_kv_str(w, "variant_name", i->variant_name);
     }
     json_kv_str(w, "name", i->name);
-    json_kv_cstr(w, "delivery_type", delivery_type_text(i->delivery_type));
+    json_kv_cstr(w, "delivery_type", delivery_type_names[i->delivery_type]);
     json_kv_int(w, "quantity", i->quantity);
     json_kv_money(w, "unit_price", i->unit_price);
     json_kv_money(w, "subtotal", i->subtotal);
@@ -59,8 +59,8 @@ static void view_item(struct json_writer *w, struct arena *a, const char *base_u
 void view_order_members(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o)
 {
     json_kv_id(w, "id", o->id);
-    json_kv_cstr(w, "status", order_status_text(o->status));
-    json_kv_cstr(w, "channel", order_channel_text(o->channel));
+    json_kv_cstr(w, "status", order_status_names[o->status]);
+    json_kv_cstr(w, "channel", order_channel_names[o->channel]);
     json_kv_opt_str(w, "paid_with", o->paid_with);
     json_kv_money(w, "subtotal", o->subtotal);
     json_kv_money(w, "discount", o->discount);
@@ -96,7 +96,7 @@ void view_license(struct json_writer *w, const void *row)
     json_kv_opt_id(w, "order_id", l->order_id);
     /* A disputed order's licence behaves as revoked: that is what its owner is told. */
     json_kv_cstr(w, "status",
-                 license_status_text(l->on_hold && l->status == LICENSE_ACTIVE ? LICENSE_REVOKED : l->status));
+                 license_status_names[l->on_hold && l->status == LICENSE_ACTIVE ? LICENSE_REVOKED : l->status]);
     json_kv_time(w, "expires_at", l->expires_at);
     json_kv_opt_str(w, "hardware_id", l->hardware_id);
     json_kv_time(w, "bound_at", l->bound_at);

@@ -17,7 +17,7 @@ void view_payment(struct json_writer *w, const struct payment *p)
     json_kv_str(w, "reference", p->reference);
     json_kv_str(w, "gateway", p->gateway_label);
     json_kv_opt_id(w, "order_id", p->order_id);
-    json_kv_cstr(w, "status", payment_status_text(p->status));
+    json_kv_cstr(w, "status", payment_status_names[p->status]);
     json_kv_money(w, "amount", p->amount);
     json_kv_str(w, "currency", p->currency);
     json_kv_money(w, "refunded_amount", p->refunded_total);

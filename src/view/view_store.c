@@ -12,7 +12,7 @@ void view_product(struct json_writer *w, const struct product *p, Str currency, 
     json_kv_bool(w, "is_active", p->is_active);
     json_kv_str(w, "description", p->description);
     json_kv_str(w, "currency", currency);
-    json_kv_cstr(w, "delivery_type", delivery_type_text(p->delivery_type));
+    json_kv_cstr(w, "delivery_type", delivery_type_names[p->delivery_type]);
     json_kv_bool(w, "in_stock", p->in_stock);
     json_key(w, "variants");
     json_begin_array(w);

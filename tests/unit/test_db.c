@@ -455,6 +455,53 @@ static void test_ids(void **state)
     assert_int_equal(test_number(t.d, count), 7);
 }
 
+static const char *const colours[] = {"red", "green", NULL};
+
+static enum err choices(void *arg, struct db *db)
+{
+    (void)arg;
+    static const char paint[] = "INSERT INTO thing (id, s) VALUES ($1, $2)";
+    static const char colour[] = "SELECT s, n FROM thing WHERE id = $1";
+    for (unsigned i = 0; i < 2; i++) {
+        struct stmt *st = db_prepare(db, paint);
+        bind_int(st, 200 + i);
+        bind_choice(st, colours, i);
+        check(db_run(st) == OK);
+        st = db_prepare(db, colour);
+        bind_int(st, 200 + i);
+        check(db_step(st) && col_choice(st, colours) == i);
+        check(col_int(st) == 0); /* the next column */
+        check(db_done(st) == OK);
+    }
+    struct stmt *st = db_prepare(db, paint);
+    bind_int(st, 202);
+    bind_opt_text(st, (Str){0});
+    check(db_run(st) == OK);
+    st = db_prepare(db, colour);
+    bind_int(st, 202);
+    check(db_step(st) && col_choice(st, colours) == 0); /* NULL: the zero value, as of every type */
+    check(db_done(st) == OK);
+
+    st = db_prepare(db, paint);
+    bind_int(st, 203);
+    bind_text(st, STR("green ")); /* no word of the table */
+    check(db_run(st) == OK);
+    st = db_prepare(db, colour);
+    bind_int(st, 203);
+    check(db_step(st));
+    check(col_choice(st, colours) == 0);
+    check(db_done(st) == ERR_INTERNAL);
+    return OK; /* and yet everything is rolled back */
+}
+
+/* A word that no table knows is never taken for another. */
+static void test_choices(void **state)
+{
+    (void)state;
+    assert_int_equal(tx_call(t.d, TX_WRITE, choices, NULL, NULL), ERR_INTERNAL);
+    assert_int_equal(test_number(t.d, count), 0);
+}
+
 #define ON_BOTH(f)                                                                                                     \
     {"sqlite " #f, f, open_sqlite, close_it, NULL},                                                                    \
     {                                                                                                                  \
@@ -467,7 +514,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_BOTH(test_values), ON_BOTH(test_nulls),      ON_BOTH(test_numbering), ON_BOTH(test_nesting),
         ON_BOTH(test_sticky), ON_BOTH(test_late_error), ON_BOTH(test_misuse),    ON_BOTH(test_half_way),
-        ON_BOTH(test_modes),  ON_BOTH(test_ids),
+        ON_BOTH(test_modes),  ON_BOTH(test_ids),        ON_BOTH(test_choices),
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, NULL, NULL);

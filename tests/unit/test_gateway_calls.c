@@ -303,7 +303,7 @@ static void test_ask(void **state)
         struct http_reply reply = {200, str_from(cases[i].body)};
         struct payment_event e;
         assert_int_equal(gateway_of(cases[i].provider)->ask_read(&a, &config, &reply, &e), REPLY_OK);
-        if (e.kind != cases[i].kind) fail_msg("%s: %s", cases[i].body, payment_event_kind_text(e.kind));
+        if (e.kind != cases[i].kind) fail_msg("%s: %s", cases[i].body, payment_event_kind_names[e.kind]);
         assert_int_equal(e.has_amount, cases[i].amount >= 0);
         if (e.has_amount) assert_int_equal(e.amount.minor, cases[i].amount);
         assert_int_equal(e.review != NULL, cases[i].review);

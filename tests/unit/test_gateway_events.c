@@ -184,7 +184,7 @@ static void check(struct arena *a, const struct want *w)
 {
     struct payment_event e = test_parse(a, w->provider, str_from(w->body));
     if (e.kind != w->kind)
-        fail_msg("%s: %s, wanted %s", w->body, payment_event_kind_text(e.kind), payment_event_kind_text(w->kind));
+        fail_msg("%s: %s, wanted %s", w->body, payment_event_kind_names[e.kind], payment_event_kind_names[w->kind]);
     assert_str(e.payment_ref, str_from(w->payment_ref));
     assert_str(e.group_ref, str_from(w->group_ref));
     assert_str(e.order_ref, str_from(w->order_ref));

@@ -8,8 +8,6 @@
 #define PRODUCTS_MAX 1000
 #define USES_MAX 1000000000
 
-static const char *const coupon_kinds[] = {"percent", "fixed", NULL};
-
 struct coupon_view {
     const struct coupon *coupon;
     const Id *products;
@@ -31,7 +29,7 @@ static void view_coupon(struct json_writer *w, const void *thing)
     json_begin_object(w);
     json_kv_id(w, "id", c->id);
     json_kv_str(w, "code", c->code);
-    json_kv_cstr(w, "kind", coupon_kinds[c->kind]);
+    json_kv_cstr(w, "kind", coupon_kind_names[c->kind]);
     json_key(w, "value");
     if (c->kind == COUPON_FIXED) {
         json_money(w, (Money){c->value});
@@ -112,7 +110,7 @@ struct coupon_body {
 #define BODY(member) offsetof(struct coupon_body, member)
 #define COUPON_FIELDS(needed)                                                                                            \
     {"code", FIELD_LINE, needed, BODY(code), .min = 1, .max = 64, .has = BODY(has_code)},                                \
-        {"kind", FIELD_CHOICE, needed, BODY(kind), .choices = coupon_kinds, .has = BODY(has_kind)},                      \
+        {"kind", FIELD_CHOICE, needed, BODY(kind), .choices = coupon_kind_names, .has = BODY(has_kind)},                 \
         {"value", FIELD_NUMBER, needed, BODY(value), .has = BODY(has_value)},                                            \
         {"product_ids", FIELD_IDS, OPTIONAL, BODY(product_ids), .max = PRODUCTS_MAX, .has = BODY(has_product_ids)},      \
         {"min_total",                                                                                                    \

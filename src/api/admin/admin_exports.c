@@ -27,8 +27,8 @@ static void order_row(struct csv *c, const struct order *o)
 {
     csv_int(c, o->id.v);
     csv_text(c, o->email);
-    csv_text(c, str_from(order_status_text(o->status)));
-    csv_text(c, str_from(order_channel_text(o->channel)));
+    csv_text(c, str_from(order_status_names[o->status]));
+    csv_text(c, str_from(order_channel_names[o->channel]));
     csv_text(c, o->paid_with);
     csv_money(c, o->subtotal);
     csv_money(c, o->discount);
@@ -46,7 +46,7 @@ static void customer_row(struct csv *c, const struct customer *p)
     csv_int(c, p->account.id.v);
     csv_text(c, p->account.email);
     csv_text(c, p->account.name);
-    csv_text(c, str_from(role_text(p->account.role)));
+    csv_text(c, str_from(role_names[p->account.role]));
     csv_text(c, p->account.is_active ? STR("active") : STR("off"));
     csv_money(c, p->balance);
     csv_money(c, p->credit_limit);

@@ -62,8 +62,6 @@ static enum err get_gateways(struct request *req)
     return OK;
 }
 
-static const char *const modes[] = {"test", "live", NULL};
-
 struct gateway_body {
     int provider, mode;
     bool is_enabled;
@@ -78,7 +76,7 @@ struct gateway_body {
 static const struct field gateway_fields[] = {
     {"provider", FIELD_CHOICE, OPTIONAL, AT(provider), .choices = provider_names, .has = AT(has_provider)},
     {"is_enabled", FIELD_BOOL, OPTIONAL, AT(is_enabled), .has = AT(has_is_enabled)},
-    {"mode", FIELD_CHOICE, OPTIONAL, AT(mode), .choices = modes, .has = AT(has_mode)},
+    {"mode", FIELD_CHOICE, OPTIONAL, AT(mode), .choices = gateway_mode_names, .has = AT(has_mode)},
     {"secrets", FIELD_LINES, OPTIONAL, AT(secrets), .max = GATEWAY_SECRETS_MAX, .item_max = SECRET_MAX,
      .has = AT(has_secrets)},
     {"add_secret", FIELD_SECRET, OPTIONAL, AT(add_secret), .min = 1, .max = SECRET_MAX, .has = AT(has_add_secret)},

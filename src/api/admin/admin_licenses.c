@@ -15,7 +15,7 @@ static void view_license_staff(struct json_writer *w, const void *thing)
     json_kv_id(w, "customer_id", l->account_id);
     json_kv_str(w, "email", l->email);
     json_kv_opt_id(w, "order_id", l->order_id);
-    json_kv_cstr(w, "status", license_status_text(l->status));
+    json_kv_cstr(w, "status", license_status_names[l->status]);
     json_kv_bool(w, "on_hold", l->on_hold);
     json_kv_str(w, "reason", l->reason);
     json_kv_time(w, "expires_at", l->expires_at);

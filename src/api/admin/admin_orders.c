@@ -6,8 +6,6 @@
 #include "serve/app.h"
 #include "view/view_order.h"
 
-static const char *const status_names[] = {"pending", "confirmed", "cancelled", "refunded", NULL};
-
 struct order_query {
     struct list_query list;
     int status;
@@ -17,7 +15,7 @@ struct order_query {
 };
 static const struct field query_fields[] = {
     LIST_FIELDS,
-    {"status", FIELD_CHOICE, OPTIONAL, offsetof(struct order_query, status), .choices = status_names,
+    {"status", FIELD_CHOICE, OPTIONAL, offsetof(struct order_query, status), .choices = order_status_names,
      .has = offsetof(struct order_query, has_status)},
     {"q", FIELD_LINE, OPTIONAL, offsetof(struct order_query, q), .max = 100},
     {"customer_id", FIELD_ID, OPTIONAL, offsetof(struct order_query, customer_id)},
@@ -32,8 +30,8 @@ static void view_order_listed(struct json_writer *w, const void *row)
     json_kv_id(w, "id", o->id);
     json_kv_id(w, "customer_id", o->account_id);
     json_kv_str(w, "email", o->email);
-    json_kv_cstr(w, "status", order_status_text(o->status));
-    json_kv_cstr(w, "channel", order_channel_text(o->channel));
+    json_kv_cstr(w, "status", order_status_names[o->status]);
+    json_kv_cstr(w, "channel", order_channel_names[o->channel]);
     json_kv_opt_str(w, "paid_with", o->paid_with);
     json_kv_money(w, "total", o->total);
     json_kv_money(w, "refunded_amount", o->refunded_amount);

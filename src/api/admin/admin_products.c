@@ -8,8 +8,6 @@
 #define DAYS_MAX 36500
 #define POSITION_MAX 1000000000
 
-static const char *const delivery_types[] = {"license_key", "serial_code", "download_url", NULL};
-
 static void kv_opt_int(struct json_writer *w, const char *key, int64_t v)
 {
     if (v)
@@ -38,7 +36,7 @@ static void product_members(struct json_writer *w, const struct product *p)
     json_kv_str(w, "name", p->name);
     json_kv_str(w, "description", p->description);
     json_kv_money(w, "price", p->own_price);
-    json_kv_cstr(w, "delivery_type", delivery_type_text(p->delivery_type));
+    json_kv_cstr(w, "delivery_type", delivery_type_names[p->delivery_type]);
     json_kv_bool(w, "is_active", p->is_active);
     json_kv_bool(w, "in_stock", p->in_stock);
     json_kv_int(w, "position", p->position);
@@ -118,7 +116,7 @@ struct product_body {
          FIELD_CHOICE,                                                                                                 \
          needed,                                                                                                       \
          BODY(delivery_type),                                                                                          \
-         .choices = delivery_types,                                                                                    \
+         .choices = delivery_type_names,                                                                               \
          .has = BODY(has_delivery_type)},                                                                              \
         {"is_active", FIELD_BOOL, OPTIONAL, BODY(is_active), .has = BODY(has_is_active)}, {"position",                 \
                                                                                            FIELD_INT,                  \

@@ -16,7 +16,7 @@ static void view_member(struct json_writer *w, const void *thing)
     json_kv_id(w, "id", m->account.id);
     json_kv_str(w, "email", m->account.email);
     json_kv_str(w, "name", m->account.name);
-    json_kv_cstr(w, "role", role_text(m->account.role));
+    json_kv_cstr(w, "role", role_names[m->account.role]);
     json_kv_bool(w, "is_active", m->account.is_active);
     json_kv_bool(w, "totp_is_on", m->totp_is_on);
     json_kv_time(w, "created_at", m->account.created_at);
@@ -43,7 +43,7 @@ static enum err get_staff(struct request *req)
     return OK;
 }
 
-static const char *const staff_roles[] = {"staff", "owner", NULL};
+#define STAFF_ROLES (role_names + ROLE_STAFF) /* staff, owner */
 
 struct staff_body {
     Str email, name, password;
@@ -55,7 +55,7 @@ struct staff_body {
 static const struct field staff_fields[] = {
     {"email", FIELD_EMAIL, REQUIRED, offsetof(struct staff_body, email)},
     {"name", FIELD_LINE, OPTIONAL, offsetof(struct staff_body, name), .max = 100},
-    {"role", FIELD_CHOICE, REQUIRED, offsetof(struct staff_body, role), .choices = staff_roles},
+    {"role", FIELD_CHOICE, REQUIRED, offsetof(struct staff_body, role), .choices = STAFF_ROLES},
     {"password", FIELD_SECRET, REQUIRED, offsetof(struct staff_body, password), .min = PASSWORD_MIN,
      .max = PASSWORD_MAX},
     {0},
@@ -65,7 +65,7 @@ static const struct shape staff_shape = {staff_fields, sizeof(struct staff_body)
 static const struct field staff_patch_fields[] = {
     {"name", FIELD_LINE, OPTIONAL, offsetof(struct staff_body, name), .max = 100,
      .has = offsetof(struct staff_body, has_name)},
-    {"role", FIELD_CHOICE, OPTIONAL, offsetof(struct staff_body, role), .choices = staff_roles,
+    {"role", FIELD_CHOICE, OPTIONAL, offsetof(struct staff_body, role), .choices = STAFF_ROLES,
      .has = offsetof(struct staff_body, has_role)},
     {"is_active", FIELD_BOOL, OPTIONAL, offsetof(struct staff_body, is_active),
      .has = offsetof(struct staff_body, has_is_active)},
@@ -77,7 +77,7 @@ static const struct shape staff_patch = {staff_patch_fields, sizeof(struct staff
 
 static enum role role_of(int choice)
 {
-    return choice ? ROLE_OWNER : ROLE_STAFF;
+    return (enum role)(ROLE_STAFF + choice);
 }
 
 static enum err staff_write(struct request *req, const Str *hash)

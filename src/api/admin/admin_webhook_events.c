@@ -36,7 +36,7 @@ static void view_members(struct json_writer *w, struct arena *a, const struct we
     json_kv_str(w, "gateway", x->gateway_label);
     json_kv_str(w, "event_id", e->event_id);
     json_kv_str(w, "type", e->type);
-    json_kv_cstr(w, "kind", payment_event_kind_text(e->kind));
+    json_kv_cstr(w, "kind", payment_event_kind_names[e->kind]);
     json_kv_cstr(w, "status", webhook_status_names[x->status]);
     json_kv_opt_str(w, "reason", x->reason);
     json_kv_opt_id(w, "order_id", x->order_id);

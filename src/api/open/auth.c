@@ -116,7 +116,7 @@ static enum err get_me(struct request *req)
     struct json_writer *w = &req->out;
     json_begin_object(w);
     view_account_members(w, &a);
-    json_kv_cstr(w, "role", role_text(a.role));
+    json_kv_cstr(w, "role", role_names[a.role]);
     view_scopes(w, req->scopes);
     json_end_object(w);
     return OK;

@@ -47,7 +47,7 @@ static void view(struct request *req, const struct sandbox_payment *p)
     json_kv_int(w, "amount", p->amount.minor);
     json_kv_str(w, "currency", p->currency);
     json_kv_int(w, "refunded", p->refunded.minor);
-    json_kv_cstr(w, "status", sandbox_status_text(p->status));
+    json_kv_cstr(w, "status", sandbox_status_names[p->status]);
     json_kv_str(w, "url", str_printf(req->arena, "%s/sandbox/pay/%.*s", base, STR_FMT(p->ref)));
     json_end_object(w);
 }
@@ -142,7 +142,7 @@ static void write_page(struct request *req, const struct sandbox_payment *p)
                            .description = p->description,
                            .amount = money_text(req->arena, p->amount, p->currency),
                            .refunded = p->refunded.minor ? money_text(req->arena, p->refunded, p->currency) : (Str){0},
-                           .status = str_from(sandbox_status_text(p->status)),
+                           .status = str_from(sandbox_status_names[p->status]),
                            .reference = p->ref,
                            .is_paid = p->status == SANDBOX_PAID,
                            .can_refund = p->refunded.minor < p->amount.minor,

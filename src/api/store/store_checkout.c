@@ -72,7 +72,7 @@ static enum err answer(struct request *req, struct pay *pay)
     request_created(req, "/api/customer/orders", c->order.id);
     json_begin_object(w);
     json_kv_id(w, "order_id", c->order.id);
-    json_kv_cstr(w, "status", order_status_text(c->order.status));
+    json_kv_cstr(w, "status", order_status_names[c->order.status]);
     json_kv_money(w, "total", c->order.total);
     json_key(w, "payment");
     if (is_pending)

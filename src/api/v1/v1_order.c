@@ -41,11 +41,11 @@ static void view_receipt(struct request *req, const struct order *o)
 
     json_begin_object(w);
     json_kv_id(w, "order_id", o->id);
-    json_kv_cstr(w, "status", order_status_text(o->status));
+    json_kv_cstr(w, "status", order_status_names[o->status]);
     json_kv_money(w, "total", o->total);
     json_key(w, "delivery");
     json_begin_object(w);
-    json_kv_cstr(w, "type", delivery_type_text(item->delivery_type));
+    json_kv_cstr(w, "type", delivery_type_names[item->delivery_type]);
     json_kv_str(w, "value", buf_str(&values));
     json_end_object(w);
     json_key(w, "deliveries");
