@@ -36,8 +36,8 @@ enum err pay_begin(struct request *req, struct pay *pay, const struct payment *w
     if (!calls) return OK;
     const struct app *app = req->app;
     pay->op = (struct gateway_op){.kind = OP_CREATE, .timeout_ms = CALL_TIMEOUT_MS};
-    pay->op.pay = pay_request_of(req->arena, &pay->payment, req->settings->store_name, account.email,
-                                 *app->options.base_url ? app->options.base_url : app->self_url, req->now);
+    pay->op.pay =
+        pay_request_of(req->arena, &pay->payment, req->settings->store_name, account.email, app->shop_url, req->now);
     pay->op.stored = link_create_body(req->arena, &pay->gateway, &pay->op.pay);
     struct outbox_item create = {.kind = OUTBOX_CREATE, .payment = pay->payment.id, .payload = pay->op.stored};
     return outbox_add(req->db, &create, time_add(req->now, CALL_LEASE_MS), req->now, &pay->errand);

@@ -107,7 +107,7 @@ static enum err begin_setup(void *arg, struct db *db)
 
 /* A store without an owner: a link for the first one, on stderr and in a file that only this user can read. The token
  * is in the fragment, which browsers do not send, so that no proxy's log has it. */
-static void offer_setup(const struct config *config, struct arena *a, struct database *d, int port)
+static void offer_setup(const struct config *config, struct arena *a, struct database *d, const char *shop_url)
 {
     Str token = {0};
     char path[4096];
@@ -116,10 +116,7 @@ static void offer_setup(const struct config *config, struct arena *a, struct dat
         unlink(path);
         int fd = token.len ? open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
         if (token.len) {
-            char here[128];
-            app_self_url(config->listen, port, here, sizeof here);
-            Str link =
-                str_printf(a, "%s/admin/#setup=%.*s", *config->base_url ? config->base_url : here, STR_FMT(token));
+            Str link = str_printf(a, "%s/admin/#setup=%.*s", shop_url, STR_FMT(token));
             fprintf(stderr, "\nsouk: this store has no owner yet. Open this link once to become it:\n\n  %.*s\n\n",
                     STR_FMT(link));
             if (fd >= 0) dprintf(fd, "%.*s\n", STR_FMT(link));
@@ -167,8 +164,8 @@ static int serve(const struct config *config, struct arena *a, struct database *
         return EXIT_FAILED;
     }
     int port = http_server_port(app.server);
-    offer_setup(config, a, d, port);
     app_listening(&app, config->listen, port);
+    offer_setup(config, a, d, app.shop_url);
     bool wrote = write_port_file(config->port_file, port);
     if (!wrote)
         cli_fail("can not write the port file %s", config->port_file);

@@ -229,6 +229,12 @@ enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *r
     return OK;
 }
 
+Str delivery_text(struct arena *a, const char *base_url, const struct delivery *d)
+{
+    if (d->type != DELIVERY_DOWNLOAD_URL || !base_url[0]) return d->value;
+    return str_printf(a, "%s%.*s", base_url, STR_FMT(d->value));
+}
+
 enum err delivery_revoke(struct db *db, Id order)
 {
     static const char revoke[] = "UPDATE delivery SET is_revoked = 1"

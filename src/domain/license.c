@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "base/text.h"
+
 const char *const license_status_names[] = {"active", "revoked", "refunded", NULL};
 
 /* What verify reads of a licence. */
@@ -216,21 +218,6 @@ enum err license_list(struct db *db, Id account, Id before, int64_t limit, struc
     return read_many(db, st, limit, ret, ret_count);
 }
 
-/* '%part%' with the part's own wildcards taken literally. */
-static Str like_part(struct arena *a, Str part)
-{
-    struct buf b;
-    buf_init(&b, a, 2 * part.len + 2);
-    buf_char(&b, '%');
-    for (size_t i = 0; i < part.len; i++) {
-        char c = part.ptr[i];
-        if (c == '%' || c == '_' || c == '\\') buf_char(&b, '\\');
-        buf_char(&b, c);
-    }
-    buf_char(&b, '%');
-    return buf_str(&b);
-}
-
 enum err license_search(struct db *db, Str q, Id before, int64_t limit, struct license **ret, size_t *ret_count)
 {
     static const char search[] = "SELECT " LICENSE_COLUMNS LICENSE_TABLES
@@ -247,7 +234,7 @@ enum err license_search(struct db *db, Str q, Id before, int64_t limit, struct l
     if (e != ERR_NOT_FOUND) return e;
 
     struct stmt *st = db_prepare(db, search);
-    bind_text(st, like_part(db_arena(db), str_lower(db_arena(db), q)));
+    bind_text(st, text_like_pattern(db_arena(db), q));
     bind_id(st, before_or_all(before));
     bind_int(st, limit);
     return read_many(db, st, limit, ret, ret_count);

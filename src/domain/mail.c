@@ -13,9 +13,9 @@ void mail_enable(bool on, const char *base_url)
     base = base_url;
 }
 
-Str mail_base_url(void)
+const char *mail_base_url(void)
 {
-    return str_from(base);
+    return base;
 }
 
 bool mail_is_enabled(void)

@@ -8,7 +8,7 @@
 /* Once, before any thread starts. base_url stands in front of paths in messages; it must live for ever. */
 void mail_enable(bool on, const char *base_url);
 bool mail_is_enabled(void);
-Str mail_base_url(void);
+const char *mail_base_url(void);
 
 struct queued_mail {
     Str to, subject, text;

@@ -8,16 +8,14 @@
 #define MAIL_BYTES_MAX                                                                                                 \
     (128 * 1024) /* of a text; an order of a thousand units is cut, and can be read in full in the shop */
 
-static void write_item(struct buf *b, const struct order_item *i)
+static void write_item(struct buf *b, struct arena *a, const struct order_item *i)
 {
     buf_printf(b, "\n%lld x %.*s", (long long)i->quantity, STR_FMT(i->name));
     if (i->variant_name.len) buf_printf(b, " (%.*s)", STR_FMT(i->variant_name));
     buf_char(b, '\n');
     for (size_t n = 0; n < i->delivery_count; n++) {
-        const struct delivery *d = &i->deliveries[n];
         buf_lit(b, "  ");
-        if (d->type == DELIVERY_DOWNLOAD_URL) buf_append(b, mail_base_url());
-        buf_append(b, d->value);
+        buf_append(b, delivery_text(a, mail_base_url(), &i->deliveries[n]));
         buf_char(b, '\n');
     }
 }
@@ -27,7 +25,7 @@ static enum err mail_order(struct db *db, const struct order *o, Time now)
     struct buf b;
     buf_init(&b, db_arena(db), MAIL_BYTES_MAX);
     buf_printf(&b, "Thank you. Your order #%lld is confirmed; here is what you bought:\n", (long long)o->id.v);
-    for (size_t i = 0; i < o->item_count; i++) write_item(&b, &o->items[i]);
+    for (size_t i = 0; i < o->item_count; i++) write_item(&b, db_arena(db), &o->items[i]);
     return mail_queue(db, o->account_id, str_printf(db_arena(db), "Your order #%lld", (long long)o->id.v), buf_str(&b),
                       now);
 }

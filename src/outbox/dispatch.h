@@ -22,7 +22,7 @@ struct dispatch_options {
     struct gateway_link *link;
     struct mail_options mail;
     Str self_url;         /* where this server's own webhooks are reached: the sandbox sends to it */
-    const char *base_url; /* of the store, for customers; "": unknown */
+    const char *shop_url; /* what customers come back to; never empty */
 };
 
 struct dispatcher;

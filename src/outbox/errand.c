@@ -46,11 +46,6 @@ enum err errand_record_sending(struct errand *x, struct db *db)
     return outbox_fail(db, x->item->id, str_from(x->error), x->now);
 }
 
-Str errand_shop_url(const struct errand *x)
-{
-    return *x->options->base_url ? str_from(x->options->base_url) : x->options->self_url;
-}
-
 static enum err read(void *arg, struct db *db)
 {
     struct errand *x = arg;

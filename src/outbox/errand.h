@@ -44,5 +44,3 @@ enum err errand_read_settings(struct errand *x, struct db *db);
 bool errand_again(struct errand *x, struct db *db, enum err *ret);
 /* Done, again later, or given up: for errands whose failure changes nothing else. */
 enum err errand_record_sending(struct errand *x, struct db *db);
-/* The store's address for customers. */
-Str errand_shop_url(const struct errand *x);

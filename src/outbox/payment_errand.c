@@ -79,8 +79,7 @@ static void create(struct errand *x)
     const struct payment *p = &x->payment;
     x->is_settled = p->status != PAYMENT_PENDING || p->url.len;
     x->op = (struct gateway_op){.kind = OP_CREATE, .may_exist = true, .stored = x->item->payload};
-    x->op.pay =
-        pay_request_of(x->arena, p, x->settings.store_name, x->email, str_cstr(x->arena, errand_shop_url(x)), x->now);
+    x->op.pay = pay_request_of(x->arena, p, x->settings.store_name, x->email, x->options->shop_url, x->now);
     run(x);
 }
 

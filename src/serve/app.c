@@ -57,6 +57,7 @@ enum err app_start(struct app *app, struct database *database, const struct app_
 
     upload_sweep(options->data_dir);
     app->options = *options;
+    app->shop_url = options->base_url;
     app->database = database;
     app->matcher = matcher_new(options->routes);
     app->metrics = metrics_new(matcher_count(app->matcher));
@@ -84,7 +85,7 @@ enum err app_reload(struct app *app)
 }
 
 /* An address that listens everywhere is reached at the loopback one. */
-void app_self_url(const char *listen, int port, char *ret, size_t bytes)
+static void self_url(const char *listen, int port, char *ret, size_t bytes)
 {
     const char *colon = strrchr(listen, ':');
     Str host = {listen, colon ? (size_t)(colon - listen) : 0};
@@ -110,7 +111,8 @@ static void warn_of_sandbox(struct app *app)
 
 void app_listening(struct app *app, const char *listen, int port)
 {
-    app_self_url(listen, port, app->self_url, sizeof app->self_url);
+    self_url(listen, port, app->self_url, sizeof app->self_url);
+    app->shop_url = *app->options.base_url ? app->options.base_url : app->self_url;
     link_set_self(app->link, str_from(app->self_url));
     struct dispatch_options options = {
         .database = app->database,
@@ -118,7 +120,7 @@ void app_listening(struct app *app, const char *listen, int port)
         .link = app->link,
         .mail = app->options.mail,
         .self_url = str_from(app->self_url),
-        .base_url = app->options.base_url,
+        .shop_url = app->shop_url,
     };
     app->dispatcher = dispatcher_start(&options);
     warn_of_sandbox(app);

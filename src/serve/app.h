@@ -51,7 +51,8 @@ struct app {
     struct outbound *outbound;
     struct gateway_link *link;
     struct dispatcher *dispatcher;
-    char self_url[128]; /* where this process can reach itself */
+    char self_url[128];   /* where this process can reach itself */
+    const char *shop_url; /* what gateways and mails lead back to: options.base_url, or self_url without one */
     struct limiter *limiter;
     struct guesses *guesses; /* of passwords and codes */
     struct metrics *metrics;
@@ -66,8 +67,6 @@ struct app {
 enum err app_start(struct app *app, struct database *database, const struct app_options *options);
 /* The server listens: work that calls it, or that may be due since the last run, can begin. */
 void app_listening(struct app *app, const char *listen, int port);
-/* Where this process can be reached from this machine: "http://127.0.0.1:8080". */
-void app_self_url(const char *listen, int port, char *ret, size_t bytes);
 /* Reads the settings anew, at once. */
 enum err app_reload(struct app *app);
 /* After the HTTP server has stopped. */

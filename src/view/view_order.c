@@ -1,12 +1,6 @@
 /* view/view_order.c - see view_order.h. */
 #include "view/view_order.h"
 
-Str delivery_text(struct arena *a, const char *base_url, const struct delivery *d)
-{
-    if (d->type != DELIVERY_DOWNLOAD_URL || !base_url[0]) return d->value;
-    return str_printf(a, "%s%.*s", base_url, STR_FMT(d->value));
-}
-
 void view_delivery(struct json_writer *w, struct arena *a, const char *base_url, const struct delivery *d)
 {
     json_begin_object(w);

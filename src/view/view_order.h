@@ -6,8 +6,6 @@
 #include "domain/order.h"
 #include "json/writer.h"
 
-/* What the buyer gets: the key, the code, or the address of the download. */
-Str delivery_text(struct arena *a, const char *base_url, const struct delivery *d);
 /* {type, value} */
 void view_delivery(struct json_writer *w, struct arena *a, const char *base_url, const struct delivery *d);
 /* With deliveries where the order has them; the _members variant leaves the brackets to the caller. */

@@ -39,7 +39,6 @@ static enum err merchant(struct request *req)
 static void view(struct request *req, const struct sandbox_payment *p)
 {
     struct json_writer *w = &req->out;
-    const char *base = *req->app->options.base_url ? req->app->options.base_url : req->app->self_url;
     json_begin_object(w);
     json_kv_str(w, "id", p->ref);
     json_kv_str(w, "payment", p->ref);
@@ -48,7 +47,7 @@ static void view(struct request *req, const struct sandbox_payment *p)
     json_kv_str(w, "currency", p->currency);
     json_kv_int(w, "refunded", p->refunded.minor);
     json_kv_cstr(w, "status", sandbox_status_names[p->status]);
-    json_kv_str(w, "url", str_printf(req->arena, "%s/sandbox/pay/%.*s", base, STR_FMT(p->ref)));
+    json_kv_str(w, "url", str_printf(req->arena, "%s/sandbox/pay/%.*s", req->app->shop_url, STR_FMT(p->ref)));
     json_end_object(w);
 }
 
