@@ -17,7 +17,7 @@ CREATE TABLE account (
     id            @id,
     email         TEXT NOT NULL UNIQUE,             -- lower-case
     name          TEXT NOT NULL DEFAULT '',
-    password_hash TEXT,                             -- argon2id text; NULL: can not log in with a password
+    password_hash TEXT,                             -- argon2id text; NULL: cannot log in with a password
     role          TEXT NOT NULL DEFAULT 'customer' CHECK (role IN ('customer', 'staff', 'owner')),
     is_active     @int NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
     created_at    @int NOT NULL

@@ -111,7 +111,7 @@ CREATE TABLE password_reset (
 -- The sandbox gateway's own books: it is a party of its own that happens to live in this program.
 CREATE TABLE sandbox_payment (
     id          @id,
-    ref         TEXT NOT NULL UNIQUE,               -- in its address; can not be guessed
+    ref         TEXT NOT NULL UNIQUE,               -- in its address; cannot be guessed
     reference   TEXT NOT NULL UNIQUE,               -- the merchant's: a repeated request finds it
     order_ref   TEXT NOT NULL,
     description TEXT NOT NULL,

@@ -2,7 +2,7 @@
  *
  * An arena hands out zeroed memory and takes it all back at once. Nothing taken from it is freed alone, so a function
  * that works in an arena can return from anywhere. It never returns NULL: running out of memory ends the process with
- * a message, because a store that can not allocate a kilobyte can not promise anything else either. What a stranger can
+ * a message, because a store that cannot allocate a kilobyte cannot promise anything else either. What a stranger can
  * make us allocate is bounded before it gets here (body, header and list limits).
  * Not thread-safe: an arena is handed from thread to thread together with its request, never shared. */
 #pragma once

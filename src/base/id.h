@@ -1,4 +1,4 @@
-/* base/id.h - the number of a row. One-field struct, so that it can not be mixed with money or time. 0 is "none". */
+/* base/id.h - the number of a row. One-field struct, so that it cannot be mixed with money or time. 0 is "none". */
 #pragma once
 
 #include <stdbool.h>

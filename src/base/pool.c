@@ -43,7 +43,7 @@ struct pool *pool_new(int threads, int queue_max)
     pthread_cond_init(&p->work, NULL);
     for (; p->thread_count < threads; p->thread_count++) {
         if (pthread_create(&p->threads[p->thread_count], NULL, work, p) != 0) {
-            fputs("souk: can not start a thread\n", stderr);
+            fputs("souk: cannot start a thread\n", stderr);
             abort();
         }
     }

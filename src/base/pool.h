@@ -1,6 +1,6 @@
 /* base/pool.h - a few threads for work that blocks or burns: password hashing, calls to gateways.
  *
- * The queue is bounded: what does not fit is refused at once, so that a flood of logins can not pile up memory or
+ * The queue is bounded: what does not fit is refused at once, so that a flood of logins cannot pile up memory or
  * starve the rest of the machine. */
 #pragma once
 

@@ -378,7 +378,7 @@ static bool write_files(const char *data_dir)
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/" DOWNLOAD_FOLDER, data_dir);
     if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-        cli_fail("can not make %s: %s", path, strerror(errno));
+        cli_fail("cannot make %s: %s", path, strerror(errno));
         return false;
     }
     for (const struct demo_product *p = demo_products; p->slug; p++) {
@@ -389,7 +389,7 @@ static bool write_files(const char *data_dir)
         bool written = fd >= 0 && write(fd, p->file_text, bytes) == (ssize_t)bytes;
         if (fd >= 0 && close(fd) != 0) written = false;
         if (!written) {
-            cli_fail("can not write %s: %s", path, strerror(errno));
+            cli_fail("cannot write %s: %s", path, strerror(errno));
             return false;
         }
     }

@@ -21,7 +21,7 @@ static const char sheets_csv[] = "date,client,invoice,net,tax_rate,tax,gross,pai
 static const char inbox_html[] =
     "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>The Quiet Inbox</title></head>\n<body>\n"
     "<h1>The Quiet Inbox</h1>\n<p>A short book about answering less and being reached more.</p>\n"
-    "<h2>1. Two windows a day</h2>\n<p>Open the mail twice. Everything that can not wait for the next window has a "
+    "<h2>1. Two windows a day</h2>\n<p>Open the mail twice. Everything that cannot wait for the next window has a "
     "telephone.</p>\n"
     "<h2>2. One touch</h2>\n<p>A message is answered, given away, put on a date or deleted. It is never read "
     "twice.</p>\n"

@@ -36,7 +36,7 @@ static bool read_all(const char *path, struct arena *a, Str *ret)
     bool is_stdin = strcmp(path, "-") == 0;
     FILE *f = is_stdin ? stdin : fopen(path, "rb");
     if (!f) {
-        cli_fail("can not read %s: %s", path, strerror(errno));
+        cli_fail("cannot read %s: %s", path, strerror(errno));
         return false;
     }
     struct buf b;
@@ -50,7 +50,7 @@ static bool read_all(const char *path, struct arena *a, Str *ret)
     }
     bool failed = ferror(f);
     if (!is_stdin) fclose(f);
-    if (failed) cli_fail("can not read %s to its end", path);
+    if (failed) cli_fail("cannot read %s to its end", path);
     if (b.full) cli_fail("%s is too large: import it in parts", path);
     *ret = buf_str(&b);
     return !failed && !b.full;

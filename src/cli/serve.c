@@ -157,7 +157,7 @@ static int serve(const struct config *config, struct arena *a, struct database *
     char why[512];
 
     enum err e = app_start(&app, d, &options);
-    if (e) return cli_fail("the store can not start: %s", err_info(e)->message);
+    if (e) return cli_fail("the store cannot start: %s", err_info(e)->message);
     if (http_server_start(&http, &hooks, &app.server, why, sizeof why) != OK) {
         cli_fail("%s", why);
         app_stop(&app);
@@ -168,7 +168,7 @@ static int serve(const struct config *config, struct arena *a, struct database *
     offer_setup(config, a, d, app.shop_url);
     bool wrote = write_port_file(config->port_file, port);
     if (!wrote)
-        cli_fail("can not write the port file %s", config->port_file);
+        cli_fail("cannot write the port file %s", config->port_file);
     else
         log_event(LOG_INFO, "listening", LOGC("listen", config->listen), LOGI("port", port),
                   LOGC("version", SOUK_VERSION), LOGC("engine", database_is_sqlite(d) ? "sqlite" : "postgres"));

@@ -62,7 +62,7 @@ int wallet_credit_command(const struct config *config, struct arena *a)
     database_close(d);
     if (e == ERR_FIELD_VALUE) return bad_amount(&job);
     if (e == ERR_NOT_FOUND) return cli_fail("no account has the e-mail address %.*s", STR_FMT(job.email));
-    if (e == ERR_FIELD_RANGE) return cli_fail("the wallet can not hold that much");
+    if (e == ERR_FIELD_RANGE) return cli_fail("the wallet cannot hold that much");
     if (e) return cli_fail("%s", err_info(e)->message);
 
     char text[MONEY_TEXT_MAX];

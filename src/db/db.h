@@ -78,7 +78,7 @@ struct arena *db_arena(struct db *db);
 /* True inside TX_WRITE. A handler in TX_READ that finds that it must write returns ERR_NEEDS_WRITE and is run again. */
 bool db_can_write(const struct db *db);
 
-/* For the few statements that the engines truly can not share: whichever of two texts is this engine's. */
+/* For the few statements that the engines truly cannot share: whichever of two texts is this engine's. */
 bool db_is_postgres(const struct db *db);
 static inline const char *db_sql(const struct db *db, const char *sqlite, const char *postgres)
 {
@@ -90,7 +90,7 @@ static inline const char *db_sql(const struct db *db, const char *sqlite, const 
  * DB_PAGE_2 take what stands before it and give this engine's text.
  * PostgreSQL is asked for a range of the index, because a range leaves it no other index to take the order from. Asked
  * for an equality it may walk down the primary key and skip the rows of others: quick for whoever was busy lately,
- * endless for the rest. SQLite can not use the second column of such a range, and takes the index for an equality. */
+ * endless for the rest. SQLite cannot use the second column of such a range, and takes the index for an equality. */
 #define DB_PAGE_SQLITE(owner, key) " WHERE " owner " = $1 AND " key " < $2 ORDER BY " key " DESC LIMIT $3"
 #define DB_PAGE_POSTGRES(owner, key)                                                                                   \
     " WHERE " owner " >= $1 AND (" owner ", " key ") < ($1, $2) ORDER BY " owner " DESC, " key " DESC LIMIT $3"

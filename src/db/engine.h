@@ -34,7 +34,7 @@ struct db {
     bool can_write;
     enum err err; /* sticky */
     struct stmt *open;
-    struct stmt dead; /* handed out when a statement can not be prepared: takes everything, gives nothing */
+    struct stmt dead; /* handed out when a statement cannot be prepared: takes everything, gives nothing */
     struct stmt_slot *slots;
     size_t slots_cap, slots_used;
 };

@@ -35,7 +35,7 @@ enum err lock_take(const char *database_path, int *ret_fd, char *ret_why, size_t
     }
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
-        snprintf(ret_why, why_bytes, "the lock file %s can not be opened: %s", path, strerror(errno));
+        snprintf(ret_why, why_bytes, "the lock file %s cannot be opened: %s", path, strerror(errno));
         return ERR_UNAVAILABLE;
     }
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -43,13 +43,13 @@ enum err lock_take(const char *database_path, int *ret_fd, char *ret_why, size_t
             snprintf(ret_why, why_bytes, "the database %s is in use by another souk (pid %ld)", database_path,
                      owner(fd));
         else
-            snprintf(ret_why, why_bytes, "the lock file %s can not be locked: %s", path, strerror(errno));
+            snprintf(ret_why, why_bytes, "the lock file %s cannot be locked: %s", path, strerror(errno));
         enum err e = errno == EWOULDBLOCK ? ERR_CONFLICT : ERR_UNAVAILABLE;
         close(fd);
         return e;
     }
     if (!write_owner(fd)) {
-        snprintf(ret_why, why_bytes, "the lock file %s can not be written: %s", path, strerror(errno));
+        snprintf(ret_why, why_bytes, "the lock file %s cannot be written: %s", path, strerror(errno));
         close(fd);
         return ERR_UNAVAILABLE;
     }

@@ -167,7 +167,7 @@ static enum err apply(void *arg, struct db *db)
 static enum err explain(const struct run *r, enum err e, char *ret_why, size_t why_bytes)
 {
     if (e) {
-        snprintf(ret_why, why_bytes, "the schema can not be read: %s", err_info(e)->message);
+        snprintf(ret_why, why_bytes, "the schema cannot be read: %s", err_info(e)->message);
         return e;
     }
     if (r->state == MIGRATE_NEWER) {
@@ -209,7 +209,7 @@ enum err migrate_up_list(struct database *d, const struct migration *list, int c
     enum err e = explain(&r, tx_call(d, TX_READ, look, &r, NULL), ret_why, why_bytes);
     if (!e && r.state == MIGRATE_EMPTY) {
         e = tx_call(d, TX_WRITE, make_table, &r, NULL);
-        if (e) snprintf(ret_why, why_bytes, "the table of migrations can not be made: %s", err_info(e)->message);
+        if (e) snprintf(ret_why, why_bytes, "the table of migrations cannot be made: %s", err_info(e)->message);
     }
     int applied = 0;
     for (r.index = r.version; !e && r.index < count; r.index++) {

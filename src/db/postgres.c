@@ -323,7 +323,7 @@ static bool set_up(struct pg_db *c, const struct postgres_options *o, char *ret_
         return false;
     }
     if (set && PQsetnonblocking(c->conn, 1) == 0 && PQenterPipelineMode(c->conn)) return true;
-    snprintf(ret_why, why_bytes, "the PostgreSQL session can not be set up: %s", PQerrorMessage(c->conn));
+    snprintf(ret_why, why_bytes, "the PostgreSQL session cannot be set up: %s", PQerrorMessage(c->conn));
     return false;
 }
 

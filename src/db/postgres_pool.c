@@ -1,7 +1,7 @@
 /* db/postgres_pool.c - see postgres_pool.h.
  *
  * A worker takes one job, runs it in a transaction of its own, and tells its port. It takes jobs only while it has a
- * connection, so a worker that can not connect does not fail what others could do. Only when nobody has had a
+ * connection, so a worker that cannot connect does not fail what others could do. Only when nobody has had a
  * connection for PATIENCE_MS are jobs answered ERR_UNAVAILABLE, at once, while one worker at a time tries the server.
  */
 #include "db/postgres_pool.h"
@@ -203,7 +203,7 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
         struct worker *w = &p->workers[i];
         w->pool = p;
         if (pthread_create(&w->thread, NULL, worker_main, w) != 0) {
-            snprintf(ret_why, why_bytes, "the workers can not be started");
+            snprintf(ret_why, why_bytes, "the workers cannot be started");
             e = ERR_UNAVAILABLE;
             break;
         }

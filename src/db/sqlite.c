@@ -467,12 +467,12 @@ enum err sqlite_open(const char *path, enum sqlite_mode mode, int64_t busy_ms, s
         sqlite3_open_v2(path, &c->handle, flags | (c->writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY), NULL);
     if (rc == SQLITE_OK) rc = set_up(c, busy_ms);
     if (rc != SQLITE_OK) {
-        snprintf(ret_why, why_bytes, "the database %s can not be opened: %s", path,
+        snprintf(ret_why, why_bytes, "the database %s cannot be opened: %s", path,
                  c->handle ? sqlite3_errmsg(c->handle) : sqlite3_errstr(rc));
     } else if (!is_wal(c->handle)) {
         rc = SQLITE_ERROR;
         snprintf(ret_why, why_bytes,
-                 "the database %s can not be used with a write-ahead log (its file system may not"
+                 "the database %s cannot be used with a write-ahead log (its file system may not"
                  " allow it)",
                  path);
     }

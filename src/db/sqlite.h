@@ -15,7 +15,7 @@ enum sqlite_end {
     SQLITE_ENDED,   /* committed and durable, or rolled back as asked */
     SQLITE_REFUSED, /* not committed, for certain; rolled back: a constraint that was looked at late */
     SQLITE_NO_ROOM, /* not committed, for certain; rolled back: the disk is full */
-    SQLITE_UNKNOWN, /* it can not be said */
+    SQLITE_UNKNOWN, /* it cannot be said */
 };
 
 /* What stands at `path`: nothing or an empty file, a SQLite database, or something else. A failure has errno. */

@@ -119,7 +119,7 @@ static void settle(struct writer *w, struct tx_job **jobs, int n)
     }
     switch (end) {
     case BATCH_DONE: return;
-    case BATCH_BROKEN_PROMISE: /* can not be: there were savepoints */
+    case BATCH_BROKEN_PROMISE: /* cannot be: there were savepoints */
     case BATCH_REFUSED: give_all(jobs, n, ERR_INTERNAL); return;
     case BATCH_UNAVAILABLE: give_all(jobs, n, ERR_UNAVAILABLE); return;
     case BATCH_UNKNOWN:

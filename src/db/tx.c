@@ -46,7 +46,7 @@ static enum err make_file(const char *path, char *ret_why, size_t why_bytes)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0 && errno != EEXIST) {
-        snprintf(ret_why, why_bytes, "the database %s can not be created: %s", path, strerror(errno));
+        snprintf(ret_why, why_bytes, "the database %s cannot be created: %s", path, strerror(errno));
         return ERR_UNAVAILABLE;
     }
     if (fd >= 0) close(fd);
@@ -74,11 +74,11 @@ static enum err find_file(struct database *d, const char *path, bool may_create,
         return ERR_UNAVAILABLE;
     }
     if (file == SQLITE_FILE_FAILED) {
-        snprintf(ret_why, why_bytes, "the database %s can not be read: %s", path, strerror(errno));
+        snprintf(ret_why, why_bytes, "the database %s cannot be read: %s", path, strerror(errno));
         return ERR_UNAVAILABLE;
     }
     if (!realpath(path, d->path)) {
-        snprintf(ret_why, why_bytes, "the database %s can not be found: %s", path, strerror(errno));
+        snprintf(ret_why, why_bytes, "the database %s cannot be found: %s", path, strerror(errno));
         return ERR_UNAVAILABLE;
     }
     return OK;
@@ -101,7 +101,7 @@ static enum err open_sqlite(struct database *d, const struct database_options *o
         if (e) return e;
         d->writer = writer_new(db, o->batch_max > 0 ? o->batch_max : BATCH_MAX_DEFAULT, &d->stats, &d->healthy);
         if (!d->writer) {
-            snprintf(ret_why, why_bytes, "the writer thread can not be started");
+            snprintf(ret_why, why_bytes, "the writer thread cannot be started");
             sqlite_close(db);
             return ERR_UNAVAILABLE;
         }

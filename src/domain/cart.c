@@ -49,7 +49,7 @@ static enum err load(struct db *db, Id token, struct cart *ret)
     return OK;
 }
 
-/* Takes off what `coupon` takes off, or says why it can not be used. */
+/* Takes off what `coupon` takes off, or says why it cannot be used. */
 static enum err discount(struct db *db, struct cart *cart, const struct coupon *coupon, Id account, Time now)
 {
     struct coupon_line *lines = arena_array(db_arena(db), struct coupon_line, cart->count);

@@ -1,7 +1,7 @@
 /* domain/cart.h - one cart per token.
  *
  * Lines are one per (product, variant), in order of adding; a line keeps the unit price of its first adding. At most
- * CART_LINES_MAX lines of CART_QUANTITY_MAX units; every change leaves a cart whose sums fit, so reading can not
+ * CART_LINES_MAX lines of CART_QUANTITY_MAX units; every change leaves a cart whose sums fit, so reading cannot
  * overflow. Who changes a cart locks its row first: of concurrent callers on one token each sees what the one before
  * left.
  *
@@ -31,11 +31,11 @@ struct cart {
     Money subtotal, discount, total;
 };
 
-/* The cart as it is now. A coupon that can not be used any more is dropped: inside TX_READ that is ERR_NEEDS_WRITE, so
+/* The cart as it is now. A coupon that cannot be used any more is dropped: inside TX_READ that is ERR_NEEDS_WRITE, so
  * that what was shown without it is then bought without it. */
 enum err cart_read(struct db *db, Id token, Id account, Time now, struct cart *ret);
 
-/* For checkout: locks the cart and gives it. ERR_CART_EMPTY. A coupon that can not be used any more is the error that
+/* For checkout: locks the cart and gives it. ERR_CART_EMPTY. A coupon that cannot be used any more is the error that
  * coupon_evaluate gives: never a silently higher price. TX_WRITE. */
 enum err cart_lock(struct db *db, Id token, Id account, Time now, struct cart *ret);
 /* Drops the lines and the coupon. TX_WRITE. */

@@ -1,7 +1,7 @@
 /* domain/coupon.c - see coupon.h. Changes by staff are in coupon_admin.c.
  *
  * coupon.uses counts the uses that are not released, and is guarded twice: by the WHERE of its update and by a CHECK.
- * Whoever redeems holds the coupon's row until its transaction ends, so the count per customer can not change meanwhile
+ * Whoever redeems holds the coupon's row until its transaction ends, so the count per customer cannot change meanwhile
  * either. */
 #include "domain/coupon.h"
 

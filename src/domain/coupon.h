@@ -1,7 +1,7 @@
 /* domain/coupon.h - discounts.
  *
  * A coupon is checked against lines (whatever is to be bought: a cart's or one order's), and redeemed in the
- * transaction that makes the order. One answer for unknown, disabled, not started and expired: codes can not be probed.
+ * transaction that makes the order. One answer for unknown, disabled, not started and expired: codes cannot be probed.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* domain/delivery.h - what a buyer gets for each unit that was paid for.
  *
- * One row per unit, made in the transaction that confirms the order; (order item, unit) is unique, so a unit can not be
+ * One row per unit, made in the transaction that confirms the order; (order item, unit) is unique, so a unit cannot be
  * delivered twice. Three kinds: a licence key that we make, a serial code out of the product's pool, and a download
  * link. */
 #pragma once

@@ -163,7 +163,7 @@ void gateway_config_fill_sandbox(struct arena *a, struct gateway_config *config)
     if (!config->api_key.len) config->api_key = generated(a, "sbx_key_");
 }
 
-/* Whether money or messages came through it already: then its provider can not change any more. */
+/* Whether money or messages came through it already: then its provider cannot change any more. */
 static enum err is_used(struct db *db, Id id, bool *ret)
 {
     static const char used[] = "SELECT 1 WHERE EXISTS (SELECT 1 FROM payment WHERE gateway_id = $1)"

@@ -60,7 +60,7 @@ enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer
     return record(db, from, wallet, t, at);
 }
 
-/* The limit is subtracted from the amount, not added to the balance: that can not overflow. */
+/* The limit is subtracted from the amount, not added to the balance: that cannot overflow. */
 #define TAKE(guard)                                                                                                    \
     "UPDATE ledger_account SET balance = balance - $2,"                                                                \
     " last_transfer_at = CASE WHEN last_transfer_at > $3 THEN last_transfer_at ELSE $3 END"                            \

@@ -62,7 +62,7 @@ enum err license_revoke(struct db *db, Id id, Str reason);
 enum err license_reinstate(struct db *db, Id id);
 /* Unbinding what is not bound changes nothing. */
 enum err license_clear_hardware(struct db *db, Id id);
-/* 0: never expires. A refunded licence can not be extended: ERR_INVALID_STATE. */
+/* 0: never expires. A refunded licence cannot be extended: ERR_INVALID_STATE. */
 enum err license_set_expiry(struct db *db, Id id, Time expires_at);
 
 /* Everything that one order gave. */

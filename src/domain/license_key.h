@@ -22,6 +22,6 @@ bool license_key_prefix_is_valid(Str prefix);
 /* A new key, in the arena. Letters of the prefix become upper-case; one that is not valid is left out. */
 Str license_key_make(struct arena *a, Str prefix);
 
-/* The keyed hash under which a key is stored. False when the text can not be a key of ours: wrong characters, too
+/* The keyed hash under which a key is stored. False when the text cannot be a key of ours: wrong characters, too
  * short, too long, or a check character that does not fit. */
 bool license_key_hash(Str text, uint8_t ret[LICENSE_HASH_BYTES]);

@@ -87,7 +87,7 @@ enum err order_create(struct db *db, const struct order_draft *draft, Time now, 
 
 /* The payment is there: moves it to sales and delivers. `paid_with` is a gateway's label or PAID_BY_HAND. Whoever comes
  * second finds it done: OK with *ret_changed false. A cancelled order is confirmed too. ERR_NOT_FOUND. Nothing is
- * changed by ERR_INVALID_STATE (it was refunded) and ERR_OUT_OF_STOCK (it can not be delivered now; confirm it again
+ * changed by ERR_INVALID_STATE (it was refunded) and ERR_OUT_OF_STOCK (it cannot be delivered now; confirm it again
  * when it can). ERR_UNAVAILABLE: somebody took the last unit meanwhile; the whole transaction is to be run again. */
 enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *ret_changed);
 

@@ -181,7 +181,7 @@ static enum err book_order(struct act *a)
     const struct payment *p = a->payment;
     bool changed = false;
     enum err e = order_confirm(a->db, p->order_id, a->gateway->label, a->now, &changed);
-    if (e == ERR_OUT_OF_STOCK) return review(a, "paid, but it can not be delivered: out of stock");
+    if (e == ERR_OUT_OF_STOCK) return review(a, "paid, but it cannot be delivered: out of stock");
     if (e == ERR_INVALID_STATE) return review(a, "paid, but the order was refunded already");
     if (e) return e;
     if (!changed) return review(a, "paid, although the order was confirmed otherwise");

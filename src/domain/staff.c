@@ -114,7 +114,7 @@ enum err staff_find(struct db *db, Id id, struct staff_member *ret)
 }
 
 /* Owners are counted after the change, with their rows locked in one order: two owners demoting each other at the same
- * time can not both succeed. */
+ * time cannot both succeed. */
 static enum err owners_lock(struct db *db)
 {
     static const char lock[] = "UPDATE account SET is_active = is_active WHERE role = 'owner'";

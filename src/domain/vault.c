@@ -35,7 +35,7 @@ static bool make_file(const char *path, char *ret_why, size_t why_bytes)
     }
     int fd = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
     if (fd < 0) {
-        snprintf(ret_why, why_bytes, "can not make the key file %s: %s", path, strerror(errno));
+        snprintf(ret_why, why_bytes, "cannot make the key file %s: %s", path, strerror(errno));
         return false;
     }
     uint8_t key[VAULT_KEY_BYTES];
@@ -48,7 +48,7 @@ static bool make_file(const char *path, char *ret_why, size_t why_bytes)
     sodium_memzero(key, sizeof key);
     sodium_memzero(text, sizeof text);
     if (ok && link(temporary, path) != 0 && errno != EEXIST) ok = false;
-    if (!ok) snprintf(ret_why, why_bytes, "can not write the key file %s: %s", path, strerror(errno));
+    if (!ok) snprintf(ret_why, why_bytes, "cannot write the key file %s: %s", path, strerror(errno));
     unlink(temporary);
     return ok;
 }
@@ -70,7 +70,7 @@ static bool read_file(const char *path, bool may_create, char ret[2 * VAULT_KEY_
         fd = open(path, O_RDONLY | O_CLOEXEC);
     }
     if (fd < 0) {
-        snprintf(ret_why, why_bytes, "can not read the key file %s: %s", path, strerror(errno));
+        snprintf(ret_why, why_bytes, "cannot read the key file %s: %s", path, strerror(errno));
         return false;
     }
     ssize_t n = read(fd, ret, 2 * VAULT_KEY_BYTES + 1);
@@ -85,7 +85,7 @@ static bool read_file(const char *path, bool may_create, char ret[2 * VAULT_KEY_
 enum err vault_open(const char *path, const char *hex, bool may_create, char *ret_why, size_t why_bytes)
 {
     if (sodium_init() < 0) {
-        snprintf(ret_why, why_bytes, "libsodium can not be started");
+        snprintf(ret_why, why_bytes, "libsodium cannot be started");
         return ERR_INTERNAL;
     }
     char text[2 * VAULT_KEY_BYTES + 1] = {0};

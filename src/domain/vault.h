@@ -13,7 +13,7 @@
 #define VAULT_KEY_BYTES 32
 #define VAULT_HASH_BYTES 32
 
-/* One derived key per use: what is made for one can not be used for another. */
+/* One derived key per use: what is made for one cannot be used for another. */
 enum vault_use {
     VAULT_TOKEN,
     VAULT_LICENSE,

@@ -1,6 +1,6 @@
 /* domain/withdrawal.h - money on its way out.
  *
- * Requested: the amount moves from the wallet to `held` at once, so that it can not be spent twice. Approved: it moves
+ * Requested: the amount moves from the wallet to `held` at once, so that it cannot be spent twice. Approved: it moves
  * on to `paid out`. Rejected: it goes back to the wallet. Each is one transfer, and each happens once: `pending` is
  * left by a conditional update. The customer is told about either decision. All functions need TX_WRITE unless said
  * otherwise. */

@@ -17,7 +17,7 @@ enum verdict {
     VERDICT_BAD,         /* forged, altered, or signed with a secret that is not ours */
     VERDICT_STALE,       /* genuine, but not of now */
     VERDICT_MALFORMED,   /* no signature, or none that can be read */
-    VERDICT_UNAVAILABLE, /* can not be told at the moment: the sender should try again */
+    VERDICT_UNAVAILABLE, /* cannot be told at the moment: the sender should try again */
 };
 
 struct webhook {
@@ -77,7 +77,7 @@ enum reply {
     REPLY_UNAUTHORIZED, /* the credentials, or an access token that ran out */
 };
 enum reply reply_of_status(int status);
-/* The status, and a body that is JSON: *ret is its root on REPLY_OK. A 2xx that can not be read is REPLY_RETRY: the
+/* The status, and a body that is JSON: *ret is its root on REPLY_OK. A 2xx that cannot be read is REPLY_RETRY: the
  * effect may be there, and all our calls can be repeated. */
 struct json;
 enum reply reply_read(struct arena *a, const struct http_reply *answer, const struct json **ret);
@@ -102,7 +102,7 @@ struct gateway {
     bool (*auth_call)(struct arena *a, const struct gateway_config *config, struct http_call *ret);
     enum reply (*auth_read)(struct arena *a, const struct http_reply *answer, Str *ret_token, int64_t *ret_seconds);
 
-    /* Each *_call gives false when the call can not be made at all (an amount that the provider can not express, an id
+    /* Each *_call gives false when the call cannot be made at all (an amount that the provider cannot express, an id
      * that is missing). */
     bool (*create_call)(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
                         struct http_call *ret);

@@ -153,12 +153,12 @@ static enum reply attempt(struct gateway_link *l, const struct gateway *g, const
                           struct gateway_op *op, enum op_step step, struct arena *a)
 {
     struct http_call call;
-    op->failure = "the call can not be made";
+    op->failure = "the call cannot be made";
     if (!describe(g, config, op, step, a, &call)) return REPLY_REFUSED;
     struct http_reply reply = exchange(l, config, &call, op, a);
     enum reply r = understand(g, config, op, step, a, &reply);
     if (r == REPLY_OK) op->failure = NULL;
-    if (r != REPLY_OK && !op->failure) op->failure = "the answer can not be understood";
+    if (r != REPLY_OK && !op->failure) op->failure = "the answer cannot be understood";
     return r;
 }
 
@@ -197,7 +197,7 @@ enum reply link_run(struct gateway_link *l, const struct gateway_config *given, 
     if (!config.api_key.len) return REPLY_REFUSED;
     if (can_find(g, op)) {
         enum reply r = attempt_authorized(l, g, &config, op, STEP_FIND, a);
-        if (r != REPLY_REFUSED) return r; /* found, or it can not be told */
+        if (r != REPLY_REFUSED) return r; /* found, or it cannot be told */
     }
     if (op->kind == OP_REFUND && g->method_call) {
         enum reply r = attempt_authorized(l, g, &config, op, STEP_METHOD, a);
@@ -219,7 +219,7 @@ enum err link_confirm(struct gateway_link *l, const struct gateway_config *confi
 {
     if (!gateway_of(config->provider)->confirms || event->kind == EVENT_IGNORED || event->review) return OK;
     if (!config->api_key.len) {
-        event->review = "it can not be confirmed without an API key";
+        event->review = "it cannot be confirmed without an API key";
         return OK;
     }
     struct gateway_op op = {.kind = OP_CONFIRM, .claim = *event, .timeout_ms = CONFIRM_TIMEOUT_MS};

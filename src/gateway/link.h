@@ -38,7 +38,7 @@ struct gateway_op {
         wait_ms; /* not 0: nothing was sent, because of its lane (lane.h); to be tried again after this. REPLY_RETRY */
 };
 
-/* Memory of the results is the arena's. REPLY_REFUSED also when the call can not be made at all. */
+/* Memory of the results is the arena's. REPLY_REFUSED also when the call cannot be made at all. */
 enum reply link_run(struct gateway_link *link, const struct gateway_config *config, struct gateway_op *op,
                     struct arena *a);
 
@@ -46,7 +46,7 @@ enum reply link_run(struct gateway_link *link, const struct gateway_config *conf
  * providers refuse one that does not. Empty when the call cannot be made. */
 Str link_create_body(struct arena *a, const struct gateway_config *config, const struct pay_request *pay);
 
-/* Where the provider's word alone is not enough: asks its API, and puts in *event what that says. What can not be
+/* Where the provider's word alone is not enough: asks its API, and puts in *event what that says. What cannot be
  * confirmed for good is marked for review. ERR_UNAVAILABLE: not now. */
 enum err link_confirm(struct gateway_link *link, const struct gateway_config *config, struct payment_event *event,
                       struct arena *a);

@@ -41,7 +41,7 @@ bool paypal_cert_path(Str url, bool is_live, Str *ret_path)
     return false;
 }
 
-/* All certificates of a PEM text; NULL when there is none or one can not be read. */
+/* All certificates of a PEM text; NULL when there is none or one cannot be read. */
 static STACK_OF(X509) * read_certificates(Str pem)
 {
     STACK_OF(X509) *all = sk_X509_new_null();

@@ -19,7 +19,7 @@ static EVP_MAC *hmac;
 static void must(bool ok)
 {
     if (ok) return;
-    fputs("souk: OpenSSL can not compute an HMAC\n", stderr);
+    fputs("souk: OpenSSL cannot compute an HMAC\n", stderr);
     abort();
 }
 

@@ -62,7 +62,7 @@ static bool host_is_sane(Str s)
 }
 
 /* Judges the beginning of the request line as far as it is here: a method of token characters, then a space. A byte
- * that can not start a request (a TLS handshake, binary noise) is refused as soon as it comes. */
+ * that cannot start a request (a TLS handshake, binary noise) is refused as soon as it comes. */
 static enum err method_check(Str line, size_t *ret_len)
 {
     size_t n = count_of((Str){line.ptr, line.len > HTTP_METHOD_MAX ? HTTP_METHOD_MAX + 1 : line.len}, CHAR_TOKEN);
@@ -123,7 +123,7 @@ static enum err request_line_read(struct http_head *h, Str line, size_t method_l
     return e ? e : version_read(h, (Str){rest.ptr + n + 1, rest.len - n - 1});
 }
 
-/* A number of at most 18 digits: it can not overflow, and no body of ours comes near. */
+/* A number of at most 18 digits: it cannot overflow, and no body of ours comes near. */
 static enum err content_length_read(struct http_parser *p, struct http_head *h, Str value)
 {
     if (p->lengths++ || value.len == 0 || value.len > 18) return ERR_BAD_REQUEST;
@@ -188,7 +188,7 @@ static enum err header_read(struct http_parser *p, struct http_head *h, Str line
     if (n == 0 || n == line.len || line.ptr[n] != ':') return ERR_BAD_REQUEST;
     Str name = {line.ptr, n}, value = {line.ptr + n + 1, line.len - n - 1};
     if (count_of(value, CHAR_VALUE) != value.len) return ERR_BAD_REQUEST;
-    value = str_trim(value); /* CR and LF can not be in it any more */
+    value = str_trim(value); /* CR and LF cannot be in it any more */
     h->headers[h->header_count++] = (struct http_header){name, value};
     return meaning_read(p, h, name, value);
 }

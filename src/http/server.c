@@ -60,7 +60,7 @@ static int socket_bind(const struct sockaddr_storage *a, socklen_t len, bool is_
     return -1;
 }
 
-/* SO_REUSEPORT would let a second server of the same user share our port in silence: whoever can not bind without it is
+/* SO_REUSEPORT would let a second server of the same user share our port in silence: whoever cannot bind without it is
  * not alone there. */
 static bool port_is_free(const struct sockaddr_storage *a, socklen_t len)
 {
@@ -116,7 +116,7 @@ enum err http_server_start(const struct http_options *options, const struct http
     struct sockaddr_storage address = {0};
     socklen_t address_len = 0;
     if (!address_parse(options->listen, &address, &address_len)) {
-        snprintf(ret_why, why_bytes, "can not listen on \"%s\": not an address and port", options->listen);
+        snprintf(ret_why, why_bytes, "cannot listen on \"%s\": not an address and port", options->listen);
         return ERR_UNAVAILABLE;
     }
     struct http_server *s = calloc(1, sizeof *s);
@@ -146,7 +146,7 @@ enum err http_server_start(const struct http_options *options, const struct http
         is_open = sockets_open(s, &address, sizeof any);
     }
     if (!is_open) {
-        snprintf(ret_why, why_bytes, "can not listen on \"%s\": %s", options->listen, strerror(errno));
+        snprintf(ret_why, why_bytes, "cannot listen on \"%s\": %s", options->listen, strerror(errno));
         http_server_free(s);
         return ERR_UNAVAILABLE;
     }

@@ -49,7 +49,7 @@ static inline const char *scan_read(const char *p, const char *end)
     return p;
 }
 
-/* The first byte that can not be written as it is: those, and '<', '>', '&'. Or end. Two pairs differ in one bit. */
+/* The first byte that cannot be written as it is: those, and '<', '>', '&'. Or end. Two pairs differ in one bit. */
 static inline const char *scan_write(const char *p, const char *end)
 {
     while (end - p >= 8) {

@@ -91,6 +91,6 @@ enum err shape_read(const struct shape *shape, const struct json *root, int expo
 
 /* The same for a query string (application/x-www-form-urlencoded pairs): all values are text, read as the field's type:
  * numbers as JSON writes them, true and false, lists separated by commas. A name without '=' has the empty text. A
- * repeated name is refused (not_combinable), so is a value that can not be decoded (bad_format). */
+ * repeated name is refused (not_combinable), so is a value that cannot be decoded (bad_format). */
 enum err shape_read_query(const struct shape *shape, Str query, int exponent, struct arena *a, const void **ret,
                           struct field_errors *errors);

@@ -35,7 +35,7 @@ struct transfer_state {
 static void must(bool ok)
 {
     if (ok) return;
-    fputs("souk: libcurl can not be used\n", stderr);
+    fputs("souk: libcurl cannot be used\n", stderr);
     abort();
 }
 

@@ -7,7 +7,7 @@
  * are not followed, proxies of the environment are not used, and http is spoken only when the base address says so. A
  * name that resolves to a private address is refused unless the base address itself names the private network (an
  * address in digits, localhost, a name without a dot or below .local, .internal, .lan, .home.arpa): so a name that
- * somebody else controls can not point us at our own network. */
+ * somebody else controls cannot point us at our own network. */
 #pragma once
 
 #include "base/mailbox.h"

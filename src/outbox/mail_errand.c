@@ -10,7 +10,7 @@ static void send(struct errand *x)
     struct queued_mail queued;
     Str bytes;
     x->reply = REPLY_REFUSED;
-    x->error = "the message can not be sent as it is";
+    x->error = "the message cannot be sent as it is";
     if (!*o->url || !queued_mail_unpack(x->item->payload, &queued)) return;
     Str from = str_from(o->from), user, domain;
     if (!str_cut(from, '@', &user, &domain)) return;

@@ -43,7 +43,7 @@ struct call {
 /* admit.c: what is decided before the handler runs. */
 /* Without the database: does the route exist, is the caller within the limits, is there a token that could be one. */
 enum err call_admit(struct call *c);
-/* Who is it, and may he? Fills in the request's account, scopes and role. */
+/* Who is calling, and are they allowed to? Fills in the request's account, scopes and role. */
 enum err call_authenticate(struct call *c, struct db *db);
 /* Path, query and body into their structs. */
 enum err call_read(struct call *c);

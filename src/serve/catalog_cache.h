@@ -1,7 +1,7 @@
 /* serve/catalog_cache.h - the catalogue as ready-made JSON, kept in memory, shared by all threads.
  *
  * A snapshot is what customers see at one revision of the catalogue, never changed, and freed when the last who holds
- * it lets go. Whoever asks reads the revision in his own transaction: an answer is never older than that, whichever
+ * it lets go. Whoever asks reads the revision in their own transaction: an answer is never older than that, whichever
  * node made the change. Building is one thread's work at a time; the others wait for it rather than do it too. */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* serve/page.c - lists, page by page.
  *
- * A cursor is the sort key and id of the last row given, and a short keyed hash over them and the route: so it can not
+ * A cursor is the sort key and id of the last row given, and a short keyed hash over them and the route: so it cannot
  * be made up, nor taken from one list to another. */
 
 #include "base/base64.h"

@@ -67,7 +67,7 @@ test('the same Idempotency-Key credits a wallet once', async () => {
   assert.equal(dataOf(await customer.get('/api/customer/wallet')).balance, 5);
 });
 
-test('a credit limit can not be set below what is owed', async () => {
+test('a credit limit cannot be set below what is owed', async () => {
   const customer = await office.customer({ credit_limit: 50 });
   const product = await office.product({ price: 30 });
   dataOf(await customer.post('/api/v1/order/create', { product_id: product.id }));

@@ -14,7 +14,7 @@ after(async () => {
   try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
 });
 
-test('exports are CSV that a spreadsheet can not run', async () => {
+test('exports are CSV that a spreadsheet cannot run', async () => {
   await owner.post('/api/admin/customers', { email: 'csv@example.com', name: '=HYPERLINK("http://x","y"), "quoted"' });
   const answer = await staff.get('/api/admin/exports/customers');
   expectStatus(answer, 200);

@@ -86,7 +86,7 @@ test('secrets go in and never come out: not in answers, not in the database, not
   assert.deepEqual((await shop.connect('short', { provider: 'stripe', secrets: ['abc'] })).secrets, ['****']);
 });
 
-test('a provider can not change under payments; null takes values away', async () => {
+test('a provider cannot change under payments; null takes values away', async () => {
   const made = await shop.connect('changing', { provider: 'stripe', secrets: ['s3cret-s3cret'], api_key: 'sk_1_long_enough' });
   assert.equal((await shop.connect('changing', { api_key: null })).api_key, null);
   const buyer = await shop.buyerWith([[editor, 1]]);
@@ -288,12 +288,12 @@ test('PayPal: signature, certificate, confirmation, capture, refund', async () =
   for (const change of bad) expectError(await shop.post('wallet_gateway', raw, { ...good, ...change }), 400, 'signature_invalid');
   expectError(await shop.post('wallet_gateway', raw.replace('WH-', 'WX-'), good), 400, 'signature_invalid');
 
-  // Its certificate can not be fetched now, or is not there.
+  // Its certificate cannot be fetched now, or is not there.
   player.fail({ status: 500, match: /certs\/CERT-2/ });
   expectError(await send(raw, { path: 'CERT-2' }), 503, 'unavailable');
   player.fail({ status: 404, match: /certs\/CERT-3/ });
   expectError(await send(raw, { path: 'CERT-3' }), 400, 'signature_invalid');
-  // The API can not be asked now.
+  // The API cannot be asked now.
   player.fail({ status: 500, match: /captures/ });
   expectError(await send(event('PAYMENT.CAPTURE.COMPLETED', capture)), 503, 'unavailable');
   // One certificate was fetched once.

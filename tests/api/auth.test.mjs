@@ -56,7 +56,7 @@ test('register names every bad field at once', async () => {
     { email: 'required', password: 'required' });
 });
 
-test('nobody gives himself rights at registration', async () => {
+test('nobody gives themselves rights at registration', async () => {
   for (const extra of [{ role: 'owner' }, { is_admin: true }, { scopes: ['admin'] }, { balance: 100 }, { id: 1 }]) {
     const answer = await souk.post('/api/auth/register', { email: freshEmail(), password, ...extra });
     expectFields(answer, { [Object.keys(extra)[0]]: 'unknown_field' });

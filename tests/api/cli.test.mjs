@@ -195,7 +195,7 @@ test('account create refuses what is not right, and makes nothing', async (t) =>
   expectFailure(await cli(['account', 'create', '--email', 'A@example.com']), 1, /already/);
 });
 
-test('an account without a password can not log in', async (t) => {
+test('an account without a password cannot log in', async (t) => {
   const { database, cli } = await fresh(t);
   expectOk(await cli(['account', 'create', '--email', 'a@example.com']));
   const souk = await startSouk({ database });
@@ -301,7 +301,7 @@ test('a config file with a mistake is refused with its line', async (t) => {
   expectFailure(await runSouk(['config', 'show', '--config', '/nowhere/souk.conf']), 2, /\/nowhere\/souk\.conf/);
 });
 
-test('an address in use, a database that can not be opened: 1, in plain words', async (t) => {
+test('an address in use, a database that cannot be opened: 1, in plain words', async (t) => {
   const souk = await startSouk({ t });
   const { database } = await fresh(t);
   const used = await runSouk(['serve', '--db', database.dbArg, '--listen', `127.0.0.1:${souk.port}`], { cwd: database.dir, env: database.env });

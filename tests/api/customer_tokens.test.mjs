@@ -51,7 +51,7 @@ test('without scopes a token gets those of its maker', async () => {
   assert.deepEqual([...made.scopes].sort(), [...ALL_SCOPES].sort());
 });
 
-test('nobody hands on more than he has', async () => {
+test('nobody hands on more than they have', async () => {
   const who = await souk.customer();
   expectFields(await createToken(who.token, { name: 'x', scopes: ['admin'] }), { scopes: 'not_allowed' });
   const narrow = dataOf(await createToken(who.token, { name: 'n', scopes: ['customer', 'verify'] }), 201).token;
@@ -86,7 +86,7 @@ test('a token ends when it says', async () => {
   assert.equal(answer.headers['www-authenticate'], 'Bearer realm="souk", error="invalid_token"');
 });
 
-test('a token that has ended already can not be made', async () => {
+test('a token that has ended already cannot be made', async () => {
   const { token } = await souk.customer();
   expectError(await createToken(token, { name: 'old', expires_at: '2020-01-01T00:00:00Z' }), 422, 'validation_failed');
 });

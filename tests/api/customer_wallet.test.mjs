@@ -235,7 +235,7 @@ test('a refusal is not kept under its Idempotency-Key', async () => {
   expectStatus(await withdraw(store.repeat, { amount: 1 }, headers), 200);
 });
 
-test('post-pay credit is shown and can not be withdrawn', async () => {
+test('post-pay credit is shown and cannot be withdrawn', async () => {
   const data = await wallet(store.postpay);
   assert.equal(data.balance, 5);
   assert.equal(data.credit_limit, 100);

@@ -188,7 +188,7 @@ test('serials import: adds, counts duplicates, names a bad line, and refuses wha
     [['--product', 'orbitfall', '-'], 'GOOD-1\nbad\u0001line\n', 1, /line 2 is no code/],
     [['--product', 'orbitfall', '-'], `GOOD-1\n${'x'.repeat(256)}\n`, 1, /line 2 is no code/],
     [['--product', 'orbitfall', '-'], Buffer.from('GOOD-1\nb\xffd\n', 'latin1'), 1, /line 2 is no code/],
-    [['--product', 'orbitfall', '/nonexistent/file'], '', 1, /can not read/],
+    [['--product', 'orbitfall', '/nonexistent/file'], '', 1, /cannot read/],
     [['--product', 'orbitfall'], '', 2, /name one file/],
     [['-'], 'A\n', 2, /--product/],
     [['--product', 'orbitfall', '--variant', 'x', '-'], 'A\n', 2, /--variant/],

@@ -57,7 +57,7 @@ test('the link gives the file, as an attachment under its name', async () => {
     `attachment; filename="Mein _Tool_ _ gr__er.zip"; filename*=UTF-8''${'Mein%20%22Tool%22%20%E2%80%93%20gr%C3%B6%C3%9Fer.zip'}`);
 });
 
-test('a name can not break out of its header', async () => {
+test('a name cannot break out of its header', async () => {
   const names = ['a\nSet-Cookie: x=1.zip', 'a\rX: y', '..\\..\\etc/passwd', "'; x=\"y", '%41.zip', '\u202egnp.exe'];
   for (const file_name of names) {
     const answer = expectStatus(await shop.souk.get(await link(fileProduct({ file_name }))), 200);

@@ -91,7 +91,7 @@ test('a token of another scope is a 403, whosever the object is', async () => {
   }
 });
 
-test('lists show the caller what is his, and nothing of others', async () => {
+test('lists show callers what is theirs, and nothing of others', async () => {
   for (const [name, mark] of Object.entries(LISTS)) {
     const target = name.split(' ')[1];
     const mine = await ada.get(target), theirs = await eve.get(target);

@@ -129,7 +129,7 @@ for (const [what, body, fields] of [
   ['an object as product id', { product_id: {}, quantity: 1 }, { product_id: 'wrong_type' }],
   ['a variant id in quotes', { product_id: 1, variant_id: '1', quantity: 1 }, { variant_id: 'wrong_type' }],
   ['a typo', { product_id: 1, quantity: 1, quantitiy: 2 }, { quantitiy: 'unknown_field' }],
-  ['a price of his own', { product_id: 1, quantity: 1, price: 0.01, unit_price: 0.01 },
+  ['a price of their own', { product_id: 1, quantity: 1, price: 0.01, unit_price: 0.01 },
     { price: 'unknown_field', unit_price: 'unknown_field' }],
   ['everything wrong at once', { product_id: 'x', variant_id: [], quantity: 0, token_id: 1 },
     { product_id: 'wrong_type', variant_id: 'wrong_type', quantity: 'not_positive', token_id: 'unknown_field' }],
@@ -247,7 +247,7 @@ test('items: sets, and 0 removes', async () => {
   assert.deepEqual(cart, EMPTY);
 });
 
-test('items: refuses what is not in the cart or can not be', async () => {
+test('items: refuses what is not in the cart or cannot be', async () => {
   const s = await shopper();
   await s.add({ product_id: tool.id, variant_id: monthly.id, quantity: 1 });
   expectFields(await s.set({ product_id: plain.id, quantity: 1 }), { product_id: 'unknown_id' });

@@ -306,7 +306,7 @@ test('the store\'s currency and its decimals', async (t) => {
   assert.equal(dataOf(answer).currency, 'JPY');
 });
 
-test('two readers and a writer: nobody gets an answer older than what he knew', async () => {
+test('two readers and a writer: nobody gets an answer older than what they knew', async () => {
   const product = seed.product({ name: 'n-0', slug: 'moving' });
   let written = 0;
   let done = false;

@@ -38,7 +38,7 @@ test('by wallet: confirmed and delivered in the answer, the cart is empty', asyn
   await shop.check();
 });
 
-test('what is not there can not be spent, and nothing is changed', async () => {
+test('what is not there cannot be spent, and nothing is changed', async () => {
   const buyer = await shop.buyerWith([[editor, 1]], { balance: 1000 });
   const before_ = shop.traces();
   const answer = expectError(await shop.checkoutAnswer(buyer, 'wallet'), 402, 'insufficient_balance', 'Insufficient wallet balance');

@@ -286,7 +286,7 @@ test('the signature is what was asked for', async () => {
   await checkSigned(await ask('a=("@method";req), b=("@status")'), 'b');
 });
 
-test('what can not be given or read is ignored, and callers that do not ask get no signature', async () => {
+test('what cannot be given or read is ignored, and callers that do not ask get no signature', async () => {
   const license = await shop.license(ada, editor);
   const fields = [undefined, '', 'sig1=(', 'sig1=("@authority")', 'sig1=();keyid="another"', 'sig1=();alg="hmac-sha256"', '?', 'sig1',
     `sig1=();nonce="${'n'.repeat(513)}"`];

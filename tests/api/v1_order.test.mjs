@@ -85,7 +85,7 @@ test('post-pay credit lets API orders reach minus the limit, and not further', a
   assert.equal(answer.json.available, 0);
 });
 
-test('post-pay credit can not be withdrawn', async () => {
+test('post-pay credit cannot be withdrawn', async () => {
   const ada = await shop.buyer({ balance: 1000, credit_limit: 5000 });
   const answer = await shop.souk.post('/api/customer/wallet/withdraw', { amount: 10.01 }, { token: ada.token });
   expectFields(answer, { amount: 'exceeds_balance' });
@@ -227,7 +227,7 @@ test('a coupon takes its part off, rounded half up, never below zero', async () 
   assert.equal(order.coupon, all.code);
 });
 
-test('a coupon that can not be used refuses the order, and is not counted', async () => {
+test('a coupon that cannot be used refuses the order, and is not counted', async () => {
   const ada = await shop.buyer({ balance: 10000 });
   const other = shop.seed.product();
   const now = Date.now();
@@ -279,8 +279,8 @@ test('the same key and body: one order, the same bytes again', async () => {
 
   // Somebody else's key of the same name is another key.
   const bob = await shop.buyer({ balance: 10000 });
-  const his = await shop.order(bob, { product_id: editor.id }, { headers });
-  assert.notEqual(dataOf(his).order_id, first.json.data.order_id);
+  const bobs = await shop.order(bob, { product_id: editor.id }, { headers });
+  assert.notEqual(dataOf(bobs).order_id, first.json.data.order_id);
 });
 
 test('a key is kept for 30 days, and then forgotten', async () => {

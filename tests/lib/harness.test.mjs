@@ -1,4 +1,4 @@
-// The test tools' own tests: each check must fail where it should. A check that can not fail is a defect.
+// The test tools' own tests: each check must fail where it should. A check that cannot fail is a defect.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';

@@ -73,7 +73,7 @@ export function dropDatabase(url) {
  */
 export function startCluster({ fsync = false } = {}) {
   const bin = binDir();
-  // Not os.tmpdir(): that may be a folder which the user postgres can not enter.
+  // Not os.tmpdir(): that may be a folder which the user postgres cannot enter.
   const dir = fs.mkdtempSync('/tmp/souk-pg-');
   if (`${dir}/.s.PGSQL.5432`.length > SOCKET_PATH_MAX) throw new Error(`${dir} is too long for a unix socket`);
   if (isRoot()) {

@@ -19,11 +19,11 @@
         if (!str_eq(got_, want_)) fail_msg("got \"%.*s\", wanted \"%.*s\"", STR_FMT(got_), STR_FMT(want_));            \
     } while (0)
 
-/* A whole file; fails the test when it can not be read. */
+/* A whole file; fails the test when it cannot be read. */
 static inline Str test_file(struct arena *a, const char *path)
 {
     FILE *f = fopen(path, "rb");
-    if (!f) fail_msg("can not open %s", path);
+    if (!f) fail_msg("cannot open %s", path);
     char *bytes = arena_alloc(a, 65536);
     size_t n = fread(bytes, 1, 65536, f);
     fclose(f);

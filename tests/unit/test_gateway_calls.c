@@ -106,7 +106,7 @@ static void test_stripe_session_end(void **state)
     arena_done(&a);
 }
 
-/* What a provider can not express is refused, not rounded. */
+/* What a provider cannot express is refused, not rounded. */
 static void test_amounts(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void test_answers(void **state)
             assert_int_equal(g->refund_read(&a, &reply, &refund), statuses[i].want);
             assert_int_equal(g->ask_read(&a, &config, &reply, &event), statuses[i].want);
         }
-        /* A success that can not be read may have had its effect: again, with the same key. */
+        /* A success that cannot be read may have had its effect: again, with the same key. */
         static const char *const junk[] = {"", "<html>", "{}", "[]", "null", "{\"id\":5.5}", "{\"data\":[]}"};
         for (size_t i = 0; i < sizeof junk / sizeof *junk; i++) {
             struct http_reply reply = {200, str_from(junk[i])};

@@ -125,7 +125,7 @@ static void test_texts(void **state)
     arena_done(&a);
 }
 
-/* What came from somebody else can not start a header. */
+/* What came from somebody else cannot start a header. */
 static void test_headers(void **state)
 {
     (void)state;

@@ -109,7 +109,7 @@ static enum err credit_limits(struct db *db)
     assert_int_equal(give(db, ada, 61, 2), OK);
     assert_true(wallet_of(db, ada).balance.minor == 1);
 
-    struct withdrawal w; /* credit can not be withdrawn */
+    struct withdrawal w; /* credit cannot be withdrawn */
     assert_int_equal(withdrawal_request(db, ada, (Money){2}, (Time){3}, &w), ERR_EXCEEDS_BALANCE);
     return ERR_ROLLED_BACK;
 }

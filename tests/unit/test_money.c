@@ -216,7 +216,7 @@ static void round_trips(void **state)
     }
 }
 
-/* Against 128-bit arithmetic, which can not overflow here. */
+/* Against 128-bit arithmetic, which cannot overflow here. */
 static void computes_like_wider_integers(void **state)
 {
     (void)state;

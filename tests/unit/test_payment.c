@@ -361,7 +361,7 @@ static enum err topups(struct db *db)
     assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
     assert_int_equal(wallet_find(db, ada, &w), OK);
     assert_int_equal(w.balance.minor, 1500);
-    /* What is spent can not be taken back: a person has to look. */
+    /* What is spent cannot be taken back: a person has to look. */
     struct transfer spend = {LEDGER_ADJUSTMENT, {1400}, {0}, STR("spent"), NOW};
     assert_int_equal(ledger_debit(db, ada, LEDGER_ADJUSTMENTS, &spend, false), OK);
     e = refund_of(db, &p, 2000);

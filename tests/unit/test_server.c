@@ -140,7 +140,7 @@ static void says_why_it_can_not(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         *why = '\0';
         assert_int_equal(start(wrong[i], 1, NULL, why), ERR_UNAVAILABLE);
-        assert_non_null(strstr(why, "can not listen on"));
+        assert_non_null(strstr(why, "cannot listen on"));
     }
     assert_int_equal(start("127.0.0.1:0", 1, "proxy.example", why), ERR_UNAVAILABLE);
     assert_non_null(strstr(why, "is not an address"));

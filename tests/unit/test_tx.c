@@ -540,7 +540,7 @@ static void test_refused(void **state)
     refuse(path, true, ERR_NOT_FOUND, "there is no database");
     assert_int_equal(access(path, F_OK), -1); /* looking made nothing */
     snprintf(path, sizeof path, "%s/no/such/folder.db", t.folder);
-    refuse(path, false, ERR_UNAVAILABLE, "can not be created");
+    refuse(path, false, ERR_UNAVAILABLE, "cannot be created");
 
     /* The head of a SQLite file, and nonsense behind it. */
     snprintf(path, sizeof path, "%s/broken.db", t.folder);
@@ -557,7 +557,7 @@ static void test_refused(void **state)
     fd = open(path, O_WRONLY);
     assert_int_equal(write(fd, page, sizeof page), sizeof page);
     close(fd);
-    refuse(path, false, ERR_UNAVAILABLE, "can not be opened");
+    refuse(path, false, ERR_UNAVAILABLE, "cannot be opened");
 }
 
 /* The log is brought into the file as it grows, by the writer. */

@@ -317,7 +317,7 @@ static void test_batch_full(void **state)
     assert_int_equal(test_number(t.d, count), 0);
 }
 
-/* The file itself can not be synced when the log is brought into it: what is in the log stays there. */
+/* The file itself cannot be synced when the log is brought into it: what is in the log stays there. */
 static void test_checkpoint_fails(void **state)
 {
     (void)state;
@@ -332,7 +332,7 @@ static void test_checkpoint_fails(void **state)
     assert_int_equal(write_two(100000), OK);
 }
 
-/* A page that can not be read fails its readers, and only them. */
+/* A page that cannot be read fails its readers, and only them. */
 static void test_read_fails(void **state)
 {
     (void)state;

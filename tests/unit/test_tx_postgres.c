@@ -247,7 +247,7 @@ static void test_cut_after_commit(void **state)
     assert_true(database_is_healthy(d));
 }
 
-/* COMMIT was sent and never arrived: we can not tell that from the other. All in one round trip, too. */
+/* COMMIT was sent and never arrived: we cannot tell that from the other. All in one round trip, too. */
 static void test_cut_before_commit(void **state)
 {
     (void)state;

@@ -153,7 +153,7 @@ static const struct shape product_shape = {product_fields, sizeof(struct product
 static const struct field product_patch_fields[] = {PRODUCT_FIELDS(OPTIONAL), {0}};
 static const struct shape product_patch = {product_patch_fields, sizeof(struct product_body)};
 
-/* What field types can not say. An empty address takes the old one away. */
+/* What field types cannot say. An empty address takes the old one away. */
 static enum err product_check(struct request *req, const struct product_body *in)
 {
     enum err e = OK;

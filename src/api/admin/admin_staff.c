@@ -3,11 +3,8 @@
 #include "api/proof.h"
 #include "api/tables.h"
 #include "domain/password.h"
-#include "domain/settings.h"
 #include "domain/staff.h"
-#include "domain/token.h"
 #include "domain/totp.h"
-#include "serve/app.h"
 
 static void view_member(struct json_writer *w, const void *thing)
 {
@@ -190,7 +187,7 @@ static enum err post_totp_confirm(struct request *req)
     return admin_audit(req, "staff.totp_on", req->account, (Str){0}, (Str){0}, (Str){0});
 }
 
-/* A code of the factor itself is asked for: a stolen session alone can not switch it off. */
+/* A code of the factor itself is asked for: a stolen session alone cannot switch it off. */
 static enum err post_totp_remove(struct request *req)
 {
     const struct code_body *in = req->body;

@@ -163,7 +163,7 @@ static bool read_components(struct input *in, bool *ret_possible)
     }
 }
 
-/* Whether the parameter can be fulfilled; a value of the wrong type can not. */
+/* Whether the parameter can be fulfilled; a value of the wrong type cannot. */
 static bool want(struct wanted_signature *w, Str key, const struct item *value, Str keyid)
 {
     bool is_text = value->kind == ITEM_STRING;

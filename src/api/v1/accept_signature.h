@@ -3,7 +3,7 @@
  *     sig1=("@status" "content-digest");created;keyid="…";nonce="…"
  *
  * The field is a dictionary (RFC 8941) of wanted signatures. One that does not parse is ignored as a whole, as RFC 8941
- * asks; a member that wants what we can not give (other components, another key or algorithm) is passed over, and the
+ * asks; a member that wants what we cannot give (other components, another key or algorithm) is passed over, and the
  * first that we can give is taken. */
 #pragma once
 
