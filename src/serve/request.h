@@ -51,7 +51,7 @@ struct request {
     struct request_answer *answer;            /* the rest, see the functions below */
     void (*on_rendered)(struct request *req); /* may add headers that depend on the final status and body */
 
-    bool is_audited; /* api/admin/admin.h */
+    bool is_audited; /* api/admin/audit_trail.h */
 };
 
 /* The value of a header as sent, or an empty Str. */

@@ -1,6 +1,6 @@
 /* api/admin/admin_coupons.c - coupons. A percent coupon's value is a percentage with two decimals, a fixed one's is
  * money. */
-#include "api/admin/admin.h"
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/coupon.h"
 #include "domain/settings.h"

@@ -1,5 +1,5 @@
 /* api/admin/admin_customers.c - customers as staff see them: the list, their wallets and tokens. */
-#include "api/admin/admin.h"
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "api/token_body.h"
 #include "domain/customer.h"

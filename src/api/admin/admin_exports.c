@@ -2,13 +2,13 @@
  *
  * Read page by page in one snapshot, on the blocking pool, so that a large export keeps nobody waiting. An export that
  * would not fit (EXPORT_BYTES_MAX) says where to go on: its last line's id is the next call's `after`. */
-#include "api/admin/admin.h"
 #include "api/admin/csv.h"
 #include "api/tables.h"
 #include "domain/customer.h"
 #include "domain/ledger.h"
 #include "domain/order_search.h"
 #include "domain/settings.h"
+#include "serve/request.h"
 
 #define PAGE_ROWS 1000
 #define EXPORT_BYTES_MAX ((size_t)48 * 1024 * 1024)

@@ -1,6 +1,6 @@
 /* api/admin/admin_gateways.c - how the store is connected to its payment providers. Secrets go in and never come out:
  * what is shown of one is its last four characters. */
-#include "api/admin/admin.h"
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "gateway/gateway.h"
 #include "outbound/outbound.h"

@@ -1,5 +1,5 @@
 /* api/admin/admin_licenses.c - licences: look for, give, revoke, reinstate, unbind, extend. */
-#include "api/admin/admin.h"
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/license.h"
 

@@ -1,5 +1,5 @@
 /* api/admin/admin_orders.c - orders as staff see them: look for, confirm by hand, cancel, refund. */
-#include "api/admin/admin.h"
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/order_search.h"
 #include "domain/payment_desk.h"

@@ -1,6 +1,6 @@
 /* api/admin/admin_product_files.c - the file that a product delivers. Its bytes go to disk as they come; the product
  * points to it only when all of them are there. */
-#include "api/admin/admin.h"
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/product.h"
 #include "domain/upload.h"

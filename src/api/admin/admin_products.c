@@ -1,5 +1,5 @@
 /* api/admin/admin_products.c - products and variants as staff see and change them. */
-#include "api/admin/admin.h"
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "base/text.h"
 #include "domain/product.h"

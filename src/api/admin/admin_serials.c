@@ -2,7 +2,7 @@
  *
  * An import is one transaction of at most 16 MiB: all of its codes are in, or none. Codes come as JSON or as plain
  * text, one per line. */
-#include "api/admin/admin.h"
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "base/text.h"
 #include "domain/product.h"

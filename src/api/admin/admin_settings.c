@@ -1,5 +1,5 @@
 /* api/admin/admin_settings.c - the store's settings. */
-#include "api/admin/admin.h"
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "serve/app.h"
 

@@ -1,6 +1,5 @@
-/* api/admin/admin_staff.c - staff: the list for owners; for everybody his own password and second factor. */
-#include "api/admin/admin.h"
-#include "api/proof.h"
+/* api/admin/admin_staff.c - staff, for owners. */
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/password.h"
 #include "domain/staff.h"
@@ -143,68 +142,6 @@ static enum err delete_staff(struct request *req)
     return admin_audit(req, "staff.delete", req->param_id, m.account.email, admin_json(req, view_member, &m), (Str){0});
 }
 
-/* ---- the second factor of whoever calls ---- */
-
-static enum err post_totp(struct request *req)
-{
-    struct account a;
-    struct totp_setup setup;
-    enum err e = account_find(req->db, req->account, &a);
-    if (!e) e = totp_begin(req->db, req->account, a.email, STR("souk"), &setup);
-    if (e) return e;
-    json_begin_object(&req->out);
-    json_kv_str(&req->out, "secret", setup.secret);
-    json_kv_str(&req->out, "uri", setup.uri);
-    json_end_object(&req->out);
-    return admin_audit(req, "staff.totp_begin", req->account, a.email, (Str){0}, (Str){0});
-}
-
-struct code_body {
-    Str code;
-};
-static const struct field code_fields[] = {
-    {"code", FIELD_LINE, REQUIRED, offsetof(struct code_body, code), .min = 6, .max = 20},
-    {0},
-};
-static const struct shape code_shape = {code_fields, sizeof(struct code_body)};
-
-static enum err post_totp_confirm(struct request *req)
-{
-    const struct code_body *in = req->body;
-    Str codes[TOTP_RECOVERY_CODES];
-    enum err e = code_guess_begin(req);
-    if (e) return e;
-    e = totp_confirm(req->db, req->account, in->code, req->now, codes);
-    code_guess_end(req, e);
-    if (e == ERR_CREDENTIALS_INVALID) return request_bad_field(req, "code", ERR_FIELD_VALUE);
-    if (e) return e;
-    json_begin_object(&req->out);
-    json_key(&req->out, "recovery_codes");
-    json_begin_array(&req->out);
-    for (int i = 0; i < TOTP_RECOVERY_CODES; i++) json_str(&req->out, codes[i]);
-    json_end_array(&req->out);
-    json_end_object(&req->out);
-    return admin_audit(req, "staff.totp_on", req->account, (Str){0}, (Str){0}, (Str){0});
-}
-
-/* A code of the factor itself is asked for: a stolen session alone cannot switch it off. */
-static enum err post_totp_remove(struct request *req)
-{
-    const struct code_body *in = req->body;
-    bool is_on;
-    enum err e = totp_is_on(req->db, req->account, &is_on);
-    if (e) return e;
-    if (!is_on) return ERR_INVALID_STATE;
-    e = code_guess_begin(req);
-    if (e) return e;
-    e = totp_take(req->db, req->account, in->code, req->now);
-    code_guess_end(req, e);
-    if (e == ERR_CREDENTIALS_INVALID) return request_bad_field(req, "code", ERR_FIELD_VALUE);
-    if (!e) e = totp_remove(req->db, req->account);
-    if (e) return e;
-    return admin_audit(req, "staff.totp_off", req->account, (Str){0}, (Str){0}, (Str){0});
-}
-
 /* An owner helps somebody who lost the device and the recovery codes. */
 static enum err delete_staff_totp(struct request *req)
 {
@@ -225,8 +162,5 @@ const struct route admin_staff_routes[] = {
     {"PATCH", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_SELF, &staff_patch, patch_staff, OWNER_ONLY | SENSITIVE},
     {"DELETE", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_WRITE, NULL, delete_staff, OWNER_ONLY | SENSITIVE},
     {"DELETE", "/api/admin/staff/{id}/totp", SCOPE_ADMIN, TX_WRITE, NULL, delete_staff_totp, OWNER_ONLY | SENSITIVE},
-    {"POST", "/api/admin/me/totp", SCOPE_ADMIN, TX_WRITE, NULL, post_totp, SENSITIVE},
-    {"POST", "/api/admin/me/totp/confirm", SCOPE_ADMIN, TX_WRITE, &code_shape, post_totp_confirm, SENSITIVE},
-    {"POST", "/api/admin/me/totp/remove", SCOPE_ADMIN, TX_WRITE, &code_shape, post_totp_remove, SENSITIVE},
     {0},
 };

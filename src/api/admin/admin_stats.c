@@ -1,9 +1,9 @@
 /* api/admin/admin_stats.c - the dashboard's figures. */
-#include "api/admin/admin.h"
 #include "api/tables.h"
 #include "domain/serial.h"
 #include "domain/settings.h"
 #include "domain/stats.h"
+#include "serve/request.h"
 
 #define DAYS_DEFAULT 30
 #define DAYS_MAX 366

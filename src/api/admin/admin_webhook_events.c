@@ -1,6 +1,6 @@
 /* api/admin/admin_webhook_events.c - what gateways told us, for staff: what waits, what needs a person, and trying one
  * again. */
-#include "api/admin/admin.h"
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/payment_apply.h"
 #include "serve/app.h"

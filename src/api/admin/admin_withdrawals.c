@@ -1,5 +1,5 @@
 /* api/admin/admin_withdrawals.c - decisions about withdrawals. Each is made once; the customer is told. */
-#include "api/admin/admin.h"
+#include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/account.h"
 #include "domain/withdrawal.h"
