@@ -27,7 +27,6 @@ enum err pay_gateway(struct request *req, Str label, struct gateway_config *ret)
 /* Of `want` account_id, order_id, amount and urls are read. */
 enum err pay_begin(struct request *req, struct pay *pay, const struct payment *want);
 
-/* Calls the gateway when it is to be called. `again` writes the answer anew, from pay->payment; `undo` gives back what
- * the transaction of pay_begin took when the gateway will not make the payment, and the result is ERR_GATEWAY_FAILED.
- */
+/* Calls the gateway when it is to be called. `again` writes the answer anew, from pay->payment. When the gateway will
+ * not make the payment, `undo` gives back what the transaction of pay_begin took: ERR_GATEWAY_FAILED. */
 enum err pay_finish(struct request *req, struct pay *pay, pay_step *again, pay_step *undo);

@@ -1,4 +1,4 @@
-/* api/routes.c - all there is. */
+/* api/routes.c - every table of routes. */
 #include "api/tables.h"
 
 const struct route *const route_tables[] = {

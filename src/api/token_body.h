@@ -15,5 +15,5 @@ extern const struct shape token_body_shape;
  * an end in the past, is a bad field. Tokens with admin or owner need an end, and a caller who has just proved who they
  * are (request_is_confirmed). */
 enum err token_of_body(struct request *req, Id account, unsigned may, struct token *ret);
-/* Makes it and shows it, with its text, this once. */
+/* Makes the token and writes it to the answer, with its text, which is never shown again. */
 enum err token_give(struct request *req, const struct token *want, struct token *ret);

@@ -18,7 +18,7 @@
 #pragma GCC poison sprintf vsprintf gets
 /* They hold state between calls: use str_cut. */
 #pragma GCC poison strtok strtok_r strsep
-/* They cannot say that it was no number, and overflow is undefined: use str_to_int64, money_parse. */
+/* They cannot report a text that is no number, and overflow is undefined: use str_to_int64, money_parse. */
 #pragma GCC poison atoi atol atoll atof scanf fscanf sscanf vscanf vfscanf vsscanf
 /* Shared buffers, and the machine's time zone: use time_format, time_parse. */
 #pragma GCC poison ctime ctime_r asctime asctime_r gmtime localtime localtime_r mktime

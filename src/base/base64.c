@@ -1,4 +1,4 @@
-/* base/base64.c - libsodium's coder, and what it lets through is refused here first.
+/* base/base64.c - libsodium's coder, behind a check for what it would wrongly take.
  *
  * libsodium 1.0.18 compares plain chars: where they are signed, it reads every byte from 0x80 on as some digit. */
 #include "base/base64.h"

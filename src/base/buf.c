@@ -54,7 +54,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     int n = vsnprintf(NULL, 0, fmt, args);
     va_end(args);
     if (n >= 0 && buf_reserve(b, (size_t)n)) {
-        /* Elsewhere first: vsnprintf writes a NUL behind, for which there may be no room. */
+        /* Into a temporary text first: vsnprintf adds a NUL, for which the buf may have no room. */
         char small[256], *text = (size_t)n < sizeof small ? small : arena_take(b->arena, (size_t)n + 1);
         vsnprintf(text, (size_t)n + 1, fmt, again);
         buf_append(b, (Str){text, (size_t)n});

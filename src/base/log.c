@@ -117,6 +117,7 @@ void log_write(enum log_level level, const char *event, const struct log_field *
     if (r.cut) close_with(&r, r.json ? STR(",\"cut\":1") : STR(" cut=1"));
     close_with(&r, r.json ? STR("}\n") : STR("\n"));
 
-    while (write(STDERR_FILENO, r.text, r.len) < 0 && errno == EINTR) continue; /* else: nowhere left to say it */
+    while (write(STDERR_FILENO, r.text, r.len) < 0 && errno == EINTR)
+        continue; /* otherwise there is nowhere left to report it */
     errno = saved;
 }

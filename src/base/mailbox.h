@@ -2,8 +2,7 @@
  *
  * post() may be called by anyone; take() by the owner alone, who gets everything posted so far, in order, as a chain.
  * `wake` is called by post() only when the box was empty, on the posting thread: so a batch of letters costs one
- * wake-up. It is called under the box's lock, so it must not touch the box. A letter is embedded in whatever is sent.
- */
+ * wake-up. It runs under the box's lock, so it must not touch the box. A letter is embedded in whatever is sent. */
 #pragma once
 
 #include <pthread.h>

@@ -92,7 +92,7 @@ enum money_text money_parse(Str text, int exponent, Money *ret)
             if (digit) return MONEY_TOO_PRECISE;
             continue;
         }
-        /* Downwards, because that is where int64 has one more. */
+        /* Counts downwards, because int64 has one more negative number than positive ones. */
         if (__builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, digit, &v)) too_big = true;
     }
     if (v && !too_big)

@@ -1,4 +1,4 @@
-/* base/pool.h - a few threads for work that blocks or burns: password hashing, calls to gateways.
+/* base/pool.h - a few threads for work that waits or burns CPU time: password hashing, calls to gateways.
  *
  * The queue is bounded: what does not fit is refused at once, so that a flood of logins cannot pile up memory or
  * starve the rest of the machine. */

@@ -37,6 +37,5 @@ struct database *cli_open(const struct config *config, enum open_mode mode);
 bool cli_tx(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,
             struct arena *a);
 
-/* The folder for files and the master key: --data, else beside the SQLite file (<file>.d), else the user's data folder.
- */
+/* The folder of files and master key: --data, else <file>.d beside the SQLite file, else the user's data folder. */
 const char *cli_data_dir(const struct config *config);

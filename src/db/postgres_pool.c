@@ -2,8 +2,7 @@
  *
  * A worker takes one job, runs it in a transaction of its own, and tells its port. It takes jobs only while it has a
  * connection, so a worker that cannot connect does not fail what others could do. Only when nobody has had a
- * connection for PATIENCE_MS are jobs answered ERR_UNAVAILABLE, at once, while one worker at a time tries the server.
- */
+ * connection for PATIENCE_MS are jobs answered ERR_UNAVAILABLE, at once, while one worker at a time tries again. */
 #include "db/postgres_pool.h"
 
 #include <stdio.h>
@@ -18,8 +17,7 @@
 
 /* Workers sleep while the network and the server's disk work, and the server makes the commits that wait together
  * durable together: with an fsync behind each commit 32 workers were measured to place half as many orders again as 8,
- * on two cores. Past that they only share the server's connections out unfairly: it has 100 by default, for all nodes.
- */
+ * on two cores. More would only take connections from other nodes: the server has 100 by default, for all of them. */
 #define WORKERS_PER_CORE 8
 #define WORKERS_MIN 16
 #define WORKERS_MAX 32

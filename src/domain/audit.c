@@ -24,9 +24,8 @@ enum err audit_list(struct db *db, const struct audit_filter *filter, Id before,
 {
     /* The part in front of the dot is a range of actions: from "product." up to what follows "product/". */
     static const char list[] =
-        "SELECT a.id, a.actor_id, p.email, a.action, a.resource_id, a.label, a.before, a.after, a.request_id, "
-        "a.address,"
-        " a.created_at FROM audit a LEFT JOIN account p ON p.id = a.actor_id"
+        "SELECT a.id, a.actor_id, p.email, a.action, a.resource_id, a.label, a.before, a.after, a.request_id,"
+        " a.address, a.created_at FROM audit a LEFT JOIN account p ON p.id = a.actor_id"
         " WHERE a.id < $1 AND ($2 = '' OR a.action = $2 OR (a.action > $2 || '.' AND a.action < $2 || '/'))"
         " AND ($3 = 0 OR a.actor_id = $3) AND ($4 = 0 OR a.resource_id = $4) ORDER BY a.id DESC LIMIT $5";
     struct audit_entry *entries = arena_array(db_arena(db), struct audit_entry, (size_t)limit);

@@ -215,7 +215,7 @@ static enum err change_line(struct db *db, Id token, Id product, Id variant, int
     bool changed = db_step(st);
     enum err e = db_done(st);
     if (e || changed) return e;
-    /* Not there: because nothing like it can be, or just not in this cart. */
+    /* Tells a line that no cart can hold from one that just is not in this cart. */
     struct offer offer;
     e = catalog_offer(db, product, variant, VARIANT_REQUIRED, &offer);
     return e ? e : ERR_NOT_FOUND;

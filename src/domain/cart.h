@@ -2,8 +2,8 @@
  *
  * Lines are one per (product, variant), in order of adding; a line keeps the unit price of its first adding. At most
  * CART_LINES_MAX lines of CART_QUANTITY_MAX units; every change leaves a cart whose sums fit, so reading cannot
- * overflow. Who changes a cart locks its row first: of concurrent callers on one token each sees what the one before
- * left.
+ * overflow. Whoever changes a cart locks its row first: of concurrent callers on one token each sees what the one
+ * before left.
  *
  * A product that is switched off stays in the carts that have it, and checkout refuses it by name (through
  * catalog_offer): a line that vanished by itself would change the total behind the customer's back. */

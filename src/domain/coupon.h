@@ -1,8 +1,7 @@
 /* domain/coupon.h - discounts.
  *
- * A coupon is checked against lines (whatever is to be bought: a cart's or one order's), and redeemed in the
- * transaction that makes the order. One answer for unknown, disabled, not started and expired: codes cannot be probed.
- */
+ * A coupon is checked against lines (a cart's or an order's), and redeemed in the transaction that makes the order.
+ * Unknown, disabled, not started and expired codes get the same answer, so that codes cannot be probed. */
 #pragma once
 
 #include "db/db.h"
@@ -62,13 +61,12 @@ enum err coupon_release(struct db *db, Id order, Time now);
 /* The order was confirmed after all: takes the use again if the limits allow it; OK also when they do not. */
 enum err coupon_reclaim(struct db *db, Id order, Time now);
 
-/* Changes by staff (coupon_admin.c); TX_WRITE. The code comes normalised. With products NULL an update leaves the list.
- * ERR_CODE_TAKEN; ERR_FIELD_NOT_FOUND: no product has such an id; ERR_FIELD_RANGE: max_uses is below the uses so far.
- */
+/* Changes by staff (coupon_admin.c); TX_WRITE. The code is normalised already. products NULL: an update keeps the list.
+ * ERR_CODE_TAKEN; ERR_FIELD_NOT_FOUND: no product has such an id; ERR_FIELD_RANGE: max_uses is below uses so far. */
 enum err coupon_create(struct db *db, const struct coupon *c, const Id *products, size_t product_count, Time now,
                        struct coupon *ret);
-/* c is the coupon as it is to be, with the version it was read at: ERR_PRECONDITION_FAILED when that is not it any
- * more, ERR_NOT_FOUND. */
+/* c holds the new values and the version that was read. ERR_PRECONDITION_FAILED: the coupon has changed since then;
+ * ERR_NOT_FOUND. */
 enum err coupon_update(struct db *db, const struct coupon *c, const Id *products, size_t product_count,
                        struct coupon *ret);
 /* A coupon that was ever used is switched off, any other is deleted. ERR_NOT_FOUND. */

@@ -1,4 +1,4 @@
-/* domain/coupon_admin.c - coupons as staff changes them; see the end of coupon.h. */
+/* domain/coupon_admin.c - coupons as staff change them; see the end of coupon.h. */
 #include <assert.h>
 
 #include "domain/coupon_row.h"

@@ -119,7 +119,7 @@ enum err wallet_covers(struct db *db, Id account, Money amount, bool on_credit, 
 
     struct stmt *st = db_prepare(db, find);
     bind_id(st, account);
-    Money balance = {0}, limit = {0}; /* a customer that never had money */
+    Money balance = {0}, limit = {0}; /* a customer who never had money */
     if (db_step(st)) {
         balance = col_money(st);
         limit = col_money(st);

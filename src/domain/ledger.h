@@ -44,7 +44,7 @@ struct wallet {
     Money credit_limit;
 };
 
-/* Reading; a customer that never had money has an empty wallet. TX_READ is enough. */
+/* Reading; a customer who never had money has an empty wallet. TX_READ is enough. */
 enum err wallet_find(struct db *db, Id account, struct wallet *ret);
 
 /* Whether ledger_debit would succeed now. TX_READ is enough. */

@@ -120,7 +120,7 @@ static bool uses_credit(const struct order *o)
     return o->channel == CHANNEL_API;
 }
 
-/* The wallet does not have it: what it has. */
+/* Says how much the wallet has, where that is too little. */
 static enum err fall_short(struct db *db, const struct order *o, struct order_shortfall *ret)
 {
     struct wallet w;

@@ -59,7 +59,7 @@ static bool read_row(struct arena *a, struct stmt *st, struct outbox_item *ret)
 enum err outbox_claim(struct db *db, Time now, int64_t lease_ms, int64_t limit, struct outbox_item **ret,
                       size_t *ret_count)
 {
-    /* Who waited for a row that somebody else took looks at it again: its due time has moved. */
+    /* A worker that waited for a row which another one took looks at it again: its due time has moved. */
     static const char claim[] =
         "UPDATE outbox SET due_at = $2, attempts = attempts + 1 WHERE status = 'waiting' AND due_at <= $1 AND id IN"
         " (SELECT id FROM outbox WHERE status = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT $3)"

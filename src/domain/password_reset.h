@@ -7,8 +7,7 @@
 
 #define PASSWORD_RESET_MINUTES 30
 
-/* Makes a token for the account with this address; *ret_token is empty when there is no such active account. TX_WRITE.
- */
+/* Makes a token for the active account with this address; *ret_token is empty when there is none. TX_WRITE. */
 enum err password_reset_begin(struct db *db, Str email, Time now, Id *ret_account, Str *ret_token);
 /* Whose token it is, without using it up. ERR_NOT_FOUND: unknown, used or too old. TX_READ is enough. */
 enum err password_reset_look(struct db *db, Str token, Time now, Id *ret_account);

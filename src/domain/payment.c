@@ -9,11 +9,9 @@
 
 /* In the order in which read_row takes them. */
 #define COLUMNS                                                                                                        \
-    "id, gateway_id, account_id, order_id, (SELECT g.label FROM gateway g WHERE g.id = payment.gateway_id), "          \
-    "reference,"                                                                                                       \
-    " status, amount, currency, group_ref, payment_ref, url, success_url, cancel_url, refunded_total, "                \
-    "refunded_booked,"                                                                                                 \
-    " is_disputed, created_at, expires_at, succeeded_at"
+    "id, gateway_id, account_id, order_id, (SELECT g.label FROM gateway g WHERE g.id = payment.gateway_id),"           \
+    " reference, status, amount, currency, group_ref, payment_ref, url, success_url, cancel_url, refunded_total,"      \
+    " refunded_booked, is_disputed, created_at, expires_at, succeeded_at"
 
 const char *const payment_status_names[] = {"pending", "failed", "succeeded", "refunded", NULL};
 

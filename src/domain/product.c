@@ -1,4 +1,4 @@
-/* domain/product.c - products as staff sees and changes them; see product.h. Variants are in variant.c. */
+/* domain/product.c - products as staff see and change them; see product.h. Variants are in variant.c. */
 #include "domain/product.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* domain/product.h - products and variants as staff sees and changes them.
+/* domain/product.h - products and variants as staff see and change them.
  *
  * Every change bumps the product's version (also a change of its variants) and tells the catalogue's caches. Only what
  * nothing hangs on is deleted: what was ever sold, given, put into a coupon or filled with codes is switched off
@@ -24,8 +24,7 @@ enum err product_update(struct db *db, const struct product *p, Time now, struct
 /* The file that is delivered; empty names take it away. */
 enum err product_set_file(struct db *db, Id id, Str file_name, Str file_key, int64_t file_bytes, Time now,
                           struct product *ret);
-/* Deleted, or switched off (*ret_deleted false). Carts lose its lines with it only when it is deleted. ERR_NOT_FOUND.
- */
+/* Deleted, or switched off (*ret_deleted false). Carts lose the product only when it is deleted. ERR_NOT_FOUND. */
 enum err product_delete(struct db *db, Id id, Time now, bool *ret_deleted);
 
 /* Variants. A product that has active ones has exactly one default among them: the first that is made, until another is

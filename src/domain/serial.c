@@ -1,8 +1,8 @@
 /* domain/serial.c - see serial.h.
  *
  * Taking is a conditional update, so a code has one owner whatever runs beside it. On PostgreSQL concurrent takers
- * first step over the codes that others hold (SKIP LOCKED: they do not queue behind each other); only who finds nothing
- * that way waits for those others to end, because one of them may yet roll back. */
+ * first step over the codes that others hold (SKIP LOCKED: they do not queue behind each other); only a taker who finds
+ * nothing that way waits for the others to end, because one of them may yet roll back. */
 #include "domain/serial.h"
 
 #include <assert.h>
@@ -28,8 +28,7 @@ static enum err take_from_pool(struct db *db, Id product, Id variant, Id order_i
     static const char take[] = TAKE_FROM TAKE_GIVES;
     static const char take_free[] = TAKE_FROM " FOR UPDATE SKIP LOCKED" TAKE_GIVES;
     static const char take_waiting[] = TAKE_FROM " FOR UPDATE" TAKE_GIVES;
-    /* Customers see an empty pool as "not in stock". A statement without a result: it costs PostgreSQL no round trip.
-     */
+    /* Customers see an empty pool as "not in stock". Nobody reads the result: PostgreSQL needs no round trip for it. */
     static const char touch_if_empty[] =
         "UPDATE revision SET number = number + 1 WHERE name = 'catalog' AND NOT EXISTS"
         " (SELECT 1 FROM serial WHERE product_id = $1 AND variant_id = $2 AND taken_by IS NULL)";

@@ -1,4 +1,4 @@
-/* domain/variant.c - the variants of a product as staff changes them; see product.h.
+/* domain/variant.c - the variants of a product as staff change them; see product.h.
  *
  * Every change first bumps the product's version: that row is what concurrent changes wait for. */
 #include <assert.h>
@@ -36,8 +36,8 @@ static enum err hold_product(struct db *db, Id product, Time now)
     return found ? catalog_touch(db) : ERR_NOT_FOUND;
 }
 
-/* Exactly one default among the active variants: `wanted` if it is one of them (0: nobody new), else who is it already,
- * else the oldest. Two statements, because the index on defaults allows no two even for a moment. */
+/* Exactly one default among the active variants: `wanted` if it is one of them (0: no new one), else the present
+ * already, else the oldest. Two statements, because the index on defaults allows no two even for a moment. */
 static enum err settle_default(struct db *db, Id product, Id wanted)
 {
     static const char choose[] = "SELECT id FROM variant WHERE product_id = $1 AND is_active = 1"

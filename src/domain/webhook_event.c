@@ -10,13 +10,11 @@ static const char *const mode_names[] = {"", "test", "live", NULL}; /* enum even
 
 /* In the order in which read_row takes them. */
 #define COLUMNS                                                                                                        \
-    "w.id, w.gateway_id, (SELECT g.label FROM gateway g WHERE g.id = w.gateway_id), w.event_id, w.delivery_id, "       \
-    "w.type,"                                                                                                          \
-    " w.kind, w.status, w.reason, w.payment_id, (SELECT p.order_id FROM payment p WHERE p.id = w.payment_id),"         \
-    " w.payment_ref, w.group_ref, w.order_ref, w.refund_ref, w.amount, w.currency, w.refunded_total, w.outcome, "      \
-    "w.due_at, "                                                                                                       \
-    "w.mode,"                                                                                                          \
-    " w.occurred_at, w.received_at"
+    "w.id, w.gateway_id, (SELECT g.label FROM gateway g WHERE g.id = w.gateway_id), w.event_id, w.delivery_id,"        \
+    " w.type, w.kind, w.status, w.reason, w.payment_id,"                                                               \
+    " (SELECT p.order_id FROM payment p WHERE p.id = w.payment_id), w.payment_ref, w.group_ref, w.order_ref,"          \
+    " w.refund_ref, w.amount, w.currency, w.refunded_total, w.outcome, w.due_at, w.mode, w.occurred_at,"               \
+    " w.received_at"
 
 static void read_row(struct stmt *st, struct webhook_event *w)
 {

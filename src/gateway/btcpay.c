@@ -2,8 +2,7 @@
  *
  * An invoice is both what we make and what is paid: group_ref and payment_ref are its id. Its events carry no amount,
  * so the invoice is asked for (confirm) and only the answer counts. A repeated delivery has another deliveryId and the
- * same originalDeliveryId: the latter is the event. There is no repeatable create: find looks before a second attempt.
- */
+ * same originalDeliveryId: the latter is the event. A create cannot be repeated: find looks before a second attempt. */
 #include "gateway/amount.h"
 #include "gateway/payload.h"
 #include "gateway/provider_call.h"

@@ -97,8 +97,7 @@ struct gateway {
     bool (*parse)(struct arena *a, const struct gateway_config *config, const struct webhook *hook,
                   struct payment_event *ret);
 
-    /* An access token for the calls below; NULL where the configured key is enough. ret_seconds: how long it is good.
-     */
+    /* An access token for the calls below; NULL where the configured key is enough. ret_seconds: its lifetime. */
     bool (*auth_call)(struct arena *a, const struct gateway_config *config, struct http_call *ret);
     enum reply (*auth_read)(struct arena *a, const struct http_reply *answer, Str *ret_token, int64_t *ret_seconds);
 
@@ -118,8 +117,7 @@ struct gateway {
                         struct http_call *ret);
     enum reply (*refund_read)(struct arena *a, const struct http_reply *answer, struct refund_page *ret);
     /* How long the provider knows a repeated refund by its reference; 0: not at all, a repeated call is a second
-     * refund.
-     */
+     * refund. */
     int64_t refund_key_ms;
     /* After that: looks for what an earlier attempt may have made. REPLY_REFUSED: nothing was. NULL where the reference
      * is known for longer than we try. */

@@ -1,8 +1,7 @@
 /* gateway/signature.h - message authentication codes of webhooks.
  *
  * A MAC is checked on the exact bytes that came, before anything is read from them. Every configured secret is tried
- * and every comparison runs to its end, so that the time taken says nothing about which secret or which byte was right.
- */
+ * and every comparison runs to its end, so that timing says nothing about which secret or which byte was right. */
 #pragma once
 
 #include "base/timestamp.h"

@@ -1,11 +1,11 @@
 /* json/writer.h - writes JSON into a buf, front to back.
  *
- * Commas are the writer's business: callers say what comes and in which order. Unbalanced use is an assert: so is a
+ * The writer puts the commas: callers say what comes, and in which order. Unbalanced use is an assert, and so is a
  * value without its key in an object, a key in an array, or a second value at the top. Text is escaped as RFC 8259
- * asks, plus
- * '<', '>', '&', U+2028 and U+2029, which then never harm inside HTML. Text must be valid UTF-8; each byte that is not
- * is written as U+FFFD. Keys are words of ours: written as they are. A full buf drops what does not fit: ask it once.
- */
+ * asks, and
+ * '<', '>', '&', U+2028 and U+2029 too, so that JSON is harmless inside HTML. Text must be valid UTF-8; each byte that
+ * is not is written as U+FFFD. Keys are ours and written as they are. A full buf drops what does not fit: ask the buf
+ * once, at the end. */
 #pragma once
 
 #include "base/buf.h"

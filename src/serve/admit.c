@@ -1,5 +1,4 @@
-/* serve/admit.c - everything that is checked before a handler runs: limits, token, path, query, body, Idempotency-Key.
- */
+/* serve/admit.c - what is checked before a handler runs: limits, token, path, query, body, Idempotency-Key. */
 #include "base/text.h"
 #include "serve/call.h"
 #include "serve/metrics.h"
@@ -31,8 +30,7 @@ static enum err limit_check(struct call *c)
     return ERR_RATE_LIMITED;
 }
 
-/* Made-up tokens are counted against the address, so that inventing a new one each time does not get around the limit.
- */
+/* Made-up tokens count against the caller's address, so that inventing new ones does not get around the limit. */
 static enum err token_refused(struct call *c, enum err e)
 {
     metrics_event(c->req.app->metrics, METRIC_TOKEN_REFUSED);

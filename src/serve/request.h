@@ -76,8 +76,7 @@ void request_member_raw(struct request *req, const char *key, Str json);
 /* Those so far, as they will be written: for entity tags. */
 Str request_members(const struct request *req);
 
-/* A whole body that is ready-made, instead of the envelope. Must live in the arena or be kept until the answer is sent.
- */
+/* A ready-made body instead of the envelope. It must live in the arena, or be kept until the answer is sent. */
 void request_ready(struct request *req, const char *content_type, Str body);
 /* The same in two codings, each with its entity tag: the one that the client takes, or 304. `gzip` may be empty. */
 void request_coded(struct request *req, const char *content_type, Str plain, Str plain_etag, Str gzip, Str gzip_etag);
@@ -107,8 +106,7 @@ struct search_query {
 };
 extern const struct shape search_query_shape;
 
-/* Where a page starts: the sort key of the last row of the page before. Lists ordered by id alone leave `after_key` 0.
- */
+/* Where a page starts: the sort key of the page before's last row. Lists ordered by id alone leave `after_key` 0. */
 struct list_page {
     int64_t after_key;
     Id after_id;  /* 0: from the start */

@@ -173,7 +173,7 @@ static enum err coupon_apply(struct request *req, struct coupon *c, const struct
     if (in->has_code && !coupon_code_normalise(req->arena, in->code, &c->code))
         e = request_bad_field(req, "code", ERR_FIELD_CHARACTERS);
     if (in->has_kind) c->kind = (enum coupon_kind)in->kind;
-    /* A number means another thing under another kind: it must be said anew. */
+    /* A value means something else under another kind, so a new kind needs a new value. */
     if (in->has_kind && !in->has_value) e = request_bad_field(req, "value", ERR_FIELD_REQUIRED);
     if (in->has_value) {
         enum err bad = apply_value(req, c, in->value);
@@ -190,7 +190,7 @@ static enum err coupon_apply(struct request *req, struct coupon *c, const struct
     return e;
 }
 
-/* The domain's word about a field becomes the field's. */
+/* Puts the domain's error on the field that it is about. */
 static enum err coupon_refused(struct request *req, enum err e)
 {
     if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "product_ids", e);

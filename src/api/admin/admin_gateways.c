@@ -9,7 +9,7 @@
 #define SECRET_MAX 400
 #define BUNDLE_MAX 60000
 
-/* Short ones are shown as nothing: four characters would be half of them. */
+/* Nothing is shown of a short secret: four characters would be half of it. */
 static Str hint(Str secret)
 {
     if (secret.len < 8) return STR("****");

@@ -69,7 +69,7 @@ static enum err put_file(struct request *req)
     enum err e = upload_keep(req->upload, data, req->arena, &change.key);
     if (e) return e;
     e = request_step(req, TX_WRITE, put_in_place, &change);
-    /* Nobody points to the loser any more. A download that is running has it open and ends well. */
+    /* No product points to the replaced file any more. A running download has it open and can finish. */
     if (e != ERR_OUTCOME_UNKNOWN) upload_remove(data, e ? change.key : change.old_key);
     return e;
 }

@@ -1,7 +1,6 @@
 /* api/admin/csv.h - rows for spreadsheets (RFC 4180, CRLF).
  *
- * Text that a spreadsheet would run as a formula (it starts with = + - @, a tab or a CR) gets an apostrophe in front.
- */
+ * Text that a spreadsheet would run as a formula (it starts with = + - @, tab or CR) gets an apostrophe in front. */
 #pragma once
 
 #include "base/id.h"

@@ -1,5 +1,4 @@
-/* api/customer/customer_notifications.c - what the customer was told. The table at the end is the whole list of
- * endpoints. */
+/* api/customer/customer_notifications.c - what the customer was told. */
 #include "api/tables.h"
 #include "domain/notification.h"
 #include "serve/request.h"

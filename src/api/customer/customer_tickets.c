@@ -1,5 +1,4 @@
-/* api/customer/customer_tickets.c - support as the customer sees it. The table at the end is the whole list of
- * endpoints. */
+/* api/customer/customer_tickets.c - support as the customer sees it. */
 #include "api/tables.h"
 #include "domain/department.h"
 #include "domain/ticket.h"

@@ -1,6 +1,4 @@
-/* api/customer/customer_tokens.c - a customer's named tokens. The text of a token is in one answer only: the one that
- * made it.
- */
+/* api/customer/customer_tokens.c - a customer's named tokens. The text of a token is shown once, when it is made. */
 #include "api/proof.h"
 #include "api/tables.h"
 #include "api/token_body.h"

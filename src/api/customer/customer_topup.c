@@ -1,4 +1,4 @@
-/* api/customer/customer_topup.c - money into the own wallet through a gateway, and what became of one's payments. */
+/* api/customer/customer_topup.c - topping up a wallet through a gateway, and what became of the payments. */
 #include "api/pay.h"
 #include "api/tables.h"
 #include "serve/app.h"

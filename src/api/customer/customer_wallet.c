@@ -1,6 +1,4 @@
-/* api/customer/customer_wallet.c - the customer's wallet and withdrawals. The table at the end is the whole list of
- * endpoints.
- */
+/* api/customer/customer_wallet.c - the customer's wallet and withdrawals. */
 #include "api/tables.h"
 #include "domain/ledger.h"
 #include "domain/settings.h"

@@ -1,6 +1,6 @@
 /* api/open/download.c - GET /download/{token}: the bytes that a buyer paid for.
  *
- * Who has the token may fetch; there is no other authentication, so that browsers and download programs can use the
+ * Whoever has the token may fetch; there is no other authentication, so that browsers and download programs can use the
  * link as it is. A fetch is counted when it begins: a GET of the whole file or of a range from its first byte on. A
  * range from further on resumes a fetch that was counted, and is free for a day; later it counts as a new one.
  *

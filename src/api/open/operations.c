@@ -1,4 +1,4 @@
-/* api/open/operations.c - for whoever runs the store: is it alive, can it work, what has it done. */
+/* api/open/operations.c - for whoever runs the server: is it alive, is it ready, what has it done. */
 #include "api/open/openapi_json.h"
 #include "api/tables.h"
 #include "db/migrate.h"

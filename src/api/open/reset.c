@@ -1,7 +1,6 @@
-/* api/open/reset.c - a new password for who can read the account's e-mail.
+/* api/open/reset.c - a new password for whoever can read the account's e-mail.
  *
- * Asking is answered the same, and as fast, whether there is such an account or not. A link works once, for 30 minutes.
- */
+ * The answer is the same, and as fast, whether there is such an account or not. A link works once, for 30 minutes. */
 #include "domain/password_reset.h"
 
 #include "api/tables.h"

@@ -52,7 +52,7 @@ static enum err list_store(struct request *req, const struct catalog_snapshot *s
     enum err e = page_of(req, s, &store_items);
     if (e) return e;
     cache_for_all(req);
-    /* Over what is shown and over where it goes on. */
+    /* The tag covers the items and the cursor of the next page. */
     struct buf b;
     buf_init(&b, req->arena, SIZE_MAX);
     buf_append(&b, buf_str(&req->out_buf));
