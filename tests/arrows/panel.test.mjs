@@ -61,7 +61,10 @@ test('control: a page about something that the server does not know is found', (
 
 test('control: a line of 121 columns is found, one of 120 is not', (t) => {
   const dir = planted(t, 'planted.ts', `${'ü'.repeat(120)}\n${'x'.repeat(121)}\n`);
-  assert.deepEqual(longLines(dir), ['planted.ts:2: 121 columns']);
+  assert.deepEqual(
+    longLines(dir).filter((found) => found.startsWith('planted.ts')),
+    ['planted.ts:2: 121 columns'],
+  );
 });
 
 test('control: arithmetic on money is found, and nothing else', (t) => {

@@ -211,9 +211,12 @@ test('an order is refunded in part, then in full', async () => {
   await dialog.getByRole('button', { name: 'Refund' }).click();
   await expectToast(page, 'The amount was given back.');
   assert.equal((await api('GET', '/api/customer/wallet')).balance, before + 15);
+  const delivery = page.getByRole('table', { name: 'Deliveries' }).getByRole('row', { name: 'Licence key' }).first();
+  await delivery.getByText('Delivered', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Refund' }).click();
   await dialog.getByRole('button', { name: 'Refund' }).click();
   await expectToast(page, 'The order was refunded.');
+  await delivery.getByText('Revoked', { exact: true }).waitFor();
   const order = await api('GET', `/api/customer/orders/${order_id}`);
   assert.deepEqual([order.status, order.refunded_amount], ['refunded', 40]);
   assert.equal((await api('GET', '/api/customer/wallet')).balance, before + 40);
@@ -224,6 +227,8 @@ test('a gateway is connected; its event is tried again, an order confirmed, anot
   await nav('Gateways');
   await page.getByRole('button', { name: 'Set up card_gateway_a' }).click();
   const dialog = page.getByRole('dialog', { name: 'Gateway card_gateway_a' });
+  const needed = dialog.getByText('Signing secret of the webhook');
+  assert.equal(await needed.textContent(), 'Signing secret of the webhook', 'it is not called optional');
   await dialog.getByLabel('Switched on').check();
   await dialog.getByRole('button', { name: 'Save gateway' }).click();
   await dialog.locator('.field-error').waitFor();
@@ -327,6 +332,42 @@ test('settings are saved, departments made, exports downloaded, and all of it is
   await page.getByText('settings: update').waitFor();
   await page.getByText('Before and after').first().click();
   await page.getByText('store_name: Night Shop').waitFor();
+});
+
+test('the audit is searched by people and things, not by their numbers', async () => {
+  await panel.admin(
+    'POST',
+    '/staff',
+    { email: 'sam@example.com', name: 'Sam', role: 'staff', password: 'long enough!' },
+    201,
+  );
+  await nav('Dashboard');
+  const changes = page.getByRole('list', { name: 'Changes' }).getByRole('listitem');
+  await panel.visit(page, '/audit', 'Audit');
+  await page.getByLabel('By').selectOption('Sam, sam@example.com');
+  await page.getByText('Nothing matches').waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await page.getByLabel('By').selectOption('Olivia Owner, owner@example.com');
+  await changes.first().waitFor();
+
+  await panel.visit(page, `/products/${product.id}`, 'Night Editor');
+  await page.getByRole('link', { name: 'History' }).click();
+  await page.getByText('Every change of Night Editor, newest first.').waitFor();
+  await panel.settled(page);
+  assert.deepEqual(
+    [...new Set(await changes.locator('strong').allTextContents())].filter((what) => !what.startsWith('Product: ')),
+    [],
+  );
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await page.getByRole('link', { name: 'Its other changes' }).first().click();
+  await page.getByText(/^Every change of .+, newest first\.$/).waitFor();
+});
+
+test('staff are not among the customers', async () => {
+  await nav('Customers');
+  await page.getByRole('row', { name: 'Ada Lovelace' }).waitFor();
+  await panel.settled(page);
+  assert.equal(await page.getByRole('row', { name: /Olivia Owner|sam@example\.com/ }).count(), 0);
 });
 
 test('the browser had nothing to complain about', () => panel.checkComplaints());

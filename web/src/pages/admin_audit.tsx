@@ -1,10 +1,11 @@
 // Who changed what.
 import { get, type Row } from '../api';
 import { words } from '../format';
-import { useList } from '../load';
+import { readAll, useList, useLoad } from '../load';
 import { href, setQuery } from '../route';
+import { isOwner } from '../session';
 import { Button, Card, Empty, Loading, Page, Problem, Time } from '../ui/basic';
-import { SearchFilter, SelectFilter, filterValue } from '../ui/filter';
+import { SelectFilter, filterValue } from '../ui/filter';
 
 type Entry = Row<'/api/admin/audit'>;
 
@@ -68,6 +69,11 @@ function Line({ of: e }: { of: Entry }) {
         ) : (
           <span>{label}</span>
         )}
+        {e.resource_id !== null && filterValue('resource') === '' && (
+          <a class="aside" href={href('/audit', { action: kind, resource: String(e.resource_id) })}>
+            Its other changes
+          </a>
+        )}
       </div>
       <div class="entry-head muted">
         <span>{e.actor_email ?? 'Command line'}</span>
@@ -87,6 +93,20 @@ function Line({ of: e }: { of: Entry }) {
   );
 }
 
+/** Who may have done something: the staff as owners see it, or else those who are in the entries read so far. */
+function useActors(rows: Entry[] | undefined): [string, string][] {
+  const staff = useLoad(
+    async () => (isOwner() ? readAll((cursor) => get('/api/admin/staff', { query: { limit: 100, cursor } })) : []),
+    [],
+  );
+  const actors = new Map((staff.data ?? []).map((m) => [String(m.id), m.name ? `${m.name}, ${m.email}` : m.email]));
+  for (const e of rows ?? []) {
+    const id = String(e.actor_id);
+    if (e.actor_email && !actors.has(id)) actors.set(id, e.actor_email);
+  }
+  return [...actors];
+}
+
 export function Audit() {
   const action = filterValue('action');
   const actor = Number(filterValue('actor')) || undefined;
@@ -95,15 +115,18 @@ export function Audit() {
     (cursor) => get('/api/admin/audit', { query: { action, actor_id: actor, resource_id: resource, cursor } }),
     [action, actor, resource],
   );
+  const actors = useActors(list.rows);
   const isFiltered = action !== '' || actor !== undefined || resource !== undefined;
+  const lead = resource
+    ? `Every change of ${list.rows?.[0]?.label || `number ${resource}`}, newest first.`
+    : 'Every change that staff made, newest first.';
   return (
-    <Page title="Audit" lead="Every change that staff made, newest first.">
+    <Page title="Audit" lead={lead}>
       <Card flush>
         <div class="filters">
-          <SelectFilter label="About" name="action" options={KINDS} />
-          <SearchFilter label="Number of what was changed" name="resource" />
-          <SearchFilter label="Number of who did it" name="actor" />
-          {isFiltered && <Button onClick={() => setQuery({ action: '', actor: '', resource: '' })}>Clear</Button>}
+          {!resource && <SelectFilter label="About" name="action" options={KINDS} />}
+          <SelectFilter label="By" name="actor" options={actors} />
+          {isFiltered && <Button onClick={() => setQuery({ action: '', actor: '', resource: '' })}>Show all</Button>}
         </div>
         {list.error && <Problem error={list.error} retry={list.reload} />}
         {!list.rows ? (

@@ -61,7 +61,7 @@ export function SelectFilter({
         {options
           .map((o) => (typeof o === 'string' ? ([o, words(o)] as const) : o))
           .map(([v, text]) => (
-            <option key={v} value={v}>
+            <option key={v} value={v} selected={v === value}>
               {text}
             </option>
           ))}

@@ -1,20 +1,22 @@
-// Short messages about what was done. They are read out, and go away by themselves.
+// Short messages about what was done, one at a time. They are read out, and go away by themselves. They stand beside
+// the page's title, where no card is.
 import { signal } from '@preact/signals';
+import { Icon } from './icon';
 
 interface Toast {
   id: number;
   text: string;
   bad: boolean;
 }
-const toasts = signal<Toast[]>([]);
+const shown = signal<Toast | null>(null);
 let count = 0;
 const SHOWN_MS = 6000;
 
 export function toast(text: string, bad = false): void {
   const id = ++count;
-  toasts.value = [...toasts.value.slice(-2), { id, text, bad }];
+  shown.value = { id, text, bad };
   setTimeout(() => {
-    toasts.value = toasts.value.filter((t) => t.id !== id);
+    if (shown.value?.id === id) shown.value = null;
   }, SHOWN_MS);
 }
 
@@ -28,13 +30,17 @@ export async function attempt(run: () => Promise<unknown>): Promise<void> {
 }
 
 export function Toasts() {
+  const t = shown.value;
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {toasts.value.map((t) => (
-        <p key={t.id} class={t.bad ? 'toast bad' : 'toast'}>
-          {t.text}
-        </p>
-      ))}
+      {t && (
+        <div key={t.id} class={t.bad ? 'toast bad' : 'toast'}>
+          <p>{t.text}</p>
+          <button type="button" aria-label="Dismiss" onClick={() => (shown.value = null)}>
+            <Icon name="close" size={16} />
+          </button>
+        </div>
+      )}
     </div>
   );
 }

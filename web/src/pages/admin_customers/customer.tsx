@@ -5,6 +5,7 @@ import { plainMoney } from '../../format';
 import { useList, useLoad } from '../../load';
 import { href, type PageProps } from '../../route';
 import { currency } from '../../session';
+import { HistoryButton } from '../../parts/history';
 import { Badge, Button, Card, Empty, Facts, Load, Money, Page, Time } from '../../ui/basic';
 import { ask } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
@@ -46,9 +47,13 @@ export function Customer({ id }: PageProps) {
         )
       }
       actions={
-        c &&
-        c.role === 'customer' && (
-          <Button onClick={() => switchTo(!c.is_active)}>{c.is_active ? 'Switch off' : 'Switch on'}</Button>
+        c && (
+          <>
+            <HistoryButton of="customer" id={id} />
+            {c.role === 'customer' && (
+              <Button onClick={() => switchTo(!c.is_active)}>{c.is_active ? 'Switch off' : 'Switch on'}</Button>
+            )}
+          </>
         )
       }
     >

@@ -106,13 +106,13 @@ export function GatewayDialog({
                 <TextField
                   name="add_secret"
                   label="Signing secret of the webhook"
-                  optional
+                  optional={!!old?.secrets.length}
                   type="password"
                   autocomplete="new-password"
                   hint={
                     old?.secrets.length
                       ? `In use: …${old.secrets.join(', …')}. A new one is added; the old stay good.`
-                      : 'Copy it from the provider.'
+                      : 'Copy it from the provider. Needed before the gateway can be switched on.'
                   }
                 />
               )}

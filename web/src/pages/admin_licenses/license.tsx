@@ -4,6 +4,7 @@ import { get, patch, post } from '../../api';
 import { number, toLocalInput } from '../../format';
 import { useLoad } from '../../load';
 import { href, type PageProps } from '../../route';
+import { HistoryButton } from '../../parts/history';
 import { Button, Card, Facts, Load, Page, Secret, Time } from '../../ui/basic';
 import { Dialog, ask } from '../../ui/dialog';
 import { Form, TextArea, TextField } from '../../ui/form';
@@ -37,6 +38,7 @@ export function License({ id }: PageProps) {
     });
   const actions = l && (
     <>
+      <HistoryButton of="license" id={id} />
       {l.status !== 'refunded' && <Button onClick={() => setOpen('extend')}>Change expiry</Button>}
       {l.hardware_id !== null && <Button onClick={clear}>Clear hardware</Button>}
       {l.status === 'active' && <Button onClick={() => setOpen('revoke')}>Revoke</Button>}

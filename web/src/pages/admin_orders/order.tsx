@@ -6,6 +6,7 @@ import { money, words } from '../../format';
 import { useLoad } from '../../load';
 import { href, type PageProps } from '../../route';
 import { currency } from '../../session';
+import { HistoryButton } from '../../parts/history';
 import { Badge, Button, Card, Empty, Facts, Load, Money, Page, Time } from '../../ui/basic';
 import { Dialog, ask } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
@@ -40,7 +41,7 @@ function Deliveries({ order }: { order: OrderData }) {
   if (rows.length === 0)
     return (
       <Empty title="Nothing delivered">
-        {order.status === 'pending' ? 'It is delivered as soon as the payment is there.' : ''}
+        {order.status === 'pending' ? 'The goods are delivered as soon as the payment arrives.' : ''}
       </Empty>
     );
   return (
@@ -62,10 +63,10 @@ function Deliveries({ order }: { order: OrderData }) {
             </>
           ),
         },
+        { head: 'Kind', cell: (d) => words(d.type) },
         {
           head: 'State',
-          cell: (d) =>
-            d.is_revoked ? <Badge status="revoked">Closed</Badge> : <Badge status="active">{words(d.type)}</Badge>,
+          cell: (d) => (d.is_revoked ? <Badge status="revoked" /> : <Badge status="active">Delivered</Badge>),
         },
       ]}
     />
@@ -99,6 +100,7 @@ export function Order({ id }: PageProps) {
     });
   const actions = o && (
     <>
+      <HistoryButton of="order" id={id} />
       {o.status === 'pending' && (
         <Button kind="primary" onClick={confirm}>
           Confirm payment
@@ -127,7 +129,7 @@ export function Order({ id }: PageProps) {
         {(data) => (
           <div class="columns">
             <div class="stack">
-              <Card title="Bought" flush>
+              <Card title="Items" flush>
                 <Table
                   label="Items"
                   rows={data.items}
@@ -143,7 +145,7 @@ export function Order({ id }: PageProps) {
                     },
                     { head: 'Quantity', right: true, cell: (i) => <span class="number">{i.quantity}</span> },
                     { head: 'Price', right: true, cell: (i) => <Money amount={i.unit_price} /> },
-                    { head: 'Sum', right: true, cell: (i) => <Money amount={i.subtotal} /> },
+                    { head: 'Subtotal', right: true, cell: (i) => <Money amount={i.subtotal} /> },
                   ]}
                 />
               </Card>
@@ -155,7 +157,7 @@ export function Order({ id }: PageProps) {
               <Card title="Money">
                 <Facts
                   of={[
-                    ['Sum', <Money amount={data.subtotal} />],
+                    ['Subtotal', <Money amount={data.subtotal} />],
                     [
                       'Discount',
                       isPositive(data.discount) ? (

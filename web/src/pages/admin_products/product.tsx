@@ -7,6 +7,7 @@ import { go, href, type PageProps } from '../../route';
 import { ProductFile } from '../../parts/admin_product_files';
 import { Serials } from '../../parts/admin_serials';
 import { explainConflict } from '../../parts/conflict';
+import { HistoryButton } from '../../parts/history';
 import { Button, Card, Load, Page, Time } from '../../ui/basic';
 import { ask } from '../../ui/dialog';
 import { Form } from '../../ui/form';
@@ -72,7 +73,14 @@ export function Product({ id }: PageProps) {
           </>
         )
       }
-      actions={p && <Button onClick={removeIt}>Delete</Button>}
+      actions={
+        p && (
+          <>
+            <HistoryButton of="product" id={id} />
+            <Button onClick={removeIt}>Delete</Button>
+          </>
+        )
+      }
     >
       <Load of={product}>
         {(data) => (

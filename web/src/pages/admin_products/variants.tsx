@@ -126,7 +126,7 @@ function VariantDialog({
           name="is_default"
           label="Default variant"
           checked={variant?.is_default}
-          hint="Bought when none is chosen."
+          hint="What the v1 API sells when an order names no variant. In the shop, customers always choose one."
         />
         <Check name="is_active" label="On sale" checked={variant?.is_active ?? true} />
       </Form>

@@ -1,0 +1,12 @@
+// The way from a thing to its changes in the audit.
+import { href } from '../route';
+import { LinkButton } from '../ui/basic';
+
+/** `of` is the first half of the audit's actions: product.update is about a `product`. */
+export function HistoryButton({ of, id }: { of: string; id: number }) {
+  return (
+    <LinkButton to={href('/audit', { action: of, resource: String(id) })} icon="clock">
+      History
+    </LinkButton>
+  );
+}
