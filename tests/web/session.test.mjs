@@ -149,7 +149,7 @@ test('a member of staff does not see the pages of owners', async () => {
   await panel.visit(page, '/settings', 'Settings');
   assert.equal(await page.getByRole('button', { name: 'Save settings' }).count(), 0);
   await panel.visit(page, '/account', 'Your account');
-  await page.getByLabel('Present password').fill(STAFF.password);
+  await page.getByLabel('Current password').fill(STAFF.password);
   await page.getByLabel('New password', { exact: true }).fill('a quite new password');
   await page.getByLabel('New password again').fill('a quite new password');
   await page.getByRole('button', { name: 'Change password' }).click();

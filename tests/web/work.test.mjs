@@ -1,9 +1,10 @@
 // The daily work, each job as a person does it, and what customers and programs see of it afterwards.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { assertInvariants } from '../lib/checker.mjs';
 import { dataOf, expectError } from '../api/lib/http.mjs';
-import { expectToast, openPanel } from './lib/panel.mjs';
+import { OWNER, expectToast, openPanel } from './lib/panel.mjs';
 
 let panel, page, product, ada;
 before(async () => {
@@ -361,6 +362,29 @@ test('the audit is searched by people and things, not by their numbers', async (
   await page.getByRole('button', { name: 'Show all' }).click();
   await page.getByRole('link', { name: 'Its other changes' }).first().click();
   await page.getByText(/^Every change of .+, newest first\.$/).waitFor();
+});
+
+test('a sensitive step long after the login asks for the password, and then goes on', async () => {
+  const settings = () => panel.admin('GET', '/settings');
+  const stale = `UPDATE token SET confirmed_at = ${Date.now() - 601e3};`;
+  await nav('Settings');
+  await page.getByLabel('Name of the store').fill('Old Login Shop');
+  execFileSync('sqlite3', [panel.souk.dbArg, stale]);
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Is it you?' });
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByText('Confirm this with your password first').waitFor();
+  assert.notEqual((await settings()).store_name, 'Old Login Shop');
+
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await dialog.getByLabel('Password').fill('not the password');
+  await dialog.getByRole('button', { name: 'Go on' }).click();
+  await dialog.getByText('The password or the code is not right').waitFor();
+  await dialog.getByLabel('Password').fill(OWNER.password);
+  await dialog.getByRole('button', { name: 'Go on' }).click();
+  await expectToast(page, 'The settings were saved.');
+  await dialog.waitFor({ state: 'detached' });
+  assert.equal((await settings()).store_name, 'Old Login Shop');
 });
 
 test('staff are not among the customers', async () => {

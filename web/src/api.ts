@@ -49,8 +49,12 @@ export class ApiError extends Error {
   }
 }
 
-/** Set by the session: the bearer token, and what to do when it is not valid any more. */
-export const credentials = { token: '', onRefused: () => {} };
+/** The bearer token, what to do when it is not valid any more, and how people prove again who they are. */
+export const credentials = {
+  token: '',
+  onRefused: () => {},
+  prove: (refusal: ApiError): Promise<void> => Promise.reject(refusal),
+};
 
 export function urlOf(template: string, path?: object, query?: object): string {
   const values = path as Record<string, unknown> | undefined;
@@ -89,7 +93,10 @@ async function send(
     throw new ApiError(0, 'unreachable', UNREACHABLE);
   });
   if (response.ok) return response;
-  throw refused(errorOf(response.status, await response.text()));
+  const error = refused(errorOf(response.status, await response.text()));
+  if (error.code !== 'confirmation_required') throw error;
+  await credentials.prove(error);
+  return send(method, url, init);
 }
 
 async function call<P extends keyof paths, M extends Method>(

@@ -3,6 +3,7 @@ import { render } from 'preact';
 import { Login } from './pages/auth/login';
 import { Setup } from './pages/setup';
 import { setupToken } from './route';
+import { Proof } from './parts/proof';
 import { me, ready, resume } from './session';
 import { Shell } from './shell';
 import './theme';
@@ -17,6 +18,7 @@ function App() {
     <>
       {page}
       <Questions />
+      <Proof />
       <Toasts />
     </>
   );

@@ -1,11 +1,13 @@
 // One's own account: password and second factor.
-import { post } from '../../api';
+import { useState } from 'preact/hooks';
+import { ApiError, post } from '../../api';
 import { end, me } from '../../session';
 import { Card, Facts, Page } from '../../ui/basic';
 import { Form, TextField, bad } from '../../ui/form';
 import { SecondFactor } from './second_factor';
 
 export function Account() {
+  const [needsCode, setNeedsCode] = useState(false);
   return (
     <Page title="Your account">
       <div class="columns">
@@ -17,13 +19,17 @@ export function Account() {
               onSubmit={async (v) => {
                 const password = v.text('password');
                 if (password !== v.text('repeat')) throw bad('repeat', 'The two passwords are not the same');
-                await post('/api/auth/password', { body: { current_password: v.text('current_password'), password } });
+                const body = { current_password: v.text('current_password'), password, totp: v.optional('totp') };
+                await post('/api/auth/password', { body }).catch((e: unknown) => {
+                  if (e instanceof ApiError && e.code === 'totp_required') setNeedsCode(true);
+                  throw e;
+                });
                 end('Your password was changed. Please log in with the new one.');
               }}
             >
               <TextField
                 name="current_password"
-                label="Present password"
+                label="Current password"
                 type="password"
                 autocomplete="current-password"
               />
@@ -35,6 +41,9 @@ export function Account() {
                 hint="At least 10 characters. All your logins end."
               />
               <TextField name="repeat" label="New password again" type="password" autocomplete="new-password" />
+              {needsCode && (
+                <TextField name="totp" label="One-time code" autocomplete="one-time-code" hint="Of your app." />
+              )}
             </Form>
           </Card>
         </div>
