@@ -74,9 +74,9 @@ async function runPhases(phases, fileWords) {
 
 /** Ends the run, at whatever point it is. */
 function finish() {
-  const usage = `${spent(begun)}${total.skipped ? `, ${total.skipped} skipped` : ''}`;
+  const minutes = (cpuUsed() / 60).toFixed(1);
   cleanUp();
-  console.log(`== all: ${usage}: ${(cpuUsed() / 60).toFixed(1)} CPU minutes`);
+  console.log(`== all: ${seconds(begun.at)}, ${minutes} CPU minutes${total.skipped ? `, ${total.skipped} skipped` : ''}`);
   if (total.failed > 0) console.log(`logs: ${logs}`);
   console.log(`${total.passed} passed, ${total.failed} failed`);
   process.exit(total.failed > 0 ? 1 : 0);
