@@ -141,8 +141,10 @@ enum err gateway_config_list(struct db *db, struct gateway_config **ret, size_t 
 
 enum err gateway_config_named(struct db *db, Str name, struct gateway_config **ret, size_t *ret_count)
 {
-    static const char named[] = "SELECT " COLUMNS " FROM gateway WHERE is_enabled = 1 AND (label = $1 OR provider = $1"
-                                " AND NOT EXISTS (SELECT 1 FROM gateway g WHERE g.label = $1)) ORDER BY id";
+    static const char named[] =
+        "SELECT " COLUMNS " FROM gateway WHERE (is_enabled = 1 OR provider <> 'sandbox'"
+        " AND (secrets IS NOT NULL OR webhook_id <> '')) AND (label = $1 OR provider = $1"
+        " AND NOT EXISTS (SELECT 1 FROM gateway g WHERE g.label = $1)) ORDER BY is_enabled DESC, id";
 
     struct stmt *st = db_prepare(db, named);
     bind_text(st, name);

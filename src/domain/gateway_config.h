@@ -50,8 +50,9 @@ enum err gateway_config_find(struct db *db, Str label, struct gateway_config *re
 enum err gateway_config_find_id(struct db *db, Id id, struct gateway_config *ret);
 /* All, by id; at most GATEWAYS_MAX. */
 enum err gateway_config_list(struct db *db, struct gateway_config **ret, size_t *ret_count);
-/* Those that may be meant by /webhook/{name}: the enabled one with this label, else the enabled ones of the provider
- * with this name. */
+/* Those that may be meant by /webhook/{name}: the connected one with this label, else the connected ones of the
+ * provider with this name. One that is switched off takes no new payments, but is still told what becomes of its old
+ * ones; the sandbox is nowhere unless it is switched on. */
 enum err gateway_config_named(struct db *db, Str name, struct gateway_config **ret, size_t *ret_count);
 
 /* The sandbox is its own provider: makes up the secret and the key that are missing. */

@@ -31,7 +31,7 @@ static enum verdict verify(const struct gateway_config *config, const struct web
 static enum payment_event_kind kind_of(Str type)
 {
     if (str_eq(type, STR("InvoiceSettled"))) return EVENT_SUCCEEDED;
-    if (str_eq(type, STR("InvoiceExpired")) || str_eq(type, STR("InvoiceInvalid"))) return EVENT_FAILED;
+    if (str_eq(type, STR("InvoiceExpired")) || str_eq(type, STR("InvoiceInvalid"))) return EVENT_EXPIRED;
     if (str_eq(type, STR("InvoiceProcessing")) || str_eq(type, STR("InvoiceReceivedPayment")) ||
         str_eq(type, STR("InvoicePaymentSettled")))
         return EVENT_PENDING;
@@ -215,6 +215,18 @@ static enum reply method_read(struct arena *a, const struct http_reply *answer, 
     return REPLY_OK;
 }
 
+/* Coins can still come: then they are for a person to look at. */
+static bool close_call(struct arena *a, const struct gateway_config *config, Str group_ref, Str reference,
+                       struct http_call *ret)
+{
+    (void)reference;
+    if (!ref_is_safe(config->store_id) || !ref_is_safe(group_ref)) return false;
+    struct json_body body;
+    json_kv_cstr(json_body_begin(&body, a), "status", "Invalid");
+    start(a, config, "POST", str_printf(a, "/invoices/%.*s/status", STR_FMT(group_ref)), ret);
+    return call_json(ret, &body);
+}
+
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(config->store_id) || !ref_is_safe(group_ref)) return false;
@@ -232,11 +244,11 @@ static void invoice_state(const struct json *invoice, struct payment_event *e)
         if (is_partial) e->review = "settled although not all was paid";
         if (str_eq(extra, STR("Marked"))) e->review = "marked as settled by hand";
     } else if (str_eq(status, STR("Expired"))) {
-        e->kind = EVENT_FAILED;
+        e->kind = EVENT_EXPIRED;
         if (is_late) e->review = "paid after the invoice had ended";
         if (is_partial) e->review = "ended with a part paid";
     } else if (str_eq(status, STR("Invalid"))) {
-        e->kind = EVENT_FAILED;
+        e->kind = EVENT_EXPIRED;
     } else {
         e->kind = EVENT_PENDING;
     }
@@ -303,6 +315,7 @@ const struct gateway gateway_btcpay = {
     .method_read = method_read,
     .confirm_call = confirm_call,
     .confirm_read = confirm_read,
+    .close_call = close_call,
     .ask_call = ask_call,
     .ask_read = ask_read,
 };

@@ -130,6 +130,11 @@ struct gateway {
                         struct http_call *ret);
     enum reply (*method_read)(struct arena *a, const struct http_reply *answer, Str *ret);
 
+    /* Ends the page, so that it takes no money any more; NULL where the provider has no such call. REPLY_REFUSED: it
+     * cannot be ended, because it was paid or has ended already. */
+    bool (*close_call)(struct arena *a, const struct gateway_config *config, Str group_ref, Str reference,
+                       struct http_call *ret);
+
     /* NULL unless the provider has to be told to take the money. The answer is as good as a confirmed event. */
     bool (*capture_call)(struct arena *a, const struct gateway_config *config, Str group_ref, Str reference,
                          struct http_call *ret);

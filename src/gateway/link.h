@@ -12,7 +12,7 @@ void link_free(struct gateway_link *link);
 /* Where the sandbox, which lives in this server, can be reached; known once the server listens. Must live on. */
 void link_set_self(struct gateway_link *link, Str url);
 
-enum op_kind { OP_CREATE, OP_CAPTURE, OP_REFUND, OP_CONFIRM, OP_ASK };
+enum op_kind { OP_CREATE, OP_CAPTURE, OP_REFUND, OP_CONFIRM, OP_ASK, OP_CLOSE };
 
 struct gateway_op {
     enum op_kind kind;
@@ -21,8 +21,8 @@ struct gateway_op {
     Str stored;             /* create: the body to send, from link_create_body; empty: made anew */
     struct refund_request refund;
     bool may_exist;             /* create, refund: an earlier attempt may have made it, so look first */
-    Str group_ref;              /* capture, ask */
-    Str reference;              /* capture */
+    Str group_ref;              /* capture, ask, close */
+    Str reference;              /* capture, close */
     struct payment_event claim; /* confirm */
     int64_t timeout_ms;         /* of each call; 0: the default */
     bool in_background;         /* nobody waits for it: see lane.h */

@@ -5,6 +5,7 @@
  * decimal texts in major units. */
 #include "gateway/amount.h"
 #include "gateway/payload.h"
+#include "gateway/paypal_dispute.h"
 #include "gateway/paypal_signature.h"
 #include "gateway/provider_call.h"
 
@@ -50,18 +51,6 @@ static enum verdict verify(const struct gateway_config *config, const struct web
     return paypal_signature_check(a, &h, config->webhook_id, hook->raw, pem, config->ca_bundle, name, now);
 }
 
-/* {"currency_code":"USD","value":"30.00"} */
-static bool amount(struct arena *a, const struct json *obj, Str *ret_currency, Money *ret)
-{
-    Str currency;
-    Money m;
-    if (!currency_read(a, json_text(obj, "currency_code"), &currency)) return false;
-    if (!amount_from_text(json_text(obj, "value"), currency, &m) || m.minor < 0) return false;
-    *ret_currency = currency;
-    *ret = m;
-    return true;
-}
-
 static const struct json *link_of(const struct json *obj, Str rel)
 {
     for (const struct json *l = payload_item(json_get(obj, "links"), 0); l; l = l->next)
@@ -85,7 +74,7 @@ static void read_capture(struct arena *a, const struct json *capture, struct pay
     e->payment_ref = payload_ref(capture, "id");
     e->group_ref = payload_ref(payload_at(capture, "supplementary_data", "related_ids"), "order_id");
     e->order_ref = payload_ref(capture, "custom_id");
-    e->has_amount = amount(a, json_get(capture, "amount"), &e->currency, &e->amount);
+    e->has_amount = paypal_amount(a, json_get(capture, "amount"), &e->currency, &e->amount);
 }
 
 static void read_refund(struct arena *a, const struct json *refund, struct payment_event *e)
@@ -94,21 +83,9 @@ static void read_refund(struct arena *a, const struct json *refund, struct payme
     e->refund_ref = payload_ref(refund, "id");
     e->payment_ref = id_behind(json_text(link_of(refund, STR("up")), "href"), STR("/v2/payments/captures/"));
     e->order_ref = payload_ref(refund, "custom_id");
-    e->has_amount = amount(a, json_get(refund, "amount"), &e->currency, &e->amount);
+    e->has_amount = paypal_amount(a, json_get(refund, "amount"), &e->currency, &e->amount);
     const struct json *total = payload_at(refund, "seller_payable_breakdown", "total_refunded_amount");
-    e->has_refunded_total = amount(a, total, &other, &e->refunded_total) && str_eq(other, e->currency);
-}
-
-static void read_dispute(struct arena *a, const struct json *dispute, struct payment_event *e)
-{
-    e->refund_ref = payload_ref(dispute, "dispute_id");
-    e->payment_ref = payload_ref(payload_item(json_get(dispute, "disputed_transactions"), 0), "seller_transaction_id");
-    e->has_amount = amount(a, json_get(dispute, "dispute_amount"), &e->currency, &e->amount);
-    e->kind = str_eq(json_text(dispute, "status"), STR("RESOLVED")) ? EVENT_DISPUTE_CLOSED : EVENT_DISPUTED;
-    Str outcome = json_text(json_get(dispute, "dispute_outcome"), "outcome_code");
-    e->outcome = str_eq(outcome, STR("RESOLVED_SELLER_FAVOUR")) ? DISPUTE_WON
-                 : str_eq(outcome, STR("CANCELED_BY_BUYER"))    ? DISPUTE_WITHDRAWN
-                                                                : DISPUTE_LOST;
+    e->has_refunded_total = paypal_amount(a, total, &other, &e->refunded_total) && str_eq(other, e->currency);
 }
 
 static void read_resource(struct arena *a, const struct json *resource, struct payment_event *e)
@@ -118,7 +95,7 @@ static void read_resource(struct arena *a, const struct json *resource, struct p
         e->kind = EVENT_SUCCEEDED;
         read_capture(a, resource, e);
     } else if (str_eq(type, STR("PAYMENT.CAPTURE.DENIED")) || str_eq(type, STR("PAYMENT.CAPTURE.DECLINED"))) {
-        e->kind = EVENT_FAILED;
+        e->kind = EVENT_EXPIRED; /* an order is captured once: this one will not be paid */
         read_capture(a, resource, e);
     } else if (str_eq(type, STR("PAYMENT.CAPTURE.PENDING"))) {
         e->kind = EVENT_PENDING;
@@ -127,7 +104,7 @@ static void read_resource(struct arena *a, const struct json *resource, struct p
         e->kind = EVENT_REFUNDED;
         read_refund(a, resource, e);
     } else if (str_eq(type, STR("CUSTOMER.DISPUTE.CREATED")) || str_eq(type, STR("CUSTOMER.DISPUTE.RESOLVED"))) {
-        read_dispute(a, resource, e);
+        paypal_read_dispute(a, resource, e);
     } else if (str_eq(type, STR("CHECKOUT.ORDER.APPROVED"))) {
         e->kind = EVENT_APPROVED;
         e->group_ref = payload_ref(resource, "id");
@@ -270,7 +247,7 @@ static enum payment_event_kind capture_kind(Str status)
     if (str_eq(status, STR("COMPLETED")) || str_eq(status, STR("PARTIALLY_REFUNDED")) ||
         str_eq(status, STR("REFUNDED")))
         return EVENT_SUCCEEDED;
-    if (str_eq(status, STR("DECLINED")) || str_eq(status, STR("FAILED"))) return EVENT_FAILED;
+    if (str_eq(status, STR("DECLINED")) || str_eq(status, STR("FAILED"))) return EVENT_EXPIRED;
     return EVENT_PENDING;
 }
 
@@ -286,7 +263,7 @@ static enum reply order_state(struct arena *a, const struct json *order, struct 
     } else if (str_eq(status, STR("APPROVED"))) {
         e.kind = EVENT_APPROVED;
     } else if (str_eq(status, STR("VOIDED"))) {
-        e.kind = EVENT_FAILED;
+        e.kind = EVENT_EXPIRED;
     }
     e.group_ref = payload_ref(order, "id");
     if (!e.order_ref.len) e.order_ref = payload_ref(unit, "custom_id");
@@ -329,7 +306,7 @@ static bool confirm_call(struct arena *a, const struct gateway_config *config, c
         enum payment_event_kind kind;
         Str folder;
     } folders[] = {
-        {EVENT_SUCCEEDED, S("/v2/payments/captures/")},      {EVENT_FAILED, S("/v2/payments/captures/")},
+        {EVENT_SUCCEEDED, S("/v2/payments/captures/")},      {EVENT_EXPIRED, S("/v2/payments/captures/")},
         {EVENT_PENDING, S("/v2/payments/captures/")},        {EVENT_APPROVED, S("/v2/checkout/orders/")},
         {EVENT_REFUNDED, S("/v2/payments/refunds/")},        {EVENT_DISPUTED, S("/v1/customer/disputes/")},
         {EVENT_DISPUTE_CLOSED, S("/v1/customer/disputes/")},
@@ -369,7 +346,7 @@ static enum reply confirm_read(struct arena *a, const struct gateway_config *con
         break;
     case EVENT_DISPUTED:
     case EVENT_DISPUTE_CLOSED:
-        read_dispute(a, root, &e);
+        paypal_read_dispute(a, root, &e);
         got = e.refund_ref;
         break;
     default:

@@ -71,6 +71,16 @@ static void read_dispute(struct arena *a, const struct json *payload, struct pay
     if (!e->payment_ref.len) e->payment_ref = payload_ref(dispute, "payment_id");
     if (!e->currency.len) currency_read(a, json_text(dispute, "currency"), &e->currency);
     e->has_amount = amount(dispute, "amount", e->currency, &e->amount);
+    e->due_at = payload_seconds(dispute, "respond_by");
+    if (e->kind != EVENT_DISPUTE_CLOSED) return;
+    /* What was really taken, where it says so. A dispute that is closed without a verdict took nothing. */
+    Money deducted;
+    bool says = amount(dispute, "amount_deducted", e->currency, &deducted) && deducted.minor > 0;
+    bool is_lost = str_eq(e->type, STR("payment.dispute.lost"));
+    e->outcome = says || is_lost                               ? DISPUTE_LOST
+                 : str_eq(e->type, STR("payment.dispute.won")) ? DISPUTE_WON
+                                                               : DISPUTE_WITHDRAWN;
+    if (says) e->amount = deducted;
 }
 
 static enum payment_event_kind kind_of(Str type)
@@ -83,8 +93,8 @@ static enum payment_event_kind kind_of(Str type)
         {S("order.paid"), EVENT_SUCCEEDED},
         {S("payment_link.paid"), EVENT_SUCCEEDED},
         {S("payment.failed"), EVENT_FAILED},
-        {S("payment_link.expired"), EVENT_FAILED},
-        {S("payment_link.cancelled"), EVENT_FAILED},
+        {S("payment_link.expired"), EVENT_EXPIRED},
+        {S("payment_link.cancelled"), EVENT_EXPIRED},
         {S("payment.authorized"), EVENT_PENDING},
         {S("refund.processed"), EVENT_REFUNDED},
         {S("refund.failed"), EVENT_REFUND_FAILED},
@@ -115,7 +125,6 @@ static bool parse(struct arena *a, const struct gateway_config *config, const st
     if (e.kind != EVENT_IGNORED) read_payment(a, payload, &e);
     if (e.kind == EVENT_REFUNDED || e.kind == EVENT_REFUND_FAILED) read_refund(payload, &e);
     if (e.kind == EVENT_DISPUTED || e.kind == EVENT_DISPUTE_CLOSED) read_dispute(a, payload, &e);
-    e.outcome = str_eq(e.type, STR("payment.dispute.won")) ? DISPUTE_WON : DISPUTE_LOST;
     *ret = e;
     return true;
 }
@@ -239,6 +248,15 @@ static enum reply refund_find_read(struct arena *a, const struct http_reply *ans
     return REPLY_REFUSED;
 }
 
+static bool close_call(struct arena *a, const struct gateway_config *config, Str group_ref, Str reference,
+                       struct http_call *ret)
+{
+    (void)reference;
+    if (!ref_is_safe(group_ref)) return false;
+    start(a, config, "POST", str_printf(a, "/v1/payment_links/%.*s/cancel", STR_FMT(group_ref)), ret);
+    return true;
+}
+
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(group_ref)) return false;
@@ -263,7 +281,7 @@ static enum reply ask_read(struct arena *a, const struct gateway_config *config,
     };
     if (!e.group_ref.len) return REPLY_RETRY;
     if (str_eq(status, STR("paid"))) e.kind = EVENT_SUCCEEDED;
-    if (str_eq(status, STR("cancelled")) || str_eq(status, STR("expired"))) e.kind = EVENT_FAILED;
+    if (str_eq(status, STR("cancelled")) || str_eq(status, STR("expired"))) e.kind = EVENT_EXPIRED;
     currency_read(a, json_text(root, "currency"), &e.currency);
     e.has_amount = amount(root, "amount_paid", e.currency, &e.amount);
     *ret = e;
@@ -286,6 +304,7 @@ const struct gateway gateway_razorpay = {
     .refund_key_ms = TIME_DAY, /* not stated: as short as the shortest that is */
     .refund_find_call = refund_find_call,
     .refund_find_read = refund_find_read,
+    .close_call = close_call,
     .ask_call = ask_call,
     .ask_read = ask_read,
 };

@@ -45,12 +45,22 @@ static void read_currency(struct arena *a, const struct json *obj, struct paymen
     currency_read(a, json_text(obj, "currency"), &e->currency);
 }
 
-static void read_intent(struct arena *a, const struct json *obj, const char *amount_key, struct payment_event *e)
+static void read_intent_amount(struct arena *a, const struct json *obj, const char *key, struct payment_event *e)
 {
     read_currency(a, obj, e);
     e->payment_ref = payload_ref(obj, "id");
     e->order_ref = payload_ref(json_get(obj, "metadata"), "order_id");
-    e->has_amount = amount(obj, amount_key, e->currency, &e->amount);
+    e->has_amount = amount(obj, key, e->currency, &e->amount);
+}
+
+static void read_intent(struct arena *a, const struct json *obj, struct payment_event *e)
+{
+    read_intent_amount(a, obj, "amount", e);
+}
+
+static void read_paid_intent(struct arena *a, const struct json *obj, struct payment_event *e)
+{
+    read_intent_amount(a, obj, "amount_received", e);
 }
 
 static void read_session(struct arena *a, const struct json *obj, struct payment_event *e)
@@ -67,7 +77,7 @@ static enum payment_event_kind session_kind(const struct json *obj)
 {
     Str paid = json_text(obj, "payment_status"), status = json_text(obj, "status");
     if (str_eq(paid, STR("paid"))) return EVENT_SUCCEEDED;
-    return str_eq(status, STR("expired")) ? EVENT_FAILED : EVENT_PENDING;
+    return str_eq(status, STR("expired")) ? EVENT_EXPIRED : EVENT_PENDING;
 }
 
 static void read_charge(struct arena *a, const struct json *obj, struct payment_event *e)
@@ -88,45 +98,69 @@ static void read_about(struct arena *a, const struct json *obj, struct payment_e
     e->order_ref = payload_ref(json_get(obj, "metadata"), "order_id");
     e->refund_ref = payload_ref(obj, "id");
     e->has_amount = amount(obj, "amount", e->currency, &e->amount);
-    Str status = json_text(obj, "status");
-    e->outcome = str_eq(status, STR("won")) || str_eq(status, STR("warning_closed")) ? DISPUTE_WON : DISPUTE_LOST;
 }
+
+/* What the dispute took out of the account and has not put back: "lost" may be in part. False: not said, or counted in
+ * another currency. */
+static bool taken(struct arena *a, const struct json *dispute, Str currency, Money *ret)
+{
+    int64_t sum = 0, count, minor;
+    const struct json *moves = json_get(dispute, "balance_transactions");
+    if (!payload_item(moves, 0)) return false;
+    for (const struct json *m = payload_item(moves, 0); m; m = m->next) {
+        Str in = {0};
+        if (!currency_read(a, json_text(m, "currency"), &in) || !str_eq(in, currency)) return false;
+        if (!json_int64(json_get(m, "amount"), &count) || __builtin_sub_overflow(sum, count, &sum)) return false;
+    }
+    if (!amount_rescale(sum, decimals(currency), currency_exponent(currency), &minor)) return false;
+    *ret = (Money){minor};
+    return true;
+}
+
+static void read_dispute(struct arena *a, const struct json *obj, struct payment_event *e)
+{
+    Money lost;
+    Str status = json_text(obj, "status");
+    read_about(a, obj, e);
+    e->due_at = payload_seconds(json_get(obj, "evidence_details"), "due_by");
+    if (e->kind != EVENT_DISPUTE_CLOSED) return;
+    if (str_eq(status, STR("won")) || str_eq(status, STR("warning_closed"))) {
+        e->outcome = DISPUTE_WON; /* or an inquiry that is over: nothing was taken */
+    } else if (!str_eq(status, STR("lost"))) {
+        e->review = "the dispute has ended, and Stripe does not say how";
+    } else if (taken(a, obj, e->currency, &lost)) {
+        e->outcome = lost.minor > 0 ? DISPUTE_LOST : DISPUTE_WON;
+        if (lost.minor > 0) e->amount = lost;
+    }
+}
+
+static const struct {
+    Str type;
+    enum payment_event_kind kind;
+    void (*read)(struct arena *a, const struct json *obj, struct payment_event *e);
+} messages[] = {
+    {S("payment_intent.succeeded"), EVENT_SUCCEEDED, read_paid_intent},
+    {S("payment_intent.payment_failed"), EVENT_FAILED, read_intent}, /* the page stays open */
+    {S("payment_intent.canceled"), EVENT_EXPIRED, read_intent},
+    {S("payment_intent.processing"), EVENT_PENDING, read_intent},
+    {S("checkout.session.completed"), EVENT_PENDING, read_session}, /* unless it says that it is paid */
+    {S("checkout.session.async_payment_succeeded"), EVENT_SUCCEEDED, read_session},
+    {S("checkout.session.async_payment_failed"), EVENT_EXPIRED, read_session},
+    {S("checkout.session.expired"), EVENT_EXPIRED, read_session},
+    {S("charge.refunded"), EVENT_REFUNDED, read_charge},
+    {S("charge.dispute.created"), EVENT_DISPUTED, read_dispute},
+    {S("charge.dispute.closed"), EVENT_DISPUTE_CLOSED, read_dispute},
+    {S("refund.failed"), EVENT_REFUND_FAILED, read_about},
+};
 
 static void read_object(struct arena *a, const struct json *obj, struct payment_event *e)
 {
-    Str type = e->type;
-    if (str_eq(type, STR("payment_intent.succeeded"))) {
-        e->kind = EVENT_SUCCEEDED;
-        read_intent(a, obj, "amount_received", e);
-    } else if (str_eq(type, STR("payment_intent.payment_failed")) || str_eq(type, STR("payment_intent.canceled"))) {
-        e->kind = EVENT_FAILED;
-        read_intent(a, obj, "amount", e);
-    } else if (str_eq(type, STR("payment_intent.processing"))) {
-        e->kind = EVENT_PENDING;
-        read_intent(a, obj, "amount", e);
-    } else if (str_eq(type, STR("checkout.session.completed"))) {
-        e->kind = session_kind(obj);
-        read_session(a, obj, e);
-    } else if (str_eq(type, STR("checkout.session.async_payment_succeeded"))) {
-        e->kind = EVENT_SUCCEEDED;
-        read_session(a, obj, e);
-    } else if (str_eq(type, STR("checkout.session.async_payment_failed")) ||
-               str_eq(type, STR("checkout.session.expired"))) {
-        e->kind = EVENT_FAILED;
-        read_session(a, obj, e);
-    } else if (str_eq(type, STR("charge.refunded"))) {
-        e->kind = EVENT_REFUNDED;
-        read_charge(a, obj, e);
-    } else if (str_eq(type, STR("charge.dispute.created"))) {
-        e->kind = EVENT_DISPUTED;
-        read_about(a, obj, e);
-    } else if (str_eq(type, STR("charge.dispute.closed"))) {
-        e->kind = EVENT_DISPUTE_CLOSED;
-        read_about(a, obj, e);
-    } else if (str_eq(type, STR("refund.failed"))) {
-        e->kind = EVENT_REFUND_FAILED;
-        read_about(a, obj, e);
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+        if (!str_eq(e->type, messages[i].type)) continue;
+        e->kind = messages[i].kind;
+        messages[i].read(a, obj, e);
     }
+    if (str_eq(e->type, STR("checkout.session.completed"))) e->kind = session_kind(obj);
 }
 
 static bool parse(struct arena *a, const struct gateway_config *config, const struct webhook *hook,
@@ -257,6 +291,15 @@ static enum reply refund_find_read(struct arena *a, const struct http_reply *ans
     return REPLY_REFUSED;
 }
 
+static bool close_call(struct arena *a, const struct gateway_config *config, Str group_ref, Str reference,
+                       struct http_call *ret)
+{
+    if (!ref_is_safe(group_ref)) return false;
+    start(a, config, "POST", str_printf(a, "/v1/checkout/sessions/%.*s/expire", STR_FMT(group_ref)), ret);
+    call_header(ret, STR("Idempotency-Key"), str_printf(a, "%.*s-close", STR_FMT(reference)));
+    return true;
+}
+
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(group_ref)) return false;
@@ -296,6 +339,7 @@ const struct gateway gateway_stripe = {
     .refund_key_ms = TIME_DAY,
     .refund_find_call = refund_find_call,
     .refund_find_read = refund_find_read,
+    .close_call = close_call,
     .ask_call = ask_call,
     .ask_read = ask_read,
 };

@@ -102,11 +102,13 @@ static void capture(struct errand *x)
 {
     const struct payment *p = &x->payment;
     x->is_settled = !is_open(p);
-    x->op = (struct gateway_op){.kind = OP_CAPTURE, .group_ref = p->group_ref, .reference = p->reference};
+    x->op = (struct gateway_op){.kind = OP_CAPTURE, .group_ref = p->group_ref};
+    /* The same for every attempt of this errand; after a decline the customer agrees anew, and that is another one. */
+    x->op.reference = str_printf(x->arena, "%.*s-%lld", STR_FMT(p->reference), (long long)x->item->id.v);
     run(x);
 }
 
-/* A capture that is refused may have been made already: asking will tell. */
+/* A capture that is refused may have been made already, or the customer's card was declined: asking will tell. */
 static enum err record_capture(struct errand *x, struct db *db)
 {
     enum err e = OK;
@@ -116,7 +118,9 @@ static enum err record_capture(struct errand *x, struct db *db)
     }
     if (x->reply != REPLY_REFUSED && errand_again(x, db, &e)) return e;
     e = outbox_add(db, &(struct outbox_item){.kind = OUTBOX_ASK, .payment = x->payment.id}, x->now, x->now, NULL);
-    return e ? e : give_up(x, db, "Capture");
+    if (e) return e;
+    return x->reply == REPLY_REFUSED ? outbox_fail(db, x->item->id, str_from(x->error), x->now)
+                                     : give_up(x, db, "Capture");
 }
 
 static void refund(struct errand *x)

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import { after, before, test } from 'node:test';
 import Razorpay from 'razorpay';
 import Stripe from 'stripe';
-import { dataOf, expectError, expectStatus } from './lib/http.mjs';
+import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
 import { SECRET, openPaidShop, razorpayEvent, signed, stripeEvent } from './lib/gateways.mjs';
 import { SLOW, together } from './lib/souk.mjs';
 
@@ -270,13 +270,17 @@ test('signed and yet not a message', async () => {
   assert.equal((await shop.events('unmatched'))[0].event_id, 'evt_bare');
 });
 
-test('gateways that are unknown or switched off are not there', async () => {
+test('gateways that are unknown or not connected are not there; one that is switched off still hears of its old payments', async () => {
   const raw = '{}';
   for (const name of ['nothing', 'paypal', 'wallet_gateway', 'sandbox', 'CARD_GATEWAY_A', '..', '%00', 'wallet']) {
     expectStatus(await shop.post(name, raw, signed('stripe', raw), { unchecked: true }), 404);
   }
+  const order = await pending();
   await shop.connect('card_gateway_a', { is_enabled: false });
-  expectError(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { amount: 1, intent: 'x' })), 404, 'not_found');
+  const late = await shop.buyerWith([[editor, 1]]);
+  expectFields(await shop.checkoutAnswer(late, 'card_gateway_a'), { pay_with: 'not_allowed' });
+  dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', about(order))));
+  assert.equal((await shop.order(order.buyer, order.id)).status, 'confirmed');
   await shop.connect('card_gateway_a', { is_enabled: true });
 });
 

@@ -273,18 +273,18 @@ static void test_ask(void **state)
         {PROVIDER_STRIPE, SESSION("complete", "paid"), EVENT_SUCCEEDED, 4999, false},
         {PROVIDER_STRIPE, SESSION("complete", "unpaid"), EVENT_PENDING, 4999, false},
         {PROVIDER_STRIPE, SESSION("open", "unpaid"), EVENT_PENDING, 4999, false},
-        {PROVIDER_STRIPE, SESSION("expired", "unpaid"), EVENT_FAILED, 4999, false},
+        {PROVIDER_STRIPE, SESSION("expired", "unpaid"), EVENT_EXPIRED, 4999, false},
         {PROVIDER_RAZORPAY, LINK("paid"), EVENT_SUCCEEDED, 4999, false},
         {PROVIDER_RAZORPAY, LINK("created"), EVENT_PENDING, 4999, false},
         {PROVIDER_RAZORPAY, LINK("partially_paid"), EVENT_PENDING, 4999, false},
-        {PROVIDER_RAZORPAY, LINK("expired"), EVENT_FAILED, 4999, false},
-        {PROVIDER_RAZORPAY, LINK("cancelled"), EVENT_FAILED, 4999, false},
+        {PROVIDER_RAZORPAY, LINK("expired"), EVENT_EXPIRED, 4999, false},
+        {PROVIDER_RAZORPAY, LINK("cancelled"), EVENT_EXPIRED, 4999, false},
         {PROVIDER_PAYPAL, ORDER("CREATED", ""), EVENT_PENDING, -1, false},
         {PROVIDER_PAYPAL, ORDER("APPROVED", ""), EVENT_APPROVED, -1, false},
-        {PROVIDER_PAYPAL, ORDER("VOIDED", ""), EVENT_FAILED, -1, false},
+        {PROVIDER_PAYPAL, ORDER("VOIDED", ""), EVENT_EXPIRED, -1, false},
         {PROVIDER_PAYPAL, ORDER("COMPLETED", CAPTURES("COMPLETED")), EVENT_SUCCEEDED, 4999, false},
         {PROVIDER_PAYPAL, ORDER("COMPLETED", CAPTURES("PENDING")), EVENT_PENDING, 4999, false},
-        {PROVIDER_PAYPAL, ORDER("COMPLETED", CAPTURES("DECLINED")), EVENT_FAILED, 4999, false},
+        {PROVIDER_PAYPAL, ORDER("COMPLETED", CAPTURES("DECLINED")), EVENT_EXPIRED, 4999, false},
         {PROVIDER_PAYPAL, ORDER("COMPLETED", CAPTURES("REFUNDED")), EVENT_SUCCEEDED, 4999, false},
         {PROVIDER_BTCPAY, INVOICE("New", "None"), EVENT_PENDING, 4999, false},
         {PROVIDER_BTCPAY, INVOICE("Processing", "None"), EVENT_PENDING, 4999, false},
@@ -292,9 +292,9 @@ static void test_ask(void **state)
         {PROVIDER_BTCPAY, INVOICE("Settled", "PaidOver"), EVENT_SUCCEEDED, 4999, false},
         {PROVIDER_BTCPAY, INVOICE("Settled", "PaidLate"), EVENT_SUCCEEDED, 4999, true},
         {PROVIDER_BTCPAY, INVOICE("Settled", "Marked"), EVENT_SUCCEEDED, 4999, true},
-        {PROVIDER_BTCPAY, INVOICE("Expired", "None"), EVENT_FAILED, 4999, false},
-        {PROVIDER_BTCPAY, INVOICE("Expired", "PaidPartial"), EVENT_FAILED, 4999, true},
-        {PROVIDER_BTCPAY, INVOICE("Invalid", "None"), EVENT_FAILED, 4999, false},
+        {PROVIDER_BTCPAY, INVOICE("Expired", "None"), EVENT_EXPIRED, 4999, false},
+        {PROVIDER_BTCPAY, INVOICE("Expired", "PaidPartial"), EVENT_EXPIRED, 4999, true},
+        {PROVIDER_BTCPAY, INVOICE("Invalid", "None"), EVENT_EXPIRED, 4999, false},
         {PROVIDER_BTCPAY, "{\"id\":\"inv1\",\"storeId\":\"other\",\"status\":\"Settled\"}", EVENT_SUCCEEDED, -1, true},
     };
     struct arena a = {0};
@@ -342,7 +342,7 @@ static void test_confirm(void **state)
     assert_str(got.delivery_id, STR("tr-1"));
     struct http_reply declined = {200, STR("{\"id\":\"CAP1\",\"status\":\"DECLINED\"}")};
     assert_int_equal(gateway_paypal.confirm_read(&a, &config, &claim, &declined, &got), REPLY_OK);
-    assert_int_equal(got.kind, EVENT_FAILED);
+    assert_int_equal(got.kind, EVENT_EXPIRED);
     struct http_reply other = {200, STR("{\"id\":\"CAP2\",\"status\":\"COMPLETED\"}")};
     assert_int_equal(gateway_paypal.confirm_read(&a, &config, &claim, &other, &got), REPLY_RETRY);
     struct http_reply none = {404, STR("{}")};
@@ -382,7 +382,7 @@ static void test_confirm(void **state)
     assert_str(call.url, STR("http://127.0.0.1:9/api/v1/stores/store1/invoices/inv1"));
     struct http_reply expired = {200, STR(INVOICE("Expired", "None"))};
     assert_int_equal(gateway_btcpay.confirm_read(&a, &config, &claim, &expired, &got), REPLY_OK);
-    assert_int_equal(got.kind, EVENT_FAILED);
+    assert_int_equal(got.kind, EVENT_EXPIRED);
     claim.group_ref = STR("inv2");
     assert_int_equal(gateway_btcpay.confirm_read(&a, &config, &claim, &expired, &got), REPLY_RETRY);
     arena_done(&a);

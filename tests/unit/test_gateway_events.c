@@ -51,7 +51,7 @@ static const struct want wants[] = {
      STRIPE("payment_intent.payment_failed", "{\"id\":\"pi_1\",\"amount\":4999,\"currency\":\"usd\","
                                              "\"metadata\":{\"order_id\":42}}"),
      EVENT_FAILED, "pi_1", "", "42", "USD", "", 4999, -1},
-    {PROVIDER_STRIPE, STRIPE("payment_intent.canceled", "{\"id\":\"pi_1\"}"), EVENT_FAILED, "pi_1", "", "", "", "", -1,
+    {PROVIDER_STRIPE, STRIPE("payment_intent.canceled", "{\"id\":\"pi_1\"}"), EVENT_EXPIRED, "pi_1", "", "", "", "", -1,
      -1},
     {PROVIDER_STRIPE, STRIPE("payment_intent.processing", "{\"id\":\"pi_1\"}"), EVENT_PENDING, "pi_1", "", "", "", "",
      -1, -1},
@@ -69,10 +69,10 @@ static const struct want wants[] = {
     {PROVIDER_STRIPE,
      STRIPE("checkout.session.async_payment_succeeded", "{\"id\":\"cs_1\",\"payment_intent\":\"pi_1\"}"),
      EVENT_SUCCEEDED, "pi_1", "cs_1", "", "", "", -1, -1},
-    {PROVIDER_STRIPE, STRIPE("checkout.session.async_payment_failed", "{\"id\":\"cs_1\"}"), EVENT_FAILED, "", "cs_1",
+    {PROVIDER_STRIPE, STRIPE("checkout.session.async_payment_failed", "{\"id\":\"cs_1\"}"), EVENT_EXPIRED, "", "cs_1",
      "", "", "", -1, -1},
-    {PROVIDER_STRIPE, STRIPE("checkout.session.expired", "{\"id\":\"cs_1\"}"), EVENT_FAILED, "", "cs_1", "", "", "", -1,
-     -1},
+    {PROVIDER_STRIPE, STRIPE("checkout.session.expired", "{\"id\":\"cs_1\"}"), EVENT_EXPIRED, "", "cs_1", "", "", "",
+     -1, -1},
     {PROVIDER_STRIPE,
      STRIPE("charge.refunded", "{\"id\":\"ch_1\",\"payment_intent\":\"pi_1\",\"amount\":4999,"
                                "\"amount_refunded\":4999,\"refunded\":true,\"currency\":\"usd\",\"refunds\":{\"data\":"
@@ -147,7 +147,7 @@ static const struct want wants[] = {
      "ORD1", "42", "", "", -1, -1},
     {PROVIDER_PAYPAL, PAYPAL("PAYMENT.CAPTURE.COMPLETED", PAYPAL_CAPTURE("-30.00", "USD")), EVENT_SUCCEEDED, "CAP1",
      "ORD1", "42", "", "", -1, -1},
-    {PROVIDER_PAYPAL, PAYPAL("PAYMENT.CAPTURE.DENIED", PAYPAL_CAPTURE("30.00", "USD")), EVENT_FAILED, "CAP1", "ORD1",
+    {PROVIDER_PAYPAL, PAYPAL("PAYMENT.CAPTURE.DENIED", PAYPAL_CAPTURE("30.00", "USD")), EVENT_EXPIRED, "CAP1", "ORD1",
      "42", "USD", "", 3000, -1},
     {PROVIDER_PAYPAL, PAYPAL("PAYMENT.CAPTURE.PENDING", PAYPAL_CAPTURE("30.00", "USD")), EVENT_PENDING, "CAP1", "ORD1",
      "42", "USD", "", 3000, -1},
@@ -175,8 +175,8 @@ static const struct want wants[] = {
 
     {PROVIDER_BTCPAY, BTCPAY("InvoiceSettled"), EVENT_SUCCEEDED, "inv1", "inv1", "42", "", "", -1, -1},
     {PROVIDER_BTCPAY, BTCPAY("InvoiceProcessing"), EVENT_PENDING, "inv1", "inv1", "42", "", "", -1, -1},
-    {PROVIDER_BTCPAY, BTCPAY("InvoiceExpired"), EVENT_FAILED, "inv1", "inv1", "42", "", "", -1, -1},
-    {PROVIDER_BTCPAY, BTCPAY("InvoiceInvalid"), EVENT_FAILED, "inv1", "inv1", "42", "", "", -1, -1},
+    {PROVIDER_BTCPAY, BTCPAY("InvoiceExpired"), EVENT_EXPIRED, "inv1", "inv1", "42", "", "", -1, -1},
+    {PROVIDER_BTCPAY, BTCPAY("InvoiceInvalid"), EVENT_EXPIRED, "inv1", "inv1", "42", "", "", -1, -1},
     {PROVIDER_BTCPAY, BTCPAY("InvoiceCreated"), EVENT_IGNORED, "inv1", "inv1", "42", "", "", -1, -1},
 };
 
@@ -201,6 +201,93 @@ static void test_messages(void **state)
     (void)state;
     struct arena a = {0};
     for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) check(&a, &wants[i]);
+    arena_done(&a);
+}
+
+/* How disputes end: who has the money decides, not a word that only sounds like an end. */
+static const struct ended {
+    enum provider provider;
+    const char *body;
+    enum payment_event_kind kind;
+    enum dispute_outcome outcome;
+    int64_t amount;
+    bool review;
+} ended[] = {
+#define STRIPE_DISPUTE(status, more)                                                                                   \
+    STRIPE("charge.dispute.closed",                                                                                    \
+           "{\"id\":\"dp_1\",\"payment_intent\":\"pi_1\",\"amount\":4999,\"currency\":\"usd\","                        \
+           "\"status\":\"" status "\"" more "}")
+#define STRIPE_MOVE(count, currency) "{\"amount\":" count ",\"currency\":\"" currency "\"}"
+    {PROVIDER_STRIPE, STRIPE_DISPUTE("won", ""), EVENT_DISPUTE_CLOSED, DISPUTE_WON, 4999, false},
+    {PROVIDER_STRIPE, STRIPE_DISPUTE("warning_closed", ""), EVENT_DISPUTE_CLOSED, DISPUTE_WON, 4999, false},
+    {PROVIDER_STRIPE, STRIPE_DISPUTE("lost", ""), EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 4999, false},
+    {PROVIDER_STRIPE, STRIPE_DISPUTE("prevented", ""), EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 4999, true},
+    /* "Partially won" is called lost: a part came back. */
+    {PROVIDER_STRIPE,
+     STRIPE_DISPUTE("lost",
+                    ",\"balance_transactions\":[" STRIPE_MOVE("-4999", "usd") "," STRIPE_MOVE("2000", "usd") "]"),
+     EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 2999, false},
+    {PROVIDER_STRIPE,
+     STRIPE_DISPUTE("lost",
+                    ",\"balance_transactions\":[" STRIPE_MOVE("-4999", "usd") "," STRIPE_MOVE("4999", "usd") "]"),
+     EVENT_DISPUTE_CLOSED, DISPUTE_WON, 4999, false},
+    {PROVIDER_STRIPE, STRIPE_DISPUTE("lost", ",\"balance_transactions\":[" STRIPE_MOVE("-4600", "eur") "]"),
+     EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 4999, false},
+#define RAZORPAY_DISPUTE(type, deducted)                                                                               \
+    RAZORPAY("payment.dispute." type,                                                                                  \
+             "\"dispute\":{\"entity\":{\"id\":\"disp_1\",\"payment_id\":\"pay_1\",\"amount\":5000,"                    \
+             "\"amount_deducted\":" deducted ",\"currency\":\"INR\"}}")
+    {PROVIDER_RAZORPAY, RAZORPAY_DISPUTE("won", "0"), EVENT_DISPUTE_CLOSED, DISPUTE_WON, 5000, false},
+    {PROVIDER_RAZORPAY, RAZORPAY_DISPUTE("closed", "0"), EVENT_DISPUTE_CLOSED, DISPUTE_WITHDRAWN, 5000, false},
+    {PROVIDER_RAZORPAY, RAZORPAY_DISPUTE("lost", "3000"), EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 3000, false},
+    {PROVIDER_RAZORPAY, RAZORPAY_DISPUTE("lost", "0"), EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 5000, false},
+#define PAYPAL_MONEY(value) "{\"currency_code\":\"USD\",\"value\":\"" value "\"}"
+#define PAYPAL_DISPUTE(outcome, more)                                                                                  \
+    PAYPAL("CUSTOMER.DISPUTE.RESOLVED",                                                                                \
+           "{\"dispute_id\":\"PP-D-1\",\"status\":\"RESOLVED\",\"disputed_transactions\":[{\"seller_transaction_id\":" \
+           "\"CAP1\"}],\"dispute_amount\":" PAYPAL_MONEY("30.00") ",\"dispute_outcome\":{\"outcome_code\":\"" outcome  \
+                                                                  "\"" more "}")
+#define PAYPAL_MOVE(party, type, value)                                                                                \
+    "{\"affected_party\":\"" party "\",\"type\":\"" type "\",\"amount\":" PAYPAL_MONEY(value) "}"
+    {PROVIDER_PAYPAL, PAYPAL_DISPUTE("RESOLVED_SELLER_FAVOUR", "}"), EVENT_DISPUTE_CLOSED, DISPUTE_WON, 3000, false},
+    {PROVIDER_PAYPAL, PAYPAL_DISPUTE("CANCELED_BY_BUYER", "}"), EVENT_DISPUTE_CLOSED, DISPUTE_WITHDRAWN, 3000, false},
+    {PROVIDER_PAYPAL, PAYPAL_DISPUTE("RESOLVED_BUYER_FAVOUR", "}"), EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 3000, false},
+    {PROVIDER_PAYPAL, PAYPAL_DISPUTE("RESOLVED_BUYER_FAVOUR", ",\"amount_refunded\":" PAYPAL_MONEY("12.50") "}"),
+     EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 1250, false},
+    /* What the buyer got was PayPal's own money. */
+    {PROVIDER_PAYPAL,
+     PAYPAL_DISPUTE("RESOLVED_BUYER_FAVOUR",
+                    ",\"amount_refunded\":" PAYPAL_MONEY("30.00") "},\"money_movements\":[" PAYPAL_MOVE(
+                        "BUYER", "CREDIT", "30.00") "," PAYPAL_MOVE("SELLER", "DEBIT", "10.00") "]"),
+     EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 1000, false},
+    {PROVIDER_PAYPAL,
+     PAYPAL_DISPUTE("RESOLVED_WITH_PAYOUT", "},\"money_movements\":[" PAYPAL_MOVE("BUYER", "CREDIT", "30.00") "]"),
+     EVENT_DISPUTE_CLOSED, DISPUTE_WON, 3000, false},
+    {PROVIDER_PAYPAL,
+     PAYPAL_DISPUTE("RESOLVED_WITH_PAYOUT",
+                    "},\"money_movements\":[" PAYPAL_MOVE("SELLER", "DEBIT",
+                                                          "30.00") "," PAYPAL_MOVE("SELLER", "CREDIT", "30.00") "]"),
+     EVENT_DISPUTE_CLOSED, DISPUTE_WON, 3000, false},
+    {PROVIDER_PAYPAL, PAYPAL_DISPUTE("RESOLVED_WITH_PAYOUT", "}"), EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 3000, true},
+    {PROVIDER_PAYPAL, PAYPAL_DISPUTE("ACCEPTED", "}"), EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 3000, true},
+    {PROVIDER_PAYPAL, PAYPAL_DISPUTE("SOMETHING_NEW", "}"), EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 3000, true},
+    {PROVIDER_PAYPAL, PAYPAL_DISPUTE("NONE", "}"), EVENT_PENDING, DISPUTE_LOST, 3000, false},
+};
+
+static void test_disputes(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    for (size_t i = 0; i < sizeof ended / sizeof *ended; i++) {
+        const struct ended *w = &ended[i];
+        struct payment_event e = test_parse(&a, w->provider, str_from(w->body));
+        if (e.kind != w->kind || e.amount.minor != w->amount || (e.review != NULL) != w->review)
+            fail_msg("%s: kind %d, amount %lld, review %s", w->body, (int)e.kind, (long long)e.amount.minor,
+                     e.review ? e.review : "none");
+        if (!w->review && e.kind == EVENT_DISPUTE_CLOSED && e.outcome != w->outcome)
+            fail_msg("%s: outcome %d, wanted %d", w->body, (int)e.outcome, (int)w->outcome);
+        assert_true(e.has_amount);
+    }
     arena_done(&a);
 }
 
@@ -330,8 +417,9 @@ static void test_broken_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_messages),    cmocka_unit_test(test_vectors),      cmocka_unit_test(test_event_ids),
-        cmocka_unit_test(test_other_store), cmocka_unit_test(test_not_messages), cmocka_unit_test(test_broken_messages),
+        cmocka_unit_test(test_disputes),        cmocka_unit_test(test_messages),    cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_event_ids),       cmocka_unit_test(test_other_store), cmocka_unit_test(test_not_messages),
+        cmocka_unit_test(test_broken_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
