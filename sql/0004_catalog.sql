@@ -87,6 +87,7 @@ CREATE TABLE cart_line (
     product_id @int NOT NULL REFERENCES product (id),
     variant_id @int NOT NULL DEFAULT 0,             -- 0: the product has no variants
     quantity   @int NOT NULL CHECK (quantity BETWEEN 1 AND 1000),
-    unit_price @int NOT NULL CHECK (unit_price >= 0), -- when it was first added
+    unit_price @int NOT NULL CHECK (unit_price >= 0), -- when it was last added
+    priced_at  @int NOT NULL,                       -- since when unit_price holds
     UNIQUE (token_id, product_id, variant_id)
 ) @strict;

@@ -72,9 +72,7 @@ static const char *scope_text(const struct route *r)
 {
     if (r->scope == SCOPE_NONE) return "-";
     if (r->scope & SCOPE_LOGIN) return "login";
-    for (unsigned i = 0; scope_names[i]; i++)
-        if (r->scope & 1u << i) return scope_names[i];
-    return "-";
+    return scope_name(r->scope);
 }
 
 /* METHOD PATH SCOPE TRANSACTION [owner] [confirmed] [owner-token] [idempotent] */

@@ -5,11 +5,13 @@
 
 #include "domain/catalog.h"
 
+#define PRICE_KEPT_MS (7 * TIME_DAY)
+
 /* What the database has: lines with their sums, and the coupon if one is in it, not looked at yet. */
-static enum err load(struct db *db, Id token, struct cart *ret)
+static enum err load(struct db *db, Id token, Time now, struct cart *ret)
 {
     static const char find_lines[] =
-        "SELECT l.product_id, l.variant_id, p.name, l.quantity, l.unit_price FROM cart_line l"
+        "SELECT l.product_id, l.variant_id, p.name, l.quantity, l.unit_price, l.priced_at FROM cart_line l"
         " JOIN product p ON p.id = l.product_id WHERE l.token_id = $1 ORDER BY l.id";
     static const char find_coupon[] = "SELECT coupon_id FROM cart WHERE token_id = $1";
 
@@ -26,6 +28,7 @@ static enum err load(struct db *db, Id token, struct cart *ret)
         l->name = col_text(st);
         l->quantity = col_int(st);
         l->unit_price = col_money(st);
+        cart.has_old_price |= col_time(st).ms < now.ms - PRICE_KEPT_MS;
         fits &= money_times(l->unit_price, l->quantity, &l->subtotal);
         fits &= money_add(cart.subtotal, l->subtotal, &cart.subtotal);
     }
@@ -81,11 +84,46 @@ static enum err set_coupon(struct db *db, Id token, Id coupon)
     return db_run(st);
 }
 
+/* Lines that were not touched for long take today's price; *ret_changed: one of them costs something else now. */
+static enum err renew_prices(struct db *db, Id token, Time now, bool *ret_changed)
+{
+    static const char find[] =
+        "SELECT l.id, COALESCE(v.price, p.price) FROM cart_line l JOIN product p ON p.id = l.product_id"
+        " LEFT JOIN variant v ON v.id = l.variant_id"
+        " WHERE l.token_id = $1 AND l.priced_at < $2 AND l.unit_price <> COALESCE(v.price, p.price)";
+    static const char renew[] = "UPDATE cart_line SET priced_at = $3, unit_price = COALESCE("
+                                "(SELECT v.price FROM variant v WHERE v.id = cart_line.variant_id),"
+                                " (SELECT p.price FROM product p WHERE p.id = cart_line.product_id))"
+                                " WHERE token_id = $1 AND priced_at < $2";
+
+    Time before = time_add(now, -PRICE_KEPT_MS);
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, token);
+    bind_time(st, before);
+    bool changed = db_step(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    st = db_prepare(db, renew);
+    bind_id(st, token);
+    bind_time(st, before);
+    bind_time(st, now);
+    e = db_run(st);
+    if (!e) *ret_changed = changed;
+    return e;
+}
+
 enum err cart_read(struct db *db, Id token, Id account, Time now, struct cart *ret)
 {
     struct cart cart;
-    enum err e = load(db, token, &cart);
+    enum err e = load(db, token, now, &cart);
     if (e) return e;
+    if (cart.has_old_price) {
+        bool changed;
+        if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+        e = renew_prices(db, token, now, &changed);
+        if (!e) e = load(db, token, now, &cart);
+        if (e) return e;
+    }
     if (cart.has_coupon) {
         struct coupon coupon = cart.coupon;
         e = discount(db, &cart, &coupon, account, now);
@@ -116,9 +154,15 @@ enum err cart_lock(struct db *db, Id token, Id account, Time now, struct cart *r
     struct cart cart;
     enum err e = hold(db, token, now);
     if (e) return e;
-    e = load(db, token, &cart);
+    e = load(db, token, now, &cart);
     if (e) return e;
     if (cart.count == 0) return ERR_CART_EMPTY;
+    if (cart.has_old_price) {
+        bool changed = false;
+        e = renew_prices(db, token, now, &changed);
+        if (e) return e;
+        if (changed) return ERR_PRICE_CHANGED;
+    }
     if (cart.has_coupon) {
         struct coupon coupon = cart.coupon;
         e = discount(db, &cart, &coupon, account, now);
@@ -147,9 +191,9 @@ enum err cart_refill(struct db *db, Id token, Id order, Time now)
         " WHERE token_id = $1 AND NOT EXISTS (SELECT 1 FROM cart_line l WHERE l.token_id = $1)"
         " RETURNING token_id";
     static const char refill[] =
-        "INSERT INTO cart_line (token_id, product_id, variant_id, quantity, unit_price)"
-        " SELECT CAST($1 AS BIGINT), product_id, variant_id, quantity, unit_price FROM order_item WHERE order_id = $2"
-        " ORDER BY id";
+        "INSERT INTO cart_line (token_id, product_id, variant_id, quantity, unit_price, priced_at)"
+        " SELECT CAST($1 AS BIGINT), product_id, variant_id, quantity, unit_price, CAST($3 AS BIGINT) FROM order_item"
+        " WHERE order_id = $2 ORDER BY id";
 
     struct stmt *st = db_prepare(db, begin);
     bind_id(st, token);
@@ -161,6 +205,7 @@ enum err cart_refill(struct db *db, Id token, Id order, Time now)
     st = db_prepare(db, refill);
     bind_id(st, token);
     bind_id(st, order);
+    bind_time(st, now);
     return db_run(st);
 }
 
@@ -168,10 +213,10 @@ enum err cart_add(struct db *db, Id token, Id account, Id product, Id variant, i
                   struct cart *ret)
 {
     static const char add[] =
-        "INSERT INTO cart_line (token_id, product_id, variant_id, quantity, unit_price) VALUES ($1, $2, $3, $4, $5)"
-        " ON CONFLICT (token_id, product_id, variant_id) DO UPDATE SET quantity = cart_line.quantity + "
-        "excluded.quantity"
-        " WHERE cart_line.quantity + excluded.quantity <= 1000 RETURNING id";
+        "INSERT INTO cart_line (token_id, product_id, variant_id, quantity, unit_price, priced_at)"
+        " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (token_id, product_id, variant_id) DO UPDATE"
+        " SET quantity = cart_line.quantity + excluded.quantity, unit_price = excluded.unit_price,"
+        " priced_at = excluded.priced_at WHERE cart_line.quantity + excluded.quantity <= 1000 RETURNING id";
     static_assert(CART_QUANTITY_MAX == 1000, "as the statement says");
 
     assert(quantity >= 1 && quantity <= CART_QUANTITY_MAX);
@@ -186,6 +231,7 @@ enum err cart_add(struct db *db, Id token, Id account, Id product, Id variant, i
     bind_id(st, offer.variant_id);
     bind_int(st, quantity);
     bind_money(st, offer.price);
+    bind_time(st, now);
     bool added = db_step(st);
     e = db_done(st);
     if (e) return e;
@@ -240,7 +286,7 @@ enum err cart_apply_coupon(struct db *db, Id token, Id account, Str code, Time n
     e = hold(db, token, now);
     if (e) return e;
     struct cart cart;
-    e = load(db, token, &cart);
+    e = load(db, token, now, &cart);
     if (e) return e;
     e = discount(db, &cart, &coupon, account, now);
     if (e) return e;

@@ -29,6 +29,7 @@ struct cart {
     bool has_coupon;
     struct coupon coupon; /* when has_coupon */
     Money subtotal, discount, total;
+    bool has_old_price; /* a line has not been touched for a week: cart_read renews its price */
 };
 
 /* The cart as it is now. A coupon that cannot be used any more is dropped: inside TX_READ that is ERR_NEEDS_WRITE, so

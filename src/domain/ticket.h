@@ -10,6 +10,11 @@
 enum ticket_status { TICKET_OPEN, TICKET_ANSWERED, TICKET_CLOSED };
 extern const char *const ticket_status_names[];
 
+#define TICKET_SUBJECT_MAX 255
+#define TICKET_MESSAGE_MAX 50000
+/* Of a request that holds a message: each code point may come as two escapes of six bytes. */
+#define TICKET_BODY_BYTES (TICKET_MESSAGE_MAX * 12 + 16 * 1024)
+
 struct ticket {
     Id id, account, department_id;
     Str subject;

@@ -14,6 +14,13 @@ const char *const scope_names[] = {"customer", "store", "catalog", "verify", "or
 
 static const char *const kind_names[] = {"login", "api", NULL}; /* enum token_kind */
 
+const char *scope_name(unsigned scope)
+{
+    for (unsigned i = 0; scope_names[i]; i++)
+        if (scope & 1u << i) return scope_names[i];
+    return "";
+}
+
 bool scopes_parse(Str text, unsigned *ret)
 {
     unsigned bits = 0;

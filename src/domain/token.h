@@ -27,6 +27,8 @@ enum scope {
 
 /* Names in the order of the bits, NULL at the end: for FIELD_CHOICES. */
 extern const char *const scope_names[];
+/* The first of a set. */
+const char *scope_name(unsigned scope);
 /* "a,b" → bits. False on an unknown name or an empty list. */
 bool scopes_parse(Str text, unsigned *ret);
 /* All an account of this role may have. */

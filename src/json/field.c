@@ -87,12 +87,19 @@ static Str without_cr(struct arena *a, Str s)
     return (Str){out, n};
 }
 
+/* CR only in front of LF. */
+static bool is_lines(struct arena *a, Str s)
+{
+    return text_is_lines(without_cr(a, s));
+}
+
 static enum err read_text(const struct field *f, const struct json *v, struct arena *a, Str *ret)
 {
     if (v->type != JSON_STRING) return ERR_FIELD_TYPE;
-    Str s = f->type == FIELD_TEXT ? without_cr(a, v->text) : v->text;
-    if (f->type != FIELD_SECRET) s = text_trim(s);
-    if (!(f->type == FIELD_TEXT ? text_is_lines(s) : text_is_line(s))) return ERR_FIELD_CHARACTERS;
+    Str s = v->text, bare = f->type == FIELD_SECRET ? s : text_trim(s);
+    if (!bare.len && f->flags & REQUIRED) return ERR_FIELD_REQUIRED;
+    if (!(f->type == FIELD_TEXT ? is_lines(a, s) : text_is_line(s))) return ERR_FIELD_CHARACTERS;
+    if (!(f->flags & AS_SENT)) s = f->type == FIELD_TEXT ? without_cr(a, bare) : bare;
     enum err e = check_length(f, s);
     if (!e) *ret = s;
     return e;
@@ -103,6 +110,7 @@ static enum err read_email(const struct field *f, const struct json *v, struct a
     if (v->type != JSON_STRING) return ERR_FIELD_TYPE;
     Str s = text_trim(v->text);
     if (!s.len && f->flags & REQUIRED) return ERR_FIELD_REQUIRED;
+    if (!text_is_line(v->text)) return ERR_FIELD_CHARACTERS;
     if (s.len > EMAIL_BYTES_MAX) return ERR_FIELD_TOO_LONG;
     if (!email_is_plausible(s)) return ERR_FIELD_FORMAT;
     *ret = str_lower(a, s);

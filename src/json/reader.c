@@ -311,12 +311,19 @@ static struct json *read_document(struct reader *r)
 
 enum err json_read(struct arena *a, Str input, const struct json **ret, const char **why)
 {
+    size_t at;
+    return json_read_at(a, input, ret, why, &at);
+}
+
+enum err json_read_at(struct arena *a, Str input, const struct json **ret, const char **why, size_t *ret_at)
+{
     struct reader r = {.arena = a, .values_left = JSON_VALUES_MAX};
     r.p = input.len ? input.ptr : "";
     r.end = r.p + input.len;
     struct json *root = read_document(&r);
     if (!root) {
         if (why) *why = r.why;
+        *ret_at = input.len - (size_t)(r.end - r.p);
         return ERR_MALFORMED_JSON;
     }
     *ret = root;

@@ -28,6 +28,8 @@ struct json {
 /* ERR_MALFORMED_JSON, or OK with the root. `why` (may be NULL) gets a static text for logs. Text slices point into
  * `input` where nothing was escaped, else into the arena: input must outlive the tree. */
 enum err json_read(struct arena *a, Str input, const struct json **ret, const char **why);
+/* The same, and where it went wrong: the number of bytes before what could not be read. */
+enum err json_read_at(struct arena *a, Str input, const struct json **ret, const char **why, size_t *ret_at);
 
 /* The member called key, or NULL (also when obj is NULL or no object). */
 const struct json *json_get(const struct json *obj, const char *key);

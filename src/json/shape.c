@@ -14,14 +14,38 @@ void field_errors_init(struct field_errors *errors, struct arena *a)
     errors->last = &errors->first;
 }
 
-void field_errors_add(struct field_errors *errors, Str field, enum err e)
+static void add(struct field_errors *errors, Str field, enum err e, const struct field *rule)
 {
     if (errors->count == ERRORS_MAX) return;
     struct field_error *fe = arena_new(errors->arena, struct field_error);
-    *fe = (struct field_error){.field = field, .err = e};
+    *fe = (struct field_error){.field = field, .err = e, .rule = rule};
     *errors->last = fe;
     errors->last = &fe->next;
     errors->count++;
+}
+
+void field_errors_add(struct field_errors *errors, Str field, enum err e)
+{
+    add(errors, field, e, NULL);
+}
+
+bool field_error_min(const struct field_error *e, int64_t *ret)
+{
+    const struct field *f = e->rule;
+    bool tells = f && (e->err == ERR_FIELD_TOO_SHORT || e->err == ERR_FIELD_TOO_FEW ||
+                       (e->err == ERR_FIELD_RANGE && f->type == FIELD_INT));
+    if (tells) *ret = f->min;
+    return tells;
+}
+
+bool field_error_max(const struct field_error *e, int64_t *ret)
+{
+    const struct field *f = e->rule;
+    if (!f || f->max < f->min || !f->max) return false;
+    bool tells = e->err == ERR_FIELD_TOO_LONG || e->err == ERR_FIELD_TOO_MANY ||
+                 (e->err == ERR_FIELD_RANGE && f->type == FIELD_INT);
+    if (tells) *ret = e->err == ERR_FIELD_TOO_LONG && f->type == FIELD_LINES ? f->item_max : f->max;
+    return tells;
 }
 
 /* What was given for one field. */
@@ -103,7 +127,7 @@ static enum err finish(struct reading *r, const struct shape *shape, int exponen
         enum err e = r->given[i].err;
         if (!e) e = read_one(f, r->given[i].value, exponent, a, body);
         if (!e) continue;
-        field_errors_add(errors, r->given[i].name, e);
+        add(errors, r->given[i].name, e, f);
         r->bad = true;
     }
     for (const struct field_error *u = r->unknown.first; u; u = u->next) field_errors_add(errors, u->field, u->err);
@@ -132,13 +156,13 @@ enum err shape_read(const struct shape *shape, const struct json *root, int expo
     return finish(&r, shape, exponent, a, ret, errors);
 }
 
-static void take_pair(struct reading *r, Str pair, size_t *hint, struct arena *a)
+static void take_pair(struct reading *r, Str pair, enum unknown_names unknown, size_t *hint, struct arena *a)
 {
     Str raw = pair, name, value = {0};
     str_cut(pair, '=', &raw, &value);
     ptrdiff_t i = percent_decode(a, raw, true, &name) ? find(r, name, hint) : (name = raw, -1);
     if (i < 0) {
-        add_unknown(r, name);
+        if (unknown == UNKNOWN_REFUSED) add_unknown(r, name);
     } else if (r->given[i].value || r->given[i].err) {
         r->given[i].err = ERR_FIELD_CONFLICT;
     } else if (!percent_decode(a, value, true, &value)) {
@@ -148,8 +172,8 @@ static void take_pair(struct reading *r, Str pair, size_t *hint, struct arena *a
     }
 }
 
-enum err shape_read_query(const struct shape *shape, Str query, int exponent, struct arena *a, const void **ret,
-                          struct field_errors *errors)
+enum err shape_read_query(const struct shape *shape, Str query, enum unknown_names unknown, int exponent,
+                          struct arena *a, const void **ret, struct field_errors *errors)
 {
     struct reading r;
     begin(&r, shape, a);
@@ -157,7 +181,7 @@ enum err shape_read_query(const struct shape *shape, Str query, int exponent, st
     for (bool more = query.len > 0; more;) {
         Str pair = query;
         more = str_cut(query, '&', &pair, &query);
-        if (pair.len) take_pair(&r, pair, &hint, a);
+        if (pair.len) take_pair(&r, pair, unknown, &hint, a);
     }
     return finish(&r, shape, exponent, a, ret, errors);
 }

@@ -25,7 +25,7 @@ enum field_type {
     FIELD_MONEY,   /* Money; bounds in minor units, as for FIELD_INT */
     FIELD_DECIMAL, /* int64_t, a number with `decimals` decimals as an integer (12.5 with 2 → 1250); bounds too */
     FIELD_NUMBER,  /* Str: a number's literal, for what only the handler can read */
-    FIELD_LINE,    /* Str: one line, trimmed, no control characters; min..max code points, max 0: no limit */
+    FIELD_LINE,    /* Str: one line, trimmed of spaces, no control characters; min..max code points, max 0: no limit */
     FIELD_TEXT,    /* Str: several lines allowed (tab, LF; CRLF becomes LF), trimmed; min..max code points */
     FIELD_SECRET,  /* Str: taken as it is, not trimmed, no control characters; min..max code points */
     FIELD_EMAIL,   /* Str: trimmed, lower-cased, plausible address, ≤ 254 bytes */
@@ -38,7 +38,9 @@ enum field_type {
     FIELD_CHOICES, /* unsigned: bit set over `choices` (at most 32); min..max items, each once */
 };
 
-enum field_flags { OPTIONAL = 0, REQUIRED = 1, NULLABLE = 2 };
+/* AS_SENT: a FIELD_LINE or FIELD_TEXT of which nothing is trimmed or rewritten; one of nothing but white space counts
+ * as empty. */
+enum field_flags { OPTIONAL = 0, REQUIRED = 1, NULLABLE = 2, AS_SENT = 4 };
 
 struct id_list {
     const Id *items;
@@ -70,6 +72,7 @@ struct shape {
 struct field_error {
     Str field;
     enum err err;
+    const struct field *rule; /* whose bounds or choices were not kept; NULL: not the table's */
     struct field_error *next;
 };
 
@@ -81,6 +84,9 @@ struct field_errors {
 
 void field_errors_init(struct field_errors *errors, struct arena *a);
 void field_errors_add(struct field_errors *errors, Str field, enum err e);
+/* How many characters or items, or which number, the rule behind an error asks for. False: nothing to tell. */
+bool field_error_min(const struct field_error *e, int64_t *ret);
+bool field_error_max(const struct field_error *e, int64_t *ret);
 
 /* OK with *ret in the arena, or ERR_VALIDATION with every bad field in `errors`, in the table's order, unknown ones
  * last (their names cut at 64 code points). Root NULL or not an object: ERR_VALIDATION with field "" and wrong_type. At
@@ -92,5 +98,6 @@ enum err shape_read(const struct shape *shape, const struct json *root, int expo
 /* The same for a query string (application/x-www-form-urlencoded pairs): all values are text, read as the field's type:
  * numbers as JSON writes them, true and false, lists separated by commas. A name without '=' has the empty text. A
  * repeated name is refused (not_combinable), so is a value that cannot be decoded (bad_format). */
-enum err shape_read_query(const struct shape *shape, Str query, int exponent, struct arena *a, const void **ret,
-                          struct field_errors *errors);
+enum unknown_names { UNKNOWN_REFUSED, UNKNOWN_IGNORED };
+enum err shape_read_query(const struct shape *shape, Str query, enum unknown_names unknown, int exponent,
+                          struct arena *a, const void **ret, struct field_errors *errors);

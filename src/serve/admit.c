@@ -65,7 +65,11 @@ enum err call_authenticate(struct call *c, struct db *db)
     if (e == ERR_TOKEN_INVALID) return token_refused(c, e);
     if (e) return e;
     bool fits = req->route->scope & SCOPE_LOGIN ? who.kind == TOKEN_LOGIN : who.scopes & req->route->scope;
-    if (!fits) return ERR_INSUFFICIENT_SCOPE;
+    if (!fits) {
+        const char *wants = req->route->scope & SCOPE_LOGIN ? "login" : scope_name(req->route->scope);
+        request_error_str(req, "required_scope", str_from(wants));
+        return ERR_INSUFFICIENT_SCOPE;
+    }
     if (req->route->flags & OWNER_ONLY && who.role != ROLE_OWNER) return ERR_FORBIDDEN;
     req->account = who.account;
     req->token_id = who.token_id;
@@ -112,6 +116,18 @@ static bool has_required(const struct shape *shape)
     return false;
 }
 
+/* Line and column, both from 1, as editors count; columns in bytes. */
+static void tell_position(struct request *req, Str text, size_t at)
+{
+    int64_t line = 1, column = 1;
+    for (size_t i = 0; i < at && i < text.len; i++) {
+        column = text.ptr[i] == '\n' ? 1 : column + 1;
+        line += text.ptr[i] == '\n';
+    }
+    request_error_int(req, "line", line);
+    request_error_int(req, "column", column);
+}
+
 static enum err read_body(struct call *c)
 {
     struct request *req = &c->req;
@@ -129,7 +145,9 @@ static enum err read_body(struct call *c)
     else if (!media_type_is(type, STR("application/json")))
         return ERR_UNSUPPORTED_MEDIA_TYPE;
     const struct json *root;
-    enum err e = json_read(req->arena, text, &root, NULL);
+    size_t at;
+    enum err e = json_read_at(req->arena, text, &root, NULL, &at);
+    if (e) tell_position(req, text, at);
     if (e) return e;
     return shape_read(r->body, root, req->settings->exponent, req->arena, &req->body, &req->errors);
 }
@@ -138,7 +156,9 @@ static enum err read_query(struct call *c)
 {
     struct request *req = &c->req;
     if (!req->route->query) return OK;
-    return shape_read_query(req->route->query, req->exchange->head.query, req->settings->exponent, req->arena,
+    /* Links to what everybody may see are passed around, and grow names that are none of ours. */
+    enum unknown_names unknown = req->route->scope == SCOPE_NONE ? UNKNOWN_IGNORED : UNKNOWN_REFUSED;
+    return shape_read_query(req->route->query, req->exchange->head.query, unknown, req->settings->exponent, req->arena,
                             &req->query, &req->errors);
 }
 

@@ -66,7 +66,32 @@ void answer_success(struct request *req)
     a->is_rendered = true;
 }
 
-static void write_field_errors(struct json_writer *w, const struct field_errors *errors)
+/* What the rule asks for, for people. */
+static Str field_message(struct arena *a, const struct field_error *f)
+{
+    const char *message = err_info(f->err)->message;
+    int64_t min, max;
+    bool has_min = field_error_min(f, &min), has_max = field_error_max(f, &max);
+    if (has_min && has_max) return str_printf(a, "%s: %lld to %lld", message, (long long)min, (long long)max);
+    if (has_min) return str_printf(a, "%s: at least %lld", message, (long long)min);
+    if (has_max) return str_printf(a, "%s: at most %lld", message, (long long)max);
+    return str_from(message);
+}
+
+/* The same for programs. */
+static void write_rule(struct json_writer *w, const struct field_error *f)
+{
+    int64_t bound;
+    if (field_error_min(f, &bound)) json_kv_int(w, "min", bound);
+    if (field_error_max(f, &bound)) json_kv_int(w, "max", bound);
+    if (f->err != ERR_FIELD_VALUE || !f->rule || !f->rule->choices) return;
+    json_key(w, "allowed");
+    json_begin_array(w);
+    for (const char *const *choice = f->rule->choices; *choice; choice++) json_str(w, str_from(*choice));
+    json_end_array(w);
+}
+
+static void write_field_errors(struct json_writer *w, struct arena *a, const struct field_errors *errors)
 {
     json_key(w, "errors");
     json_begin_array(w);
@@ -74,7 +99,8 @@ static void write_field_errors(struct json_writer *w, const struct field_errors 
         json_begin_object(w);
         json_kv_str(w, "field", f->field);
         json_kv_cstr(w, "code", err_info(f->err)->code);
-        json_kv_cstr(w, "message", err_info(f->err)->message);
+        json_kv_str(w, "message", field_message(a, f));
+        write_rule(w, f);
         json_end_object(w);
     }
     json_end_array(w);
@@ -92,7 +118,7 @@ static Str error_body(struct arena *arena, enum err e, Str request_id, const str
     json_kv_cstr(&w, "message", info->message);
     json_kv_cstr(&w, "code", info->code);
     json_kv_str(&w, "request_id", request_id);
-    if (errors && errors->count) write_field_errors(&w, errors);
+    if (errors && errors->count) write_field_errors(&w, arena, errors);
     buf_append(&out, members);
     json_end_object(&w);
     return buf_str(&out);

@@ -20,7 +20,9 @@ enum err request_bad_field(struct request *req, const char *field, enum err e)
 enum err request_is_confirmed(const struct request *req, unsigned flags)
 {
     if (req->token_kind == TOKEN_API)
-        return flags & OWNER_TOKEN && !(req->scopes & SCOPE_OWNER) ? ERR_INSUFFICIENT_SCOPE : OK;
+        if (!(flags & OWNER_TOKEN) || req->scopes & SCOPE_OWNER) return OK;
+        request_error_str(req, "required_scope", STR("owner"));
+        return ERR_INSUFFICIENT_SCOPE;
     bool is_recent = req->now.ms - req->confirmed_at.ms <= CONFIRMED_MS;
     return flags & CONFIRMED && !is_recent ? ERR_CONFIRMATION_REQUIRED : OK;
 }
@@ -60,6 +62,12 @@ void request_error_str(struct request *req, const char *key, Str value)
 {
     struct json_writer w = member(req, &req->answer->error_members, key);
     json_str(&w, value);
+}
+
+void request_error_int(struct request *req, const char *key, int64_t value)
+{
+    struct json_writer w = member(req, &req->answer->error_members, key);
+    json_int(&w, value);
 }
 
 void request_member_raw(struct request *req, const char *key, Str json)

@@ -71,6 +71,7 @@ void request_add_header(struct request *req, const char *name, Str value);
 /* Members beside code and message in an error's body: call before returning the error. */
 void request_error_money(struct request *req, const char *key, Money m);
 void request_error_str(struct request *req, const char *key, Str value);
+void request_error_int(struct request *req, const char *key, int64_t value);
 /* Members beside `data` in a success's body. */
 void request_member_raw(struct request *req, const char *key, Str json);
 /* Those so far, as they will be written: for entity tags. */

@@ -13,8 +13,9 @@ static void view_wallet_transaction(struct json_writer *w, const struct wallet_t
 }
 
 void view_wallet(struct json_writer *w, const struct wallet *wallet, const char *currency,
-                 const struct wallet_transaction *items, size_t count)
+                 const struct wallet_transaction *items, size_t count, size_t limit)
 {
+    size_t older = count > limit ? count - limit : 0; /* the list is oldest first */
     json_begin_object(w);
     json_kv_money(w, "balance", wallet->balance);
     json_kv_cstr(w, "currency", currency);
@@ -22,8 +23,9 @@ void view_wallet(struct json_writer *w, const struct wallet *wallet, const char 
     json_kv_money(w, "credit_limit", wallet->credit_limit);
     json_key(w, "transactions");
     json_begin_array(w);
-    for (size_t i = 0; i < count; i++) view_wallet_transaction(w, &items[i]);
+    for (size_t i = older; i < count; i++) view_wallet_transaction(w, &items[i]);
     json_end_array(w);
+    json_kv_bool(w, "has_more", older > 0);
     json_end_object(w);
 }
 

@@ -79,7 +79,10 @@ for (const scope of SCOPES) {
     for (const route of routes.filter((r) => r.scope !== '-')) {
       const answer = await call(route, { token: tokens[scope] });
       if (route.scope === scope && !isOwners(route)) assert.ok(![401, 403].includes(answer.status), `${route.name}: ${answer.status} ${answer.text}`);
-      else expectError(answer, 403, 'insufficient_scope');
+      else {
+        expectError(answer, 403, 'insufficient_scope');
+        assert.ok([route.scope, 'owner'].includes(answer.json.required_scope), answer.text);
+      }
     }
   });
 }

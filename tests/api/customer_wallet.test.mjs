@@ -39,7 +39,7 @@ const withdraw = (who, body, headers) => souk.post(WITHDRAW, body, { token: who.
 
 test('a customer who never had money has an empty wallet', async () => {
   const answer = await souk.get(WALLET, { token: store.fresh.token });
-  assert.deepEqual(dataOf(answer), { balance: 0, currency: 'USD', held: 0, credit_limit: 0, transactions: [] });
+  assert.deepEqual(dataOf(answer), { balance: 0, currency: 'USD', held: 0, credit_limit: 0, transactions: [], has_more: false });
   assert.match(answer.text, /"balance":0\.00,/);
 });
 
@@ -96,10 +96,11 @@ test('without parameters the newest 100 come, oldest first; limit and before pag
   assert.deepEqual((await wallet(store.pager, '?limit=7')).transactions, all.slice(-7));
   const paged = [];
   for (let before = ''; ;) {
-    const { transactions, balance } = await wallet(store.pager, `?limit=25${before}`);
+    const { transactions, balance, has_more } = await wallet(store.pager, `?limit=25${before}`);
     assert.equal(balance, 1.8);
-    if (transactions.length === 0) break;
     paged.unshift(...transactions);
+    assert.equal(has_more, paged.length < all.length);
+    if (!has_more) break;
     before = `&before=${transactions[0].id}`;
   }
   assert.deepEqual(paged, all);

@@ -172,9 +172,31 @@ const malformed = {
 };
 for (const [what, body] of Object.entries(malformed)) {
   test(`malformed JSON: ${what}`, async () => {
-    expectError(await makeToken(body), 400, 'malformed_json', 'The body is not valid JSON');
+    const answer = await makeToken(body);
+    expectError(answer, 400, 'malformed_json', 'The body is not valid JSON');
+    assert.ok(answer.json.line >= 1 && answer.json.column >= 1, answer.text);
   });
 }
+
+test('malformed JSON: the answer says where', async () => {
+  const at = async (body) => {
+    const { line, column } = (await makeToken(body)).json;
+    return [line, column];
+  };
+  assert.deepEqual(await at('{"name":01}'), [1, 10]);
+  assert.deepEqual(await at('{\n  "name": "a",\n  "scopes": oops\n}'), [3, 13]);
+  assert.deepEqual(await at('{"name":"a"} x'), [1, 14]);
+});
+
+test('field errors say what is asked for', async () => {
+  const errors = (await makeToken(JSON.stringify({ name: 'x'.repeat(101), scopes: ['everything'] }))).json.errors;
+  assert.deepEqual(errors.map(({ field, code, max, allowed }) => [field, code, max, allowed?.includes('verify')]),
+    [['name', 'too_long', 100, undefined], ['scopes', 'not_allowed', undefined, true]]);
+  assert.match(errors[0].message, /at most 100/);
+  const [short] = (await souk.post('/api/auth/register', { email: 'a@example.com', password: 'short' })).json.errors;
+  assert.deepEqual([short.code, short.min], ['too_short', 10]);
+  assert.match(short.message, /at least 10/);
+});
 
 const badUtf8 = { 'lone continuation': [0x80], 'overlong': [0xc0, 0xaf], 'overlong 3': [0xe0, 0x80, 0xaf], 'surrogate': [0xed, 0xa0, 0x80],
   'beyond U+10FFFF': [0xf4, 0x90, 0x80, 0x80], 'cut short': [0xe2, 0x82], 'F8': [0xf8, 0x88, 0x80, 0x80, 0x80], 'raw NUL': [0x00] };

@@ -188,18 +188,39 @@ test('a cart takes 100 lines and no more', async () => {
   assert.equal((await s.cart()).items.at(-1).variant_id, ids[100]);
 });
 
-test('a line keeps the unit price of its first adding', async () => {
+test('a line has the unit price of its latest adding', async () => {
   const s = await shopper();
   const product = seed.product({ name: 'Moving', price: 1000 });
   await s.add({ product_id: product.id, quantity: 1 });
   seed.update('product', product.id, { price: 2000, name: 'Moved' });
   let cart = dataOf(await s.add({ product_id: product.id, quantity: 1 }));
-  assert.deepEqual(cart.items, [{ product_id: product.id, name: 'Moved', quantity: 2, unit_price: 10, subtotal: 20 }]);
+  assert.deepEqual(cart.items, [{ product_id: product.id, name: 'Moved', quantity: 2, unit_price: 20, subtotal: 40 }]);
+  seed.update('product', product.id, { price: 3000 });
   cart = dataOf(await s.set({ product_id: product.id, quantity: 3 }));
-  assert.equal(cart.items[0].unit_price, 10);
+  assert.equal(cart.items[0].unit_price, 20);
   await s.set({ product_id: product.id, quantity: 0 });
   cart = dataOf(await s.add({ product_id: product.id, quantity: 1 }));
-  assert.equal(cart.items[0].unit_price, 20);
+  assert.equal(cart.items[0].unit_price, 30);
+});
+
+test("a line that nobody touched for a week takes today's price at the next read; a checkout before that is refused", async () => {
+  const s = await shopper();
+  const single = seed.product({ name: 'Single', price: 1000 });
+  const tiers = seed.product({ name: 'Tiers', price: 1 });
+  const variant = seed.variant(tiers, { name: 'Only', price: 500, is_default: true });
+  await s.add({ product_id: single.id, quantity: 1 });
+  await s.add({ product_id: tiers.id, variant_id: variant.id, quantity: 2 });
+  seed.update('product', single.id, { price: 1100 });
+  seed.update('variant', variant.id, { price: 600 });
+  const age = (days) => seed.sql(`UPDATE cart_line SET priced_at = ${Date.now() - days * 86400000} WHERE product_id IN (${single.id}, ${tiers.id});`);
+  age(6.9);
+  assert.deepEqual((await s.cart()).items.map((i) => i.unit_price), [10, 5]);
+  age(7.1);
+  const refused = await souk.post('/api/store/cart/checkout', { pay_with: 'wallet' }, { token: s.token });
+  expectError(refused, 409, 'price_changed');
+  const cart = await s.cart();
+  assert.deepEqual(cart.items.map((i) => i.unit_price), [11, 6]);
+  assert.equal(cart.total, 23);
 });
 
 test('a sum that does not fit is refused, not wrapped', async () => {

@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct json *root = NULL;
     enum err e = ERR_MALFORMED_JSON;
     if (data[0] & 1)
-        e = shape_read_query(&shape, text, exponent, &a, &out, &errors);
+        e = shape_read_query(&shape, text, UNKNOWN_REFUSED, exponent, &a, &out, &errors);
     else if (json_read(&a, text, &root, NULL) == OK)
         e = shape_read(&shape, root, exponent, &a, &out, &errors);
 

@@ -324,8 +324,26 @@ static void reads_lines_and_texts(void **state)
     const struct field line = {.type = FIELD_LINE, .flags = REQUIRED, .max = 20},
                        text = {.type = FIELD_TEXT, .max = 20},
                        secret = {.type = FIELD_SECRET, .flags = REQUIRED, .max = 20};
-    assert_err(read_one(line, "\" \\t\\na b \\u00a0\\r\\n\"", &one), OK);
+    const struct field exact_line = {.type = FIELD_LINE, .flags = REQUIRED | AS_SENT, .max = 20},
+                       exact_text = {.type = FIELD_TEXT, .flags = REQUIRED | AS_SENT, .max = 20};
+    assert_err(read_one(line, "\" a b \\u00a0 \"", &one), OK);
     assert_str(one->text, "a b");
+    assert_err(read_one(exact_line, "\" a b \\u00a0 \"", &one), OK);
+    assert_str(one->text, " a b \xc2\xa0 ");
+    assert_err(read_one(exact_text, "\"\\r\\n a\\r\\n\\tb\\n \"", &one), OK);
+    assert_str(one->text, "\r\n a\r\n\tb\n ");
+    check(exact_line, (struct value_case[]){
+                          {"\" \"", ERR_FIELD_REQUIRED},
+                          {"\"a\\n\"", ERR_FIELD_CHARACTERS},
+                          {"\"                    a\"", ERR_FIELD_TOO_LONG},
+                          {0},
+                      });
+    check(exact_text, (struct value_case[]){
+                          {"\" \\r\\n\"", ERR_FIELD_REQUIRED},
+                          {"\"a\\r\"", ERR_FIELD_CHARACTERS},
+                          {"\"a\\u0007\"", ERR_FIELD_CHARACTERS},
+                          {0},
+                      });
     assert_err(read_one(secret, "\"  a b \"", &one), OK);
     assert_str(one->text, "  a b ");
     assert_err(read_one(text, "\"\\r\\n a\\r\\n\\tb\\n\\r\\nc \\r\\n\"", &one), OK);
@@ -335,6 +353,8 @@ static void reads_lines_and_texts(void **state)
 
     check(line, (struct value_case[]){
                     {"\"a\\nb\"", ERR_FIELD_CHARACTERS},
+                    {"\"a\\n\"", ERR_FIELD_CHARACTERS}, /* at the ends like inside */
+                    {"\"\\ta\"", ERR_FIELD_CHARACTERS},
                     {"\"a\\tb\"", ERR_FIELD_CHARACTERS},
                     {"\"a\\rb\"", ERR_FIELD_CHARACTERS},
                     {"\"a\\u0001b\"", ERR_FIELD_CHARACTERS},
@@ -358,7 +378,8 @@ static void reads_lines_and_texts(void **state)
                     {"\"a\\u001bb\"", ERR_FIELD_CHARACTERS},
                     {"\"a\\u0090b\"", ERR_FIELD_CHARACTERS},
                     {"\" \\n \"", OK},
-                    {"\"a\\r\"", OK}, /* white space at the end goes, whatever it is */
+                    {"\"a\\r\"", ERR_FIELD_CHARACTERS},
+                    {"\"\\u000ba\"", ERR_FIELD_CHARACTERS},
                     {0},
                 });
     check(secret, (struct value_case[]){
@@ -375,7 +396,7 @@ static void reads_emails(void **state)
     (void)state;
     const struct one *one;
     const struct field f = {.type = FIELD_EMAIL, .flags = REQUIRED};
-    assert_err(read_one(f, "\" Ann.Lee+X@Example.COM\\n\"", &one), OK);
+    assert_err(read_one(f, "\" Ann.Lee+X@Example.COM  \"", &one), OK);
     assert_str(one->text, "ann.lee+x@example.com");
     check(f, (struct value_case[]){
                  {"\"a@b.co\"", OK},
@@ -383,7 +404,8 @@ static void reads_emails(void **state)
                  {"\"  \"", ERR_FIELD_REQUIRED},
                  {"\"a\"", ERR_FIELD_FORMAT},
                  {"\"a@b\"", ERR_FIELD_FORMAT},
-                 {"\"a@b.co\\nBcc: c@d.ee\"", ERR_FIELD_FORMAT},
+                 {"\"a@b.co\\nBcc: c@d.ee\"", ERR_FIELD_CHARACTERS},
+                 {"\"a@b.co\\n\"", ERR_FIELD_CHARACTERS},
                  {"\"\\u00e9@b.co\"", ERR_FIELD_FORMAT},
                  {0},
              });
@@ -693,7 +715,7 @@ static const struct search *search(const char *query)
 {
     const void *out = NULL;
     field_errors_init(&errors, &arena);
-    enum err e = shape_read_query(&search_query, str_from(query), 2, &arena, &out, &errors);
+    enum err e = shape_read_query(&search_query, str_from(query), UNKNOWN_REFUSED, 2, &arena, &out, &errors);
     assert_int_equal(e == OK, out != NULL);
     assert_int_equal(e == OK, errors.count == 0);
     return out;

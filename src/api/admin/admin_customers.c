@@ -175,9 +175,9 @@ static enum err show_wallet(struct request *req, Id account, Id before, int64_t 
     struct wallet_transaction *transactions;
     size_t count;
     enum err e = wallet_find(req->db, account, &wallet);
-    if (!e) e = wallet_transactions(req->db, wallet.ledger_id, before, limit, &transactions, &count);
+    if (!e) e = wallet_transactions(req->db, wallet.ledger_id, before, limit + 1, &transactions, &count);
     if (e) return e;
-    view_wallet(&req->out, &wallet, req->settings->currency, transactions, count);
+    view_wallet(&req->out, &wallet, req->settings->currency, transactions, count, (size_t)limit);
     return OK;
 }
 

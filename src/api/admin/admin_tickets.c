@@ -6,8 +6,6 @@
 #include "view/view_ticket.h"
 
 #define MESSAGES_MAX 1000
-#define MESSAGE_MAX 20000
-#define MESSAGE_BODY_BYTES (MESSAGE_MAX * 12 + 16 * 1024)
 
 struct ticket_view {
     struct ticket ticket;
@@ -140,7 +138,8 @@ struct reply_body {
     Str message;
 };
 static const struct field reply_fields[] = {
-    {"message", FIELD_TEXT, REQUIRED, offsetof(struct reply_body, message), .min = 1, .max = MESSAGE_MAX},
+    {"message", FIELD_TEXT, REQUIRED | AS_SENT, offsetof(struct reply_body, message), .min = 1,
+     .max = TICKET_MESSAGE_MAX},
     {0},
 };
 static const struct shape reply_shape = {reply_fields, sizeof(struct reply_body)};
@@ -164,6 +163,6 @@ const struct route admin_tickets_routes[] = {
     {"GET", "/api/admin/tickets/{id}", SCOPE_ADMIN, TX_READ, NULL, get_ticket},
     {"PATCH", "/api/admin/tickets/{id}", SCOPE_ADMIN, TX_WRITE, &ticket_patch, patch_ticket},
     {"POST", "/api/admin/tickets/{id}/replies", SCOPE_ADMIN, TX_WRITE, &reply_shape, post_reply, IDEMPOTENT,
-     .body_bytes_max = MESSAGE_BODY_BYTES},
+     .body_bytes_max = TICKET_BODY_BYTES},
     {0},
 };

@@ -9,11 +9,6 @@
 #define TICKETS_DEFAULT 100
 #define MESSAGES_MAX 100
 
-#define SUBJECT_MAX 255
-#define MESSAGE_MAX 20000
-/* Each code point may come as two escapes of six bytes. */
-#define MESSAGE_BODY_BYTES (MESSAGE_MAX * 12 + 16 * 1024)
-
 static enum err get_departments(struct request *req)
 {
     struct department *items;
@@ -49,8 +44,10 @@ struct new_ticket {
 
 static const struct field new_ticket_fields[] = {
     {"department_id", FIELD_ID, REQUIRED, offsetof(struct new_ticket, department_id)},
-    {"subject", FIELD_LINE, REQUIRED, offsetof(struct new_ticket, subject), .min = 1, .max = SUBJECT_MAX},
-    {"message", FIELD_TEXT, REQUIRED, offsetof(struct new_ticket, message), .min = 1, .max = MESSAGE_MAX},
+    {"subject", FIELD_LINE, REQUIRED | AS_SENT, offsetof(struct new_ticket, subject), .min = 1,
+     .max = TICKET_SUBJECT_MAX},
+    {"message", FIELD_TEXT, REQUIRED | AS_SENT, offsetof(struct new_ticket, message), .min = 1,
+     .max = TICKET_MESSAGE_MAX},
     {0},
 };
 static const struct shape new_ticket_body = {new_ticket_fields, sizeof(struct new_ticket)};
@@ -97,7 +94,7 @@ struct reply {
 };
 
 static const struct field reply_fields[] = {
-    {"message", FIELD_TEXT, REQUIRED, offsetof(struct reply, message), .min = 1, .max = MESSAGE_MAX},
+    {"message", FIELD_TEXT, REQUIRED | AS_SENT, offsetof(struct reply, message), .min = 1, .max = TICKET_MESSAGE_MAX},
     {0},
 };
 static const struct shape reply_body = {reply_fields, sizeof(struct reply)};
@@ -126,10 +123,10 @@ const struct route customer_tickets_routes[] = {
     {"GET", "/api/support/departments", SCOPE_NONE, TX_READ, NULL, get_departments},
     {"GET", "/api/customer/tickets", SCOPE_CUSTOMER, TX_READ, NULL, get_tickets, .query = &list_query_shape},
     {"POST", "/api/customer/tickets", SCOPE_CUSTOMER, TX_WRITE, &new_ticket_body, post_ticket, IDEMPOTENT,
-     .body_bytes_max = MESSAGE_BODY_BYTES},
+     .body_bytes_max = TICKET_BODY_BYTES},
     {"GET", "/api/customer/tickets/{id}", SCOPE_CUSTOMER, TX_READ, NULL, get_ticket, .query = &messages_query},
     {"POST", "/api/customer/tickets/{id}/replies", SCOPE_CUSTOMER, TX_WRITE, &reply_body, post_reply, IDEMPOTENT,
-     .body_bytes_max = MESSAGE_BODY_BYTES},
+     .body_bytes_max = TICKET_BODY_BYTES},
     {"POST", "/api/customer/tickets/{id}/close", SCOPE_CUSTOMER, TX_WRITE, NULL, post_close},
     {0},
 };

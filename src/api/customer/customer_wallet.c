@@ -29,10 +29,10 @@ static enum err get_wallet(struct request *req)
     if (e) return e;
     struct wallet_transaction *items;
     size_t count;
-    e = wallet_transactions(req->db, wallet.ledger_id, q->before, q->limit ? q->limit : TRANSACTIONS_DEFAULT, &items,
-                            &count);
+    int64_t limit = q->limit ? q->limit : TRANSACTIONS_DEFAULT;
+    e = wallet_transactions(req->db, wallet.ledger_id, q->before, limit + 1, &items, &count);
     if (e) return e;
-    view_wallet(&req->out, &wallet, req->settings->currency, items, count);
+    view_wallet(&req->out, &wallet, req->settings->currency, items, count, (size_t)limit);
     return OK;
 }
 

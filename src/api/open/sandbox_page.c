@@ -198,7 +198,7 @@ static enum err page_write(struct request *req)
 {
     struct gateway_config config;
     const void *form;
-    enum err e = shape_read_query(&page_shape, req->raw_body, 0, req->arena, &form, &req->errors);
+    enum err e = shape_read_query(&page_shape, req->raw_body, UNKNOWN_REFUSED, 0, req->arena, &form, &req->errors);
     if (!e) e = switched_on(req, &config);
     if (!e) e = act(req, form);
     if (e) return e;
