@@ -17,12 +17,13 @@ enum err request_bad_field(struct request *req, const char *field, enum err e)
     return ERR_VALIDATION;
 }
 
-enum err request_is_confirmed(const struct request *req, unsigned flags)
+enum err request_is_confirmed(struct request *req, unsigned flags)
 {
-    if (req->token_kind == TOKEN_API)
+    if (req->token_kind == TOKEN_API) {
         if (!(flags & OWNER_TOKEN) || req->scopes & SCOPE_OWNER) return OK;
         request_error_str(req, "required_scope", STR("owner"));
         return ERR_INSUFFICIENT_SCOPE;
+    }
     bool is_recent = req->now.ms - req->confirmed_at.ms <= CONFIRMED_MS;
     return flags & CONFIRMED && !is_recent ? ERR_CONFIRMATION_REQUIRED : OK;
 }

@@ -62,7 +62,7 @@ enum err request_bad_field(struct request *req, const char *field, enum err e);
 
 /* What rows with SENSITIVE ask for, for handlers whose body decides: ERR_CONFIRMATION_REQUIRED,
  * ERR_INSUFFICIENT_SCOPE. */
-enum err request_is_confirmed(const struct request *req, unsigned flags);
+enum err request_is_confirmed(struct request *req, unsigned flags);
 
 /* 201 with `Location: prefix/id`. */
 void request_created(struct request *req, const char *prefix, Id id);
