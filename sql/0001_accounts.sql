@@ -20,8 +20,20 @@ CREATE TABLE account (
     password_hash TEXT,                             -- argon2id text; NULL: cannot log in with a password
     role          TEXT NOT NULL DEFAULT 'customer' CHECK (role IN ('customer', 'staff', 'owner')),
     is_active     @int NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
+    is_unproven   @int NOT NULL DEFAULT 0 CHECK (is_unproven IN (0, 1)), -- registered by itself, and nobody has shown to read its mail yet
     created_at    @int NOT NULL
 ) @strict;
+
+-- One-time links in e-mails, see domain/mail_link.h.
+CREATE TABLE mail_link (
+    hash       @bytes PRIMARY KEY,                  -- keyed hash of purpose and token; the text is in the message alone
+    account_id @int NOT NULL REFERENCES account (id),
+    purpose    TEXT NOT NULL CHECK (purpose IN ('reset', 'verify')),
+    created_at @int NOT NULL,                       -- what is counted for the hour
+    expires_at @int NOT NULL                        -- brought forward when the link is used
+) @norowid;
+CREATE INDEX mail_link_by_account ON mail_link (account_id, purpose, created_at);
+CREATE INDEX mail_link_by_end ON mail_link (expires_at);
 
 CREATE TABLE token (
     id         @id_kept,

@@ -101,13 +101,6 @@ CREATE INDEX outbox_due ON outbox (due_at) WHERE status = 'waiting';
 CREATE INDEX outbox_by_payment ON outbox (payment_id) WHERE payment_id IS NOT NULL;
 CREATE INDEX outbox_by_age ON outbox (done_at) WHERE done_at IS NOT NULL;
 
--- One per account: asking again makes the link before it worthless.
-CREATE TABLE password_reset (
-    account_id @int PRIMARY KEY REFERENCES account (id),
-    hash       @bytes NOT NULL UNIQUE,              -- keyed hash of the token; the text is in the message alone
-    expires_at @int NOT NULL
-) @strict;
-
 -- The sandbox gateway's own books: it is a party of its own that happens to live in this program.
 CREATE TABLE sandbox_payment (
     id          @id,

@@ -5,14 +5,15 @@ const char *const role_names[] = {"", "customer", "staff", "owner", NULL};
 
 enum err account_create(struct db *db, const struct account *a, Time now, struct account *ret)
 {
-    static const char insert[] = "INSERT INTO account (email, name, password_hash, role, created_at)"
-                                 " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (email) DO NOTHING RETURNING id";
+    static const char insert[] = "INSERT INTO account (email, name, password_hash, role, created_at, is_unproven)"
+                                 " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) DO NOTHING RETURNING id";
     struct stmt *st = db_prepare(db, insert);
     bind_text(st, a->email);
     bind_text(st, a->name);
     bind_opt_text(st, a->password_hash);
     bind_choice(st, role_names, a->role);
     bind_time(st, now);
+    bind_bool(st, a->is_unproven);
     Id id = db_step(st) ? col_id(st) : (Id){0};
     enum err e = db_done(st);
     if (e) return e;
@@ -25,7 +26,7 @@ enum err account_create(struct db *db, const struct account *a, Time now, struct
     return OK;
 }
 
-#define ACCOUNT_COLUMNS "SELECT id, email, name, password_hash, role, is_active, created_at FROM account"
+#define ACCOUNT_COLUMNS "SELECT id, email, name, password_hash, role, is_active, is_unproven, created_at FROM account"
 
 static enum err account_read(struct stmt *st, struct account *ret)
 {
@@ -38,6 +39,7 @@ static enum err account_read(struct stmt *st, struct account *ret)
         a.password_hash = col_text(st);
         a.role = col_choice(st, role_names);
         a.is_active = col_bool(st);
+        a.is_unproven = col_bool(st);
         a.created_at = col_time(st);
     }
     enum err e = db_done(st);
@@ -61,6 +63,21 @@ enum err account_find_email(struct db *db, Str email, struct account *ret)
     struct stmt *st = db_prepare(db, find);
     bind_text(st, email);
     return account_read(st, ret);
+}
+
+enum err account_prove_email(struct db *db, Id id, Id kept_token)
+{
+    static const char prove[] = "UPDATE account SET is_unproven = 0 WHERE id = $1 AND is_unproven = 1 RETURNING id";
+    static const char end[] = "DELETE FROM token WHERE account_id = $1 AND id <> $2";
+    struct stmt *st = db_prepare(db, prove);
+    bind_id(st, id);
+    bool is_first = db_step(st);
+    enum err e = db_done(st);
+    if (e || !is_first) return e;
+    st = db_prepare(db, end);
+    bind_id(st, id);
+    bind_id(st, kept_token);
+    return db_run(st);
 }
 
 enum err account_set_password(struct db *db, Id id, Str password_hash, bool ends_api_tokens)

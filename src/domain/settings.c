@@ -12,8 +12,9 @@ static void copy_text(char *to, size_t bytes, Str value)
 
 enum err settings_load(struct db *db, struct settings *ret)
 {
-    static const char list[] = "SELECT name, value FROM setting"
-                               " WHERE name IN ('currency', 'store_name', 'rate_v1', 'rate_customer')";
+    static const char list[] =
+        "SELECT name, value FROM setting"
+        " WHERE name IN ('currency', 'store_name', 'rate_v1', 'rate_customer', 'require_verified_email')";
     struct settings s = {.currency = "USD", .exponent = 2, .store_name = "souk", .rate_v1 = 120, .rate_customer = 600};
     enum err e = settings_revision(db, &s.revision);
     if (e) return e;
@@ -30,6 +31,8 @@ enum err settings_load(struct db *db, struct settings *ret)
             str_to_int64(value, &s.rate_v1);
         } else if (str_eq(name, STR("rate_customer"))) {
             str_to_int64(value, &s.rate_customer);
+        } else if (str_eq(name, STR("require_verified_email"))) {
+            s.require_verified_email = str_eq(value, STR("1"));
         }
     }
     e = db_done(st);

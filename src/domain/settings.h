@@ -12,6 +12,7 @@ struct settings {
     char store_name[256]; /* bytes; 1 to 60 code points */
     int64_t rate_v1;      /* requests per minute and caller; 0: no limit */
     int64_t rate_customer;
+    bool require_verified_email; /* before money is spent or moved */
 };
 
 enum err settings_load(struct db *db, struct settings *ret);

@@ -127,7 +127,7 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
 enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret)
 {
     static const char find[] =
-        "SELECT t.id, t.account_id, t.kind, t.scopes, t.expires_at, t.confirmed_at, a.role, a.is_active"
+        "SELECT t.id, t.account_id, t.kind, t.scopes, t.expires_at, t.confirmed_at, a.role, a.is_unproven, a.is_active"
         " FROM token t JOIN account a ON a.id = t.account_id WHERE t.hash = $1";
     struct stmt *st = db_prepare(db, find);
     bind_blob(st, (Str){(const char *)hash, TOKEN_HASH_BYTES});
@@ -142,6 +142,7 @@ enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES],
         expires = col_time(st);
         c.confirmed_at = col_time(st);
         c.role = col_choice(st, role_names);
+        c.is_unproven = col_bool(st);
         is_active = col_bool(st);
     }
     enum err e = db_done(st);

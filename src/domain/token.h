@@ -62,6 +62,7 @@ struct caller {
     unsigned scopes;
     enum role role;
     Time confirmed_at;
+    bool is_unproven; /* the account's e-mail address */
 };
 /* ERR_TOKEN_INVALID (unknown, or its account is switched off), ERR_TOKEN_EXPIRED. */
 enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret);

@@ -57,6 +57,14 @@ static enum err read_token(struct call *c)
     return OK;
 }
 
+/* As the setting is now, not as this server last heard of it. */
+static enum err check_unproven(struct db *db)
+{
+    Str value;
+    enum err e = settings_get(db, "require_verified_email", &value);
+    return e ? e : str_eq(value, STR("1")) ? ERR_EMAIL_UNVERIFIED : OK;
+}
+
 enum err call_authenticate(struct call *c, struct db *db)
 {
     struct request *req = &c->req;
@@ -77,7 +85,8 @@ enum err call_authenticate(struct call *c, struct db *db)
     req->confirmed_at = who.confirmed_at;
     req->scopes = who.scopes;
     req->role = who.role;
-    return request_is_confirmed(req, req->route->flags);
+    e = req->route->flags & PROVEN_EMAIL && who.is_unproven ? check_unproven(db) : OK;
+    return e ? e : request_is_confirmed(req, req->route->flags);
 }
 
 /* Decodes the path's parameters. One called {id} is a number. */

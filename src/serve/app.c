@@ -35,6 +35,11 @@ const struct settings *app_settings(struct app *app)
     return &atomic_load(&app->settings)->settings;
 }
 
+Str app_shop_url(const struct app *app)
+{
+    return str_from(*app->options.base_url ? app->options.base_url : app->self_url);
+}
+
 static enum err load_settings(void *arg, struct db *db)
 {
     return settings_load(db, arg);

@@ -72,5 +72,7 @@ enum err app_reload(struct app *app);
 /* After the HTTP server has stopped. */
 void app_stop(struct app *app);
 const struct settings *app_settings(struct app *app);
+/* What stands in front of paths in links: the public address, else where the server listens. */
+Str app_shop_url(const struct app *app);
 /* Makes newer settings seen by the requests that come after. */
 void app_set_settings(struct app *app, const struct settings *s);

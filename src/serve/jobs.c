@@ -1,6 +1,7 @@
 /* serve/jobs.c - the work that comes round. The table is the whole list. */
 #include "base/log.h"
 #include "domain/idempotency.h"
+#include "domain/mail_link.h"
 #include "domain/outbox.h"
 #include "domain/token.h"
 #include "serve/app.h"
@@ -34,7 +35,8 @@ static enum err forget_old_keys(struct app *app, struct db *db)
 static enum err forget_old_tokens(struct app *app, struct db *db)
 {
     (void)app;
-    return token_purge(db, time_now(), 1000);
+    enum err e = token_purge(db, time_now(), 1000);
+    return e ? e : mail_link_purge(db, time_now(), 1000);
 }
 
 const struct periodic periodic_jobs[] = {

@@ -25,7 +25,8 @@ enum route_flags {
     CONFIRMED = 512,    /* a login must have proved password and code in the last ten minutes */
     OWNER_TOKEN = 1024, /* an API token needs the scope `owner`, too */
     SENSITIVE = CONFIRMED | OWNER_TOKEN,
-    HIDDEN = 64, /* not part of the API: pages and their parts; absent from `souk routes` and the document */
+    PROVEN_EMAIL = 2048, /* where the setting asks for it, the account's e-mail address must have been proved */
+    HIDDEN = 64,         /* not part of the API: pages and their parts; absent from `souk routes` and the document */
 };
 
 /* Which limit counts a route's calls. LIMIT_BY_SCOPE: v1 for catalog, verify and order, customer for the others;

@@ -83,7 +83,7 @@ test('without a mail server nothing is queued, and no password can be asked for'
     const buyer = await quiet.buyerWith([[tool, 1]], { balance: 1000 });
     await quiet.checkout(buyer, 'wallet');
     assert.equal(quiet.seed.number('SELECT COUNT(*) FROM outbox'), 0);
-    expectError(await quiet.souk.post('/api/auth/password/forgot', { email: buyer.email }), 503, 'unavailable');
+    expectError(await quiet.souk.post('/api/auth/password/forgot', { email: buyer.email }), 409, 'mail_off');
   } finally {
     await quiet.stop();
   }

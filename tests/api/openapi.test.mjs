@@ -52,7 +52,7 @@ test('the scopes are those of the route table', async () => {
   const operations = new Map(described());
   for (const route of await routes()) {
     const { security } = operations.get(route.name);
-    const expected = route.scope === '-' ? [] : [{ bearer: route.scope === 'any' ? [] : [route.scope] }];
+    const expected = route.scope === '-' ? [] : [{ bearer: route.scope === 'login' ? [] : [route.scope] }];
     assert.deepEqual(security, expected, route.name);
   }
 });

@@ -40,17 +40,35 @@ test('a new password: the link works once, ends all sessions, and nobody learns 
   expectError(await shop.souk.get('/api/customer/wallet', { token: api }), 401, 'token_invalid');
 });
 
-test('asking again makes the first link worthless; after 30 minutes every link is', async () => {
+test('a newer link does not void the older; using one ends the others; after 30 minutes every link is worthless', async () => {
   const who = await shop.souk.customer();
   const tokens = [];
   for (let i = 1; i <= 2; i++) {
     dataOf(await forgot(who.email));
     tokens.push(/#token=(\w+)/.exec((await mailTo(who.email, i)).text)[1]);
   }
-  expectFields(await reset(tokens[0], 'a-new-password'), { token: 'not_allowed' });
-  shop.seed.sql(`UPDATE password_reset SET expires_at = ${Date.now() - 1} WHERE account_id = ${who.id};`);
-  expectFields(await reset(tokens[1], 'a-new-password'), { token: 'not_allowed' });
-  dataOf(await login(who.email, who.password));
+  dataOf(await reset(tokens[0], 'a-new-password'));
+  expectFields(await reset(tokens[1], 'another-password'), { token: 'not_allowed' });
+  dataOf(await forgot(who.email));
+  const third = /#token=(\w+)/.exec((await mailTo(who.email, 3)).text)[1];
+  shop.seed.sql(`UPDATE mail_link SET expires_at = ${Date.now() - 1} WHERE account_id = ${who.id};`);
+  expectFields(await reset(third, 'another-password'), { token: 'not_allowed' });
+  dataOf(await login(who.email, 'a-new-password'));
+});
+
+test('at most three links an hour, whoever asks', async () => {
+  const who = await shop.souk.customer();
+  for (let i = 0; i < 5; i++) dataOf(await forgot(who.email));
+  const other = await shop.souk.customer();
+  dataOf(await forgot(other.email));
+  await mailTo(other.email);
+  await mailTo(who.email, 3);
+  const links = () => shop.seed.number(`SELECT COUNT(*) FROM mail_link WHERE purpose = 'reset' AND account_id = ${who.id}`);
+  await shop.until(() => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE status = 'waiting'") === 0, 'all errands done');
+  assert.equal(links(), 3);
+  shop.seed.sql(`UPDATE mail_link SET created_at = created_at - 3600001 WHERE account_id = ${who.id};`);
+  dataOf(await forgot(who.email));
+  await mailTo(who.email, 4);
 });
 
 test('the token is nowhere in the clear', async () => {

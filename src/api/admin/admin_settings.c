@@ -11,13 +11,15 @@ static void view_settings(struct json_writer *w, const void *thing)
     json_kv_cstr(w, "currency", s->currency);
     json_kv_int(w, "rate_v1", s->rate_v1);
     json_kv_int(w, "rate_customer", s->rate_customer);
+    json_kv_bool(w, "require_verified_email", s->require_verified_email);
     json_end_object(w);
 }
 
 struct settings_body {
     Str store_name, currency;
     int64_t rate_v1, rate_customer;
-    bool has_store_name, has_currency, has_rate_v1, has_rate_customer;
+    bool require_verified_email;
+    bool has_store_name, has_currency, has_rate_v1, has_rate_customer, has_require_verified_email;
 };
 
 #define RATE_MAX 1000000
@@ -31,6 +33,8 @@ static const struct field settings_fields[] = {
      .has = offsetof(struct settings_body, has_rate_v1)},
     {"rate_customer", FIELD_INT, OPTIONAL, offsetof(struct settings_body, rate_customer), .min = 0, .max = RATE_MAX,
      .has = offsetof(struct settings_body, has_rate_customer)},
+    {"require_verified_email", FIELD_BOOL, OPTIONAL, offsetof(struct settings_body, require_verified_email),
+     .has = offsetof(struct settings_body, has_require_verified_email)},
     {0},
 };
 static const struct shape settings_shape = {settings_fields, sizeof(struct settings_body)};
@@ -67,6 +71,7 @@ static enum err patch_settings(struct request *req)
     if (!e && in->has_currency) e = set_currency(req, in->currency);
     if (!e) e = set_number(req, in->has_rate_v1, "rate_v1", in->rate_v1);
     if (!e) e = set_number(req, in->has_rate_customer, "rate_customer", in->rate_customer);
+    if (!e) e = set_number(req, in->has_require_verified_email, "require_verified_email", in->require_verified_email);
     if (!e) e = settings_load(req->db, &after);
     if (e) return e;
     request_etag_version(req, after.revision);

@@ -71,7 +71,8 @@ static enum err get_payment(struct request *req)
 }
 
 const struct route customer_topup_routes[] = {
-    {"POST", "/api/customer/wallet/topup", SCOPE_CUSTOMER, TX_SELF, &topup_shape, post_topup, IDEMPOTENT | CALLS_OUT},
+    {"POST", "/api/customer/wallet/topup", SCOPE_CUSTOMER, TX_SELF, &topup_shape, post_topup,
+     IDEMPOTENT | CALLS_OUT | PROVEN_EMAIL},
     {"GET", "/api/customer/payments/{reference}", SCOPE_CUSTOMER, TX_READ, NULL, get_payment},
     {0},
 };

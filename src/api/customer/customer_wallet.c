@@ -79,7 +79,8 @@ static enum err get_withdrawal(struct request *req)
 
 const struct route customer_wallet_routes[] = {
     {"GET", "/api/customer/wallet", SCOPE_CUSTOMER, TX_READ, NULL, get_wallet, .query = &wallet_query},
-    {"POST", "/api/customer/wallet/withdraw", SCOPE_CUSTOMER, TX_WRITE, &withdraw_body, post_withdraw, IDEMPOTENT},
+    {"POST", "/api/customer/wallet/withdraw", SCOPE_CUSTOMER, TX_WRITE, &withdraw_body, post_withdraw,
+     IDEMPOTENT | PROVEN_EMAIL},
     {"GET", "/api/customer/wallet/withdrawals", SCOPE_CUSTOMER, TX_READ, NULL, get_withdrawals,
      .query = &list_query_shape},
     {"GET", "/api/customer/wallet/withdrawals/{id}", SCOPE_CUSTOMER, TX_READ, NULL, get_withdrawal},

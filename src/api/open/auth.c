@@ -2,6 +2,7 @@
  * only: a token that is shipped inside a program must not end itself for everybody, nor read its owner's address. */
 #include "api/proof.h"
 #include "api/tables.h"
+#include "domain/email_proof.h"
 #include "domain/password.h"
 #include "serve/app.h"
 #include "serve/guess.h"
@@ -54,10 +55,12 @@ static enum err give_token(struct request *req, const struct account *a, bool sa
 static enum err register_write(struct request *req, const Str *hash)
 {
     const struct credentials *in = req->body;
-    struct account want = {.email = in->email, .name = in->name, .role = ROLE_CUSTOMER, .password_hash = *hash};
+    struct account want = {
+        .email = in->email, .name = in->name, .role = ROLE_CUSTOMER, .password_hash = *hash, .is_unproven = true};
     struct account account;
     enum err e = account_create(req->db, &want, req->now, &account);
     if (!e) e = auth_event(req, "register", &account);
+    if (!e) e = email_proof_begin(req->db, account.id, app_shop_url(req->app), req->now);
     if (e) return e;
     e = give_token(req, &account, false);
     if (e) return e;
@@ -72,7 +75,9 @@ static enum err post_register(struct request *req)
     const struct credentials *in = req->body;
     Str hash = password_hash(req->arena, in->password);
     if (!hash.len) return ERR_UNAVAILABLE;
-    return request_step(req, TX_WRITE, register_write, &hash);
+    enum err e = request_step(req, TX_WRITE, register_write, &hash);
+    if (!e) dispatcher_wake(req->app->dispatcher);
+    return e;
 }
 
 struct login_body {

@@ -3,6 +3,7 @@
  * The answer is the same, and as fast, whether there is such an account or not. A link works once, for 30 minutes. */
 #include "domain/password_reset.h"
 
+#include "api/proof.h"
 #include "api/tables.h"
 #include "domain/account.h"
 #include "domain/mail.h"
@@ -42,7 +43,7 @@ static enum err forgot_write(struct request *req)
 static enum err post_forgot(struct request *req)
 {
     const struct forgot_body *in = req->body;
-    if (!mail_is_enabled()) return ERR_UNAVAILABLE;
+    if (!mail_is_enabled()) return ERR_MAIL_OFF;
     if (!is_allowed(req, in->email)) return ERR_RATE_LIMITED;
     enum err e = request_tx(req, TX_WRITE, forgot_write);
     if (!e) dispatcher_wake(req->app->dispatcher);
@@ -77,7 +78,8 @@ REQUEST_STEP(reset_read);
 static enum err reset_write(struct request *req, const struct reset *r)
 {
     const struct reset_body *in = req->body;
-    return password_reset_finish(req->db, in->token, r->hash, req->now);
+    enum err e = password_reset_finish(req->db, in->token, r->hash, req->now);
+    return e ? e : auth_event(req, "reset", &r->account);
 }
 REQUEST_STEP(reset_write);
 

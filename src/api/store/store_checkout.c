@@ -148,6 +148,7 @@ static enum err post_checkout(struct request *req)
 }
 
 const struct route store_checkout_routes[] = {
-    {"POST", "/api/store/cart/checkout", SCOPE_STORE, TX_SELF, &checkout_shape, post_checkout, IDEMPOTENT | CALLS_OUT},
+    {"POST", "/api/store/cart/checkout", SCOPE_STORE, TX_SELF, &checkout_shape, post_checkout,
+     IDEMPOTENT | CALLS_OUT | PROVEN_EMAIL},
     {0},
 };

@@ -142,7 +142,8 @@ static bool read_parameter(struct input *in, bool *ret_more, Str *ret_key, struc
     return take(in, '=') ? read_bare_item(in, ret) : true;
 }
 
-/* Whether every component can be covered; parameters of a component (;req, ;sf …) ask for more than we have. */
+/* Whether every component can be covered: the answer's @status and content-digest, the request's content-digest. Other
+ * parameters of a component (;sf, ;bs …) ask for more than we have. */
 static bool read_components(struct input *in, bool *ret_possible)
 {
     for (;;) {
@@ -150,13 +151,13 @@ static bool read_components(struct input *in, bool *ret_possible)
         if (take(in, ')')) return true;
         struct item name, value;
         if (!read_bare_item(in, &name)) return false;
-        bool known =
-            name.kind == ITEM_STRING && (str_eq(name.text, STR("@status")) || str_eq(name.text, STR("content-digest")));
+        bool is_digest = name.kind == ITEM_STRING && str_eq(name.text, STR("content-digest"));
+        bool known = is_digest || (name.kind == ITEM_STRING && str_eq(name.text, STR("@status")));
         bool more = true;
         while (more) {
             Str key;
             if (!read_parameter(in, &more, &key, &value)) return false;
-            if (more) known = false;
+            if (more && !(is_digest && str_eq(key, STR("req")) && value.kind == ITEM_TRUE)) known = false;
         }
         if (!known) *ret_possible = false;
         if (peek(in) != ' ' && peek(in) != ')') return false;

@@ -18,7 +18,8 @@ struct verify_body {
 static const struct field verify_fields[] = {
     {"license_key", FIELD_LINE, REQUIRED, offsetof(struct verify_body, license_key), .min = 1, .max = 255},
     {"product_id", FIELD_ID, REQUIRED, offsetof(struct verify_body, product_id)},
-    {"hardware_id", FIELD_LINE, OPTIONAL, offsetof(struct verify_body, hardware_id), .min = 1, .max = 255},
+    {"hardware_id", FIELD_SECRET, /* compared as sent, never trimmed */ OPTIONAL,
+     offsetof(struct verify_body, hardware_id), .min = 1, .max = 255},
     {0},
 };
 static const struct shape verify_shape = {verify_fields, sizeof(struct verify_body)};
@@ -38,7 +39,7 @@ static enum err post_verify(struct request *req)
     json_kv_time(w, "expires_at", v.expires_at);
     json_kv_id(w, "user_id", v.account_id);
     json_kv_id(w, "product_id", in->product_id);
-    json_kv_opt_str(w, "hardware_id", v.hardware_id);
+    if (in->hardware_id.len) json_kv_str(w, "hardware_id", v.hardware_id); /* nothing that the caller did not know */
     json_kv_time(w, "checked_at", req->now);
     json_end_object(w);
     return OK;

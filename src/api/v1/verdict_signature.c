@@ -8,7 +8,7 @@
 #include "domain/signing_key.h"
 #include "serve/render.h"
 
-#define COMPONENTS "(\"@status\" \"content-digest\")"
+#define COMPONENTS "(\"@status\" \"content-digest\" \"content-digest\";req)"
 #define VALID_MS TIME_DAY /* for callers that want an `expires`: as long as a verdict may be kept */
 
 static Str base64(struct arena *a, const uint8_t *bytes, size_t n)
@@ -42,19 +42,40 @@ static Str parameters(struct request *req, const struct wanted_signature *w)
     return buf_str(&b);
 }
 
+static Str digest_of(struct arena *a, Str body)
+{
+    uint8_t hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256(hash, (const unsigned char *)body.ptr, body.len);
+    return str_printf(a, "sha-256=:%.*s:", STR_FMT(base64(a, hash, sizeof hash)));
+}
+
+/* The request's Content-Digest as it was sent, if that is true of the body that came; else the true one. Whoever relays
+ * a request and swaps its body can not get the digest of the one before signed. */
+static Str digest_asked(struct request *req)
+{
+    Str own = digest_of(req->arena, req->raw_body), sent = str_trim(request_header(req, "Content-Digest"));
+    for (Str rest = sent, member; rest.len;) {
+        member = rest;
+        Str behind = {0};
+        str_cut(rest, ',', &member, &behind);
+        if (str_eq(str_trim(member), own)) return sent;
+        rest = behind;
+    }
+    return own;
+}
+
 static void sign(struct request *req)
 {
     struct wanted_signature w;
     struct arena *a = req->arena;
     if (!accept_signature_read(a, request_header(req, "Accept-Signature"), signing_key_id(), &w)) return;
 
-    Str body = req->answer->body;
-    uint8_t hash[crypto_hash_sha256_BYTES];
-    crypto_hash_sha256(hash, (const unsigned char *)body.ptr, body.len);
-    Str digest = str_printf(a, "sha-256=:%.*s:", STR_FMT(base64(a, hash, sizeof hash)));
+    Str digest = digest_of(a, req->answer->body), asked = digest_asked(req);
     Str params = parameters(req, &w);
-    Str text = str_printf(a, "\"@status\": %d\n\"content-digest\": %.*s\n\"@signature-params\": %.*s", req->status,
-                          STR_FMT(digest), STR_FMT(params));
+    Str text = str_printf(a,
+                          "\"@status\": %d\n\"content-digest\": %.*s\n\"content-digest\";req: %.*s\n"
+                          "\"@signature-params\": %.*s",
+                          req->status, STR_FMT(digest), STR_FMT(asked), STR_FMT(params));
     uint8_t signature[SIGNATURE_BYTES];
     signing_key_sign(text, signature);
 

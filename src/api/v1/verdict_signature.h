@@ -1,7 +1,8 @@
 /* api/v1/verdict_signature.h - signed answers (RFC 9421), for callers that ask with `Accept-Signature`.
  *
- * Covered are "@status" and "content-digest", so a client that keeps body and headers can check both later, offline,
- * against the store's public key. Nothing is computed for callers that do not ask. */
+ * Covered are "@status", "content-digest" and "content-digest";req, so a client that keeps what it asked, body and
+ * headers can check all of it later, offline, against the store's public key, and nobody in between can swap the
+ * question. Nothing is computed for callers that do not ask. */
 #pragma once
 
 #include "serve/request.h"

@@ -53,7 +53,7 @@ export class Client {
         res.on('end', () => {
           const bytes = Buffer.concat(chunks);
           const answer = {
-            status: res.statusCode, headers: res.headers, rawHeaders: res.rawHeaders, bytes, text: bytes.toString('utf8'),
+            status: res.statusCode, sent: payload ?? Buffer.alloc(0), headers: res.headers, rawHeaders: res.rawHeaders, bytes, text: bytes.toString('utf8'),
             ms: Number(process.hrtime.bigint() - started) / 1e6,
           };
           if (/^application\/json\b/.test(res.headers['content-type'] ?? '') && bytes.length > 0) {

@@ -17,10 +17,10 @@ export async function openMailShop({ args = [] } = {}) {
     env: { SOUK_SMTP_PASSWORD: 'p4ss' },
   });
 
-  /** Waits for mail number `count` to this address. */
-  async function mailTo(email, count = 1) {
+  /** Waits for mail number `count` to this address; those that ask to confirm it are counted by themselves (`proof`). */
+  async function mailTo(email, count = 1, { proof = false } = {}) {
     const all = await shop.until(() => {
-      const found = sink.mails.filter((m) => m.to === email);
+      const found = sink.mails.filter((m) => m.to === email && proof === (readMail(m.data).headers.subject === 'Confirm your e-mail address'));
       return found.length >= count && found;
     }, `mail number ${count} to ${email}`);
     return readMail(all[count - 1].data);
