@@ -39,11 +39,12 @@ CREATE TABLE serial (
     id         @id,
     product_id @int NOT NULL REFERENCES product (id),
     variant_id @int NOT NULL DEFAULT 0,             -- 0: fits every variant of the product
-    code       TEXT NOT NULL,
+    code_hash  @bytes NOT NULL,                     -- 128 bits, keyed: what makes a code unique
+    sealed_code @bytes NOT NULL,
     taken_by   @int,                                -- order item; NULL: in the pool
     taken_at   @int,
     status     TEXT NOT NULL DEFAULT 'good' CHECK (status IN ('good', 'refunded')),
-    UNIQUE (product_id, code)
+    UNIQUE (product_id, code_hash)
 ) @strict;
 CREATE INDEX serial_pool ON serial (product_id, variant_id, id) WHERE taken_by IS NULL;
 CREATE INDEX serial_by_product ON serial (product_id, id); -- staff reads the newest codes of a large pool

@@ -47,7 +47,7 @@ CREATE INDEX coupon_use_by_customer ON coupon_use (coupon_id, account_id);
 
 CREATE TABLE license (
     id            @id,
-    license_key   TEXT NOT NULL,                    -- as delivered, for its owner to read again
+    sealed_key    @bytes NOT NULL,                  -- as delivered, sealed, for its owner to read again
     key_hash      @bytes NOT NULL UNIQUE,           -- 128 bits, keyed, of the normalised key: what verify looks up
     product_id    @int NOT NULL REFERENCES product (id),
     variant_id    @int NOT NULL DEFAULT 0,
@@ -71,7 +71,6 @@ CREATE TABLE delivery (
     order_item_id @int NOT NULL REFERENCES order_item (id),
     unit          @int NOT NULL CHECK (unit >= 1),  -- 1 … quantity
     type          TEXT NOT NULL CHECK (type IN ('license_key', 'serial_code', 'download_url')),
-    value         TEXT NOT NULL,                    -- key or code; for downloads the grant's public part
     license_id    @int REFERENCES license (id),
     serial_id     @int REFERENCES serial (id),
     fetch_count   @int NOT NULL DEFAULT 0,          -- downloads: how often it was fetched

@@ -4,15 +4,15 @@
 
 #include "domain/download_link.h"
 #include "domain/license.h"
+#include "domain/sealed_code.h"
 #include "domain/serial.h"
 
 #include <assert.h>
 
 static enum err deliver_licenses(struct db *db, const struct delivery_job *job, struct delivery *units)
 {
-    static const char record[] =
-        "INSERT INTO delivery (order_item_id, unit, type, value, license_id, created_at)"
-        " VALUES ($1, $2, 'license_key', $3, (SELECT id FROM license WHERE key_hash = $4), $5)";
+    static const char record[] = "INSERT INTO delivery (order_item_id, unit, type, license_id, created_at)"
+                                 " VALUES ($1, $2, 'license_key', (SELECT id FROM license WHERE key_hash = $3), $4)";
 
     for (int64_t i = 0; i < job->quantity; i++) {
         struct delivery *d = &units[i];
@@ -27,7 +27,6 @@ static enum err deliver_licenses(struct db *db, const struct delivery_job *job, 
         struct stmt *st = db_prepare(db, record);
         bind_id(st, job->order_item);
         bind_int(st, d->unit);
-        bind_text(st, d->value);
         bind_blob(st, (Str){(const char *)hash, sizeof hash});
         bind_time(st, d->created_at);
         e = db_run(st);
@@ -38,8 +37,8 @@ static enum err deliver_licenses(struct db *db, const struct delivery_job *job, 
 
 static enum err deliver_serials(struct db *db, const struct delivery_job *job, struct delivery *units)
 {
-    static const char record[] = "INSERT INTO delivery (order_item_id, unit, type, value, serial_id, created_at)"
-                                 " VALUES ($1, $2, 'serial_code', $3, $4, $5)";
+    static const char record[] = "INSERT INTO delivery (order_item_id, unit, type, serial_id, created_at)"
+                                 " VALUES ($1, $2, 'serial_code', $3, $4)";
 
     size_t count = (size_t)job->quantity;
     struct serial *serials = arena_array(db_arena(db), struct serial, count);
@@ -56,7 +55,6 @@ static enum err deliver_serials(struct db *db, const struct delivery_job *job, s
         struct stmt *st = db_prepare(db, record);
         bind_id(st, job->order_item);
         bind_int(st, d->unit);
-        bind_text(st, d->value);
         bind_id(st, d->serial_id);
         bind_time(st, now);
         e = db_run(st);
@@ -65,12 +63,11 @@ static enum err deliver_serials(struct db *db, const struct delivery_job *job, s
     return OK;
 }
 
-/* The value is not stored: it follows from item and unit. */
+/* Nothing secret is stored: the value follows from item and unit. */
 static enum err deliver_downloads(struct db *db, const struct delivery_job *job, struct delivery *units)
 {
-    static const char record[] =
-        "INSERT INTO delivery (order_item_id, unit, type, value, fetch_max, expires_at, created_at)"
-        " VALUES ($1, $2, 'download_url', '', $3, $4, $5)";
+    static const char record[] = "INSERT INTO delivery (order_item_id, unit, type, fetch_max, expires_at, created_at)"
+                                 " VALUES ($1, $2, 'download_url', $3, $4, $5)";
 
     if (!job->has_download) return ERR_OUT_OF_STOCK;
     for (int64_t i = 0; i < job->quantity; i++) {
@@ -188,9 +185,11 @@ enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *r
     static const char count[] = "SELECT COUNT(*) FROM delivery d JOIN order_item i ON i.id = d.order_item_id"
                                 " WHERE i.order_id = $1";
     static const char list[] =
-        "SELECT d.order_item_id, d.unit, d.type, d.value, d.license_id, d.serial_id, d.fetch_count, d.fetch_max,"
-        " d.expires_at, d.is_revoked, d.created_at FROM order_item i JOIN delivery d ON d.order_item_id = i.id"
-        " WHERE i.order_id = $1 ORDER BY d.order_item_id, d.unit";
+        "SELECT d.order_item_id, d.unit, d.type, COALESCE(l.key_hash, s.code_hash), COALESCE(l.sealed_key, "
+        "s.sealed_code),"
+        " d.license_id, d.serial_id, d.fetch_count, d.fetch_max, d.expires_at, d.is_revoked, d.created_at"
+        " FROM order_item i JOIN delivery d ON d.order_item_id = i.id LEFT JOIN license l ON l.id = d.license_id"
+        " LEFT JOIN serial s ON s.id = d.serial_id WHERE i.order_id = $1 ORDER BY d.order_item_id, d.unit";
 
     struct stmt *st = db_prepare(db, count);
     bind_id(st, order);
@@ -205,6 +204,7 @@ enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *r
         return OK;
     }
     size_t n = 0;
+    enum err opened = OK;
     st = db_prepare(db, list);
     bind_id(st, order);
     while (n < (size_t)most && db_step(st)) {
@@ -212,7 +212,7 @@ enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *r
         d->order_item_id = col_id(st);
         d->unit = col_int(st);
         d->type = col_choice(st, delivery_type_names);
-        d->value = col_text(st);
+        Str hash = col_blob(st), sealed = col_blob(st);
         d->license_id = col_id(st);
         d->serial_id = col_id(st);
         d->fetch_count = col_int(st);
@@ -220,9 +220,13 @@ enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *r
         d->expires_at = col_time(st);
         d->is_revoked = col_bool(st);
         d->created_at = col_time(st);
-        if (d->type == DELIVERY_DOWNLOAD_URL) d->value = download_path(db_arena(db), d->order_item_id, d->unit);
+        if (d->type == DELIVERY_DOWNLOAD_URL)
+            d->value = download_path(db_arena(db), d->order_item_id, d->unit);
+        else if (!opened)
+            opened = code_unseal(db_arena(db), hash, sealed, &d->value);
     }
     e = db_done(st);
+    if (!e) e = opened;
     if (e) return e;
     *ret = units;
     *ret_count = n;

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/text.h"
+#include "domain/sealed_code.h"
 
 const char *const license_status_names[] = {"active", "revoked", "refunded", NULL};
 
@@ -100,7 +101,7 @@ enum err license_make(struct db *db, const struct license *l, Id order_item, Str
     /* Two equal keys would take a collision of 120 random bits. The unique index refuses even that, with everything
      * else that the transaction did, so nobody reads a result here and PostgreSQL is not waited for. */
     static const char insert[] =
-        "INSERT INTO license (license_key, key_hash, product_id, variant_id, account_id, order_item_id, expires_at,"
+        "INSERT INTO license (sealed_key, key_hash, product_id, variant_id, account_id, order_item_id, expires_at,"
         " created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
     Str key = license_key_make(db_arena(db), prefix);
@@ -109,8 +110,9 @@ enum err license_make(struct db *db, const struct license *l, Id order_item, Str
     (void)ours;
 
     struct stmt *st = db_prepare(db, insert);
-    bind_text(st, key);
-    bind_blob(st, (Str){(const char *)ret_hash, LICENSE_HASH_BYTES});
+    Str hash = {(const char *)ret_hash, LICENSE_HASH_BYTES};
+    bind_blob(st, code_seal(db_arena(db), hash, key));
+    bind_blob(st, hash);
     bind_id(st, l->product_id);
     bind_id(st, l->variant_id);
     bind_id(st, l->account_id);
@@ -129,16 +131,17 @@ enum err license_make(struct db *db, const struct license *l, Id order_item, Str
     "= $1)"
 
 #define LICENSE_COLUMNS                                                                                                \
-    "l.id, l.license_key, l.product_id, l.variant_id, l.account_id, i.order_id, p.name, a.email, l.status, l.on_hold," \
+    "l.id, l.key_hash, l.sealed_key, l.product_id, l.variant_id, l.account_id, i.order_id, p.name, a.email, "          \
+    "l.status, l.on_hold,"                                                                                             \
     " l.reason, l.expires_at, l.hardware_id, l.bound_at, l.created_at, l.last_seen_at, l.seen_count"
 #define LICENSE_TABLES                                                                                                 \
     " FROM license l JOIN product p ON p.id = l.product_id JOIN account a ON a.id = l.account_id"                      \
     " LEFT JOIN order_item i ON i.id = l.order_item_id"
 
-static void read_license(struct stmt *st, struct license *ret)
+static enum err read_license(struct db *db, struct stmt *st, struct license *ret)
 {
     ret->id = col_id(st);
-    ret->key = col_text(st);
+    Str hash = col_blob(st), sealed = col_blob(st);
     ret->product_id = col_id(st);
     ret->variant_id = col_id(st);
     ret->account_id = col_id(st);
@@ -154,14 +157,16 @@ static void read_license(struct stmt *st, struct license *ret)
     ret->created_at = col_time(st);
     ret->last_seen_at = col_time(st);
     ret->seen_count = col_int(st);
+    return code_unseal(db_arena(db), hash, sealed, &ret->key);
 }
 
-static enum err read_one(struct stmt *st, struct license *ret)
+static enum err read_one(struct db *db, struct stmt *st, struct license *ret)
 {
     struct license l = {0};
     bool found = db_step(st);
-    if (found) read_license(st, &l);
+    enum err opened = found ? read_license(db, st, &l) : OK;
     enum err e = db_done(st);
+    if (!e) e = opened;
     if (e) return e;
     if (!found) return ERR_NOT_FOUND;
     *ret = l;
@@ -173,8 +178,10 @@ static enum err read_many(struct db *db, struct stmt *st, int64_t limit, struct 
 {
     struct license *list = arena_array(db_arena(db), struct license, (size_t)limit);
     size_t n = 0;
-    while (n < (size_t)limit && db_step(st)) read_license(st, &list[n++]);
+    enum err opened = OK;
+    while (n < (size_t)limit && !opened && db_step(st)) opened = read_license(db, st, &list[n++]);
     enum err e = db_done(st);
+    if (!e) e = opened;
     if (e) return e;
     *ret = list;
     *ret_count = n;
@@ -187,7 +194,7 @@ enum err license_find(struct db *db, Id id, struct license *ret)
 
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
-    return read_one(st, ret);
+    return read_one(db, st, ret);
 }
 
 static enum err find_by_key(struct db *db, Str key, struct license *ret)
@@ -198,7 +205,7 @@ static enum err find_by_key(struct db *db, Str key, struct license *ret)
     if (!license_key_hash(key, hash)) return ERR_NOT_FOUND;
     struct stmt *st = db_prepare(db, find);
     bind_blob(st, (Str){(const char *)hash, sizeof hash});
-    return read_one(st, ret);
+    return read_one(db, st, ret);
 }
 
 static Id before_or_all(Id before)

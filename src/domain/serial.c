@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "domain/catalog.h"
+#include "domain/sealed_code.h"
 
 /* The WITH part is evaluated once: an IN (…) could be scanned again after somebody let go of a lock, and take more. The
  * last condition is written so that no index fits it: the row is to be found by its id, not by walking the pool. */
@@ -18,7 +19,7 @@
     " WHERE product_id = $3 AND variant_id = $4 AND taken_by IS NULL ORDER BY id LIMIT $5"
 #define TAKE_GIVES                                                                                                     \
     ") UPDATE serial SET taken_by = $1, taken_at = $2 FROM pick WHERE serial.id = pick.id"                             \
-    " AND COALESCE(taken_by, 0) = 0 RETURNING serial.id, serial.code"
+    " AND COALESCE(taken_by, 0) = 0 RETURNING serial.id, serial.code_hash, serial.sealed_code"
 
 enum waiting { STEP_OVER_LOCKED, WAIT_FOR_LOCKED };
 
@@ -40,13 +41,16 @@ static enum err take_from_pool(struct db *db, Id product, Id variant, Id order_i
     bind_id(st, variant);
     bind_int(st, (int64_t)count);
     size_t n = 0;
+    enum err opened = OK;
     while (db_step(st)) {
         assert(n < count);
         ret[n].id = col_id(st);
-        ret[n].code = col_text(st);
+        Str hash = col_blob(st), sealed = col_blob(st);
+        if (!opened) opened = code_unseal(db_arena(db), hash, sealed, &ret[n].code);
         n++;
     }
     enum err e = db_done(st);
+    if (!e) e = opened;
     if (e) return e;
     *ret_count += n;
     if (n == 0) return OK;
@@ -122,19 +126,19 @@ bool serial_code_is_valid(Str code)
 }
 
 /* Rows per INSERT: many at a time is what makes an import quick, on PostgreSQL above all. */
-#define CHUNK 50
-#define R1(n) "($1,$2,$" #n ")"
-#define INSERT_CODES "INSERT INTO serial (product_id, variant_id, code) VALUES "
-#define SKIP_KNOWN " ON CONFLICT (product_id, code) DO NOTHING RETURNING id"
+#define CHUNK 30
+#define R1(hash, sealed) "($1,$2,$" #hash ",$" #sealed ")"
+#define INSERT_CODES "INSERT INTO serial (product_id, variant_id, code_hash, sealed_code) VALUES "
+#define SKIP_KNOWN " ON CONFLICT (product_id, code_hash) DO NOTHING RETURNING id"
 
-static const char insert_one[] = INSERT_CODES R1(3) SKIP_KNOWN;
+static const char insert_one[] = INSERT_CODES R1(3, 4) SKIP_KNOWN;
 /* clang-format off */
 static const char insert_chunk[] = INSERT_CODES
-    R1(3) "," R1(4) "," R1(5) "," R1(6) "," R1(7) "," R1(8) "," R1(9) "," R1(10) "," R1(11) "," R1(12) ","
-    R1(13) "," R1(14) "," R1(15) "," R1(16) "," R1(17) "," R1(18) "," R1(19) "," R1(20) "," R1(21) "," R1(22) ","
-    R1(23) "," R1(24) "," R1(25) "," R1(26) "," R1(27) "," R1(28) "," R1(29) "," R1(30) "," R1(31) "," R1(32) ","
-    R1(33) "," R1(34) "," R1(35) "," R1(36) "," R1(37) "," R1(38) "," R1(39) "," R1(40) "," R1(41) "," R1(42) ","
-    R1(43) "," R1(44) "," R1(45) "," R1(46) "," R1(47) "," R1(48) "," R1(49) "," R1(50) "," R1(51) "," R1(52)
+    R1(3, 4) "," R1(5, 6) "," R1(7, 8) "," R1(9, 10) "," R1(11, 12) "," R1(13, 14) ","
+    R1(15, 16) "," R1(17, 18) "," R1(19, 20) "," R1(21, 22) "," R1(23, 24) "," R1(25, 26) ","
+    R1(27, 28) "," R1(29, 30) "," R1(31, 32) "," R1(33, 34) "," R1(35, 36) "," R1(37, 38) ","
+    R1(39, 40) "," R1(41, 42) "," R1(43, 44) "," R1(45, 46) "," R1(47, 48) "," R1(49, 50) ","
+    R1(51, 52) "," R1(53, 54) "," R1(55, 56) "," R1(57, 58) "," R1(59, 60) "," R1(61, 62)
     SKIP_KNOWN;
 /* clang-format on */
 
@@ -144,7 +148,12 @@ static enum err insert_codes(struct db *db, const char *sql, Id product, Id vari
     struct stmt *st = db_prepare(db, sql);
     bind_id(st, product);
     bind_id(st, variant);
-    for (size_t i = 0; i < count; i++) bind_text(st, codes[i]);
+    for (size_t i = 0; i < count; i++) {
+        Str hash = {arena_alloc(db_arena(db), CODE_HASH_BYTES), CODE_HASH_BYTES};
+        serial_code_hash(codes[i], (uint8_t *)(uintptr_t)hash.ptr);
+        bind_blob(st, hash);
+        bind_blob(st, code_seal(db_arena(db), hash, codes[i]));
+    }
     while (db_step(st)) ++*added;
     return db_done(st);
 }
@@ -258,10 +267,12 @@ enum err serial_shortages(struct db *db, int64_t free_max, struct serial_shortag
 
 enum err serial_list(struct db *db, Id product, Id before, int64_t limit, struct serial_row **ret, size_t *ret_count)
 {
-    static const char find[] = "SELECT id, variant_id, taken_by, code, taken_at, CASE WHEN status = 'refunded' THEN 1"
-                               " ELSE 0 END FROM serial WHERE product_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    static const char find[] =
+        "SELECT id, variant_id, taken_by, code_hash, sealed_code, taken_at, CASE WHEN status = 'refunded' THEN 1"
+        " ELSE 0 END FROM serial WHERE product_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
     struct serial_row *list = arena_array(db_arena(db), struct serial_row, (size_t)limit);
     size_t n = 0;
+    enum err opened = OK;
     struct stmt *st = db_prepare(db, find);
     bind_id(st, product);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
@@ -271,31 +282,15 @@ enum err serial_list(struct db *db, Id product, Id before, int64_t limit, struct
         s->id = col_id(st);
         s->variant_id = col_id(st);
         s->order_item = col_id(st);
-        s->code = col_text(st);
+        Str hash = col_blob(st), sealed = col_blob(st);
+        if (!opened) opened = code_unseal(db_arena(db), hash, sealed, &s->code);
         s->taken_at = col_time(st);
         s->is_refunded = col_bool(st);
     }
     enum err e = db_done(st);
+    if (!e) e = opened;
     if (e) return e;
     *ret = list;
     *ret_count = n;
     return OK;
-}
-
-#define MASK_SHOWS 4
-
-Str serial_mask(struct arena *a, Str code)
-{
-    size_t chars = utf8_count(code), shown = chars >= 3 * MASK_SHOWS ? MASK_SHOWS : 0;
-    /* Where the last `shown` characters begin: continuation bytes belong to the one before them. */
-    size_t start = code.len;
-    for (size_t left = shown; left; left--) {
-        do start--;
-        while (((unsigned char)code.ptr[start] & 0xc0) == 0x80);
-    }
-    struct buf b;
-    buf_init(&b, a, 4 * SERIAL_CODE_MAX + 1);
-    for (size_t i = 0; i < chars - shown; i++) buf_char(&b, '*');
-    buf_append(&b, (Str){code.ptr + start, code.len - start});
-    return buf_str(&b);
 }

@@ -57,5 +57,3 @@ struct serial_row {
     bool is_refunded;
 };
 enum err serial_list(struct db *db, Id product, Id before, int64_t limit, struct serial_row **ret, size_t *ret_count);
-/* All but the last 4 characters hidden; of short codes (below 12) all. */
-Str serial_mask(struct arena *a, Str code);

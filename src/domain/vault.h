@@ -22,6 +22,7 @@ enum vault_use {
     VAULT_CURSOR,
     VAULT_FINGERPRINT,
     VAULT_RESET,
+    VAULT_SERIAL,
     VAULT_USES
 };
 

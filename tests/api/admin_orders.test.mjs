@@ -23,7 +23,7 @@ test('orders: found by number and address; refunded in part, then whole; what wa
     assert.ok(dataOf(await staff.get(`/api/admin/orders?q=${encodeURIComponent(q)}`)).some((o) => o.id === order.order_id), q);
   }
   assert.ok(dataOf(await staff.get(`/api/admin/orders?status=refunded&customer_id=${customer.id}`)).length === 0);
-  assert.equal(dataOf(await staff.get(target)).items[0].deliveries[0].value, order.delivery.value);
+  assert.equal(dataOf(await staff.get(target)).items[0].deliveries[0].value.slice(-4), order.delivery.value.slice(-4));
 
   expectError(await staff.post(`${target}/cancel`), 409, 'invalid_state');
   expectError(await staff.post(`${target}/confirm`), 409, 'invalid_state');

@@ -41,11 +41,12 @@ const SOUND = `
   INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES
     (2, 7, 500, 'topup', 2, 't', 31), (7, 2, 100, 'topup', 2, 't', 32);
   UPDATE ledger_account SET balance = balance + 400 WHERE id = 7;
-  INSERT INTO serial (product_id, code, taken_by, taken_at) VALUES (1, 'AAA', 1, 30), (1, 'BBB', 1, 30), (1, 'CCC', NULL, NULL);
-  INSERT INTO license (license_key, key_hash, product_id, account_id, order_item_id, created_at) VALUES
-    ('K1', ${blob('01')}, 2, 2, 2, 31);
-  INSERT INTO delivery (order_item_id, unit, type, value, serial_id, license_id, created_at) VALUES
-    (1, 1, 'serial_code', 'AAA', 1, NULL, 30), (1, 2, 'serial_code', 'BBB', 2, NULL, 30), (2, 1, 'license_key', 'K1', NULL, 1, 31);
+  INSERT INTO serial (product_id, code_hash, sealed_code, taken_by, taken_at) VALUES
+    (1, ${blob('0a')}, ${blob('00')}, 1, 30), (1, ${blob('0b')}, ${blob('00')}, 1, 30), (1, ${blob('0c')}, ${blob('00')}, NULL, NULL);
+  INSERT INTO license (sealed_key, key_hash, product_id, account_id, order_item_id, created_at) VALUES
+    (${blob('00')}, ${blob('01')}, 2, 2, 2, 31);
+  INSERT INTO delivery (order_item_id, unit, type, serial_id, license_id, created_at) VALUES
+    (1, 1, 'serial_code', 1, NULL, 30), (1, 2, 'serial_code', 2, NULL, 30), (2, 1, 'license_key', NULL, 1, 31);
   INSERT INTO ticket (account_id, department_id, subject, created_at, last_reply_at) VALUES (1, 1, 's', 5, 6);
   INSERT INTO ticket_message (ticket_id, author, author_id, body, created_at) VALUES (1, 'customer', 1, 'm', 5), (1, 'customer', 1, 'm', 6)`;
 
@@ -87,17 +88,16 @@ const DAMAGE = [
   ['a sold serial is back in the pool', 'UPDATE serial SET taken_by = NULL WHERE id = 1', ['serial_taken: .*\\(delivery 1\\)'], /^I3: serial 1 is in the pool/],
   ['a serial was taken and not delivered', 'UPDATE serial SET taken_by = 1 WHERE id = 3', ['serial_delivered: .*\\(serial 3\\)'], /^I3: serial 3/],
   ['a serial was delivered twice', 'UPDATE delivery SET serial_id = 1 WHERE id = 2', ['serial_twice: .*\\(serial 1\\)', 'serial_delivered: .*\\(serial 2\\)'], /^I3: serial 2/, 'pg'],
-  ['another code was delivered than was taken', "UPDATE delivery SET value = 'ZZZ' WHERE id = 1", ['serial_delivered: .*\\(serial 1\\)'], /^I3: serial 1/],
   ['a delivered licence is gone', 'DELETE FROM license', ['license_delivered: .*\\(delivery 3\\)'], /^I5: delivery 3/],
   ['a unit was not delivered', 'DELETE FROM delivery WHERE id = 2; UPDATE serial SET taken_by = NULL WHERE id = 2', ['order_delivered: .*\\(order 1\\)'], /^I5: order 1/],
-  ['a unit too many was delivered', `INSERT INTO delivery (order_item_id, unit, type, value, created_at) VALUES (2, 2, 'download_url', 'x', 1)`,
+  ['a unit too many was delivered', `INSERT INTO delivery (order_item_id, unit, type, created_at) VALUES (2, 2, 'download_url', 1)`,
     ['order_delivered: .*\\(order 2\\)'], /^I5: order 2/],
   ['a confirmed order is empty', `DELETE FROM delivery WHERE id = 3; DELETE FROM license; DELETE FROM order_item WHERE id = 2`,
     ['order_delivered: .*\\(order 2\\)', 'order_sum: .*\\(order 2\\)'], /^I5: order 2 is empty/],
-  ['an unpaid order was delivered', `INSERT INTO delivery (order_item_id, unit, type, value, created_at) VALUES (3, 1, 'download_url', 'x', 1)`,
+  ['an unpaid order was delivered', `INSERT INTO delivery (order_item_id, unit, type, created_at) VALUES (3, 1, 'download_url', 1)`,
     ['order_not_delivered: .*\\(order 3\\)'], /^I8: order 3 is pending and was delivered/],
   ['an order was confirmed without payment', `UPDATE orders SET status = 'confirmed', confirmed_at = 40, paid_with = 'wallet' WHERE id = 3;
-    INSERT INTO delivery (order_item_id, unit, type, value, created_at) VALUES (3, 1, 'download_url', 'x', 1)`,
+    INSERT INTO delivery (order_item_id, unit, type, created_at) VALUES (3, 1, 'download_url', 1)`,
   ['order_paid: .*\\(order 3\\)'], /^I8: order 3 over 250 is confirmed and was paid 0 times/],
   ['an order was paid with too little', `UPDATE transfer SET amount = 149 WHERE kind = 'order';
     UPDATE ledger_account SET balance = balance + 1 WHERE id = 6`, ['order_paid: .*\\(order 1\\)'], /^I8: order 1/],

@@ -170,8 +170,9 @@ test('serials import: adds, counts duplicates, names a bad line, and refuses wha
   let out = await run(['--product', 'skylark-flight-pack', file]);
   assert.deepEqual([out.code, out.stdout], [0, 'added 3\nduplicates 1\n']);
   assert.ok(seed.number("SELECT number FROM revision WHERE name = 'catalog'") > before, 'the catalogue hears of it');
-  assert.deepEqual(seed.sql("SELECT code FROM serial WHERE product_id = (SELECT id FROM product WHERE slug = 'skylark-flight-pack')"
-    + ' ORDER BY id;').flat(), ['AAA-1', 'AAA-2', 'ключ-3']);
+  const has = (code, more = '') => seed.number(`SELECT COUNT(*) FROM serial WHERE code_hash = ${seed.codeHash(code)}${more}`);
+  const pack = " AND product_id = (SELECT id FROM product WHERE slug = 'skylark-flight-pack')";
+  assert.deepEqual(['AAA-1', 'AAA-2', 'ключ-3', 'AAA-3'].map((code) => has(code, pack)), [1, 1, 1, 0]);
 
   out = await run(['--product', 'skylark-flight-pack', '-'], 'AAA-1\nAAA-4\n');
   assert.deepEqual([out.code, out.stdout], [0, 'added 1\nduplicates 1\n']);
@@ -179,7 +180,7 @@ test('serials import: adds, counts duplicates, names a bad line, and refuses wha
     + " AND v.name = 'Deluxe';");
   out = await run(['--product', 'hollow-pines', '--variant', variant, '-'], 'DELUXE-1\n');
   assert.deepEqual([out.code, out.stdout], [0, 'added 1\nduplicates 0\n']);
-  assert.equal(seed.number(`SELECT COUNT(*) FROM serial WHERE code = 'DELUXE-1' AND variant_id = ${variant}`), 1);
+  assert.equal(has('DELUXE-1', ` AND variant_id = ${variant}`), 1);
 
   for (const [args, input, code, why] of [
     [['--product', 'nothing', '-'], 'A\n', 1, /no product has the slug nothing/],
@@ -198,7 +199,7 @@ test('serials import: adds, counts duplicates, names a bad line, and refuses wha
     assert.match(refused.stderr, why);
     assert.equal(refused.stdout, '');
   }
-  assert.equal(seed.number("SELECT COUNT(*) FROM serial WHERE code = 'GOOD-1'"), 0);
+  assert.equal(has('GOOD-1'), 0);
 });
 
 test('serials import: 100,000 codes within seconds', async (t) => {

@@ -13,8 +13,8 @@ const TABLES = {
   withdrawal: [['id', 'account_id', 'amount'], ['status']],
   orders: [['id', 'account_id', 'subtotal', 'discount', 'total', 'refunded_amount', 'confirmed_at'], ['status', 'paid_with']],
   order_item: [['id', 'order_id', 'quantity', 'unit_price', 'subtotal'], []],
-  delivery: [['id', 'order_item_id', 'unit', 'license_id', 'serial_id'], ['type', 'value']],
-  serial: [['id', 'product_id', 'taken_by'], ['code']],
+  delivery: [['id', 'order_item_id', 'unit', 'license_id', 'serial_id'], ['type']],
+  serial: [['id', 'product_id', 'taken_by'], []],
   license: [['id', 'order_item_id'], []],
   gateway: [['id'], ['label']],
   payment: [['id', 'gateway_id', 'account_id', 'order_id', 'amount', 'refunded_booked'], ['status']],
@@ -217,7 +217,7 @@ function checkDeliveries({ tables, problem }) {
   for (const s of serials) {
     const sold = soldAs.get(s.id) ?? [];
     if (s.taken_by === null && sold.length > 0) problem(`I3: serial ${s.id} is in the pool and was delivered`);
-    if (s.taken_by !== null && (sold.length !== 1 || sold[0].order_item_id !== s.taken_by || sold[0].value !== s.code)) {
+    if (s.taken_by !== null && (sold.length !== 1 || sold[0].order_item_id !== s.taken_by)) {
       problem(`I3: serial ${s.id} was taken by item ${s.taken_by} and delivered ${sold.length} times`);
     }
   }
@@ -227,8 +227,8 @@ function checkDeliveries({ tables, problem }) {
     if (d.type === 'serial_code' && !serialIds.has(d.serial_id)) problem(`I3: delivery ${d.id} is of a serial that is not there`);
     if (d.type !== 'license_key') continue;
     if (licenses.get(d.license_id)?.order_item_id !== d.order_item_id) problem(`I5: delivery ${d.id} is of a licence that is not its item's`);
-    if (keys.has(d.value)) problem(`I5: the key of delivery ${d.id} was delivered twice`);
-    keys.add(d.value);
+    if (keys.has(d.license_id)) problem(`I5: the licence of delivery ${d.id} was delivered twice`);
+    keys.add(d.license_id);
   }
 }
 

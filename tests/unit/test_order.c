@@ -6,6 +6,7 @@
 #include "domain/ledger.h"
 #include "domain/license.h"
 #include "domain/order.h"
+#include "domain/serial.h"
 #include "domain/vault.h"
 
 #define NOW ((Time){1000000})
@@ -35,15 +36,20 @@ static Id product(struct db *db, const char *slug, const char *type, int64_t pri
     return id;
 }
 
+/* Codes into a pool, as staff would put them there. */
+static void import_codes(struct db *db, Id product, Id variant, const Str *list, size_t count)
+{
+    int64_t added, duplicates;
+    assert_int_equal(serial_import(db, product, variant, list, count, &added, &duplicates), OK);
+    assert_int_equal(added, count);
+}
+
 static enum err stock(struct db *db)
 {
-    static const char serials[] = "INSERT INTO serial (product_id, code) VALUES ($1, 'S-1'), ($1, 'S-2'), ($1, 'S-3')";
     editor = product(db, "editor", "license_key", 1000);
     codes = product(db, "codes", "serial_code", 500);
     manual = product(db, "manual", "download_url", 250);
-    struct stmt *st = db_prepare(db, serials);
-    bind_id(st, codes);
-    assert_int_equal(db_run(st), OK);
+    import_codes(db, codes, (Id){0}, (const Str[]){S("S-1"), S("S-2"), S("S-3")}, 3);
     struct transfer t = {LEDGER_ADJUSTMENT, {10000}, {0}, STR("by hand"), {1}};
     return ledger_credit(db, ada, LEDGER_ADJUSTMENTS, &t);
 }
@@ -347,7 +353,6 @@ static void test_refunds(void **state)
 /* Paid at the gateway, but somebody took the codes meanwhile: it stays as it was until there are codes again. */
 static enum err sold_meanwhile(struct db *db)
 {
-    static const char more[] = "INSERT INTO serial (product_id, code) VALUES ($1, 'S-4'), ($1, 'S-5')";
     struct order waiting, o;
     struct order_shortfall s;
     bool changed = true;
@@ -363,9 +368,7 @@ static enum err sold_meanwhile(struct db *db)
     assert_int_equal(create(db, &refused), ERR_OUT_OF_STOCK);
     assert_books(db);
 
-    struct stmt *st = db_prepare(db, more);
-    bind_id(st, codes);
-    assert_int_equal(db_run(st), OK);
+    import_codes(db, codes, (Id){0}, (const Str[]){S("S-4"), S("S-5")}, 2);
     assert_int_equal(order_confirm(db, waiting.id, STR("some_gateway"), NOW, &changed), OK);
     assert_true(changed);
     assert_books(db);
@@ -383,7 +386,6 @@ static enum err shared_pool(struct db *db)
 {
     static const char variant[] = "INSERT INTO variant (product_id, name, price, is_default) VALUES ($1, $2, 500, $3)"
                                   " RETURNING id";
-    static const char own[] = "INSERT INTO serial (product_id, variant_id, code) VALUES ($1, $2, 'A-1')";
     Id v[2];
     assert_int_equal(stock(db), OK);
     for (int i = 0; i < 2; i++) {
@@ -394,10 +396,7 @@ static enum err shared_pool(struct db *db)
         v[i] = db_step(st) ? col_id(st) : (Id){0};
         assert_int_equal(db_done(st), OK);
     }
-    struct stmt *st = db_prepare(db, own);
-    bind_id(st, codes);
-    bind_id(st, v[0]);
-    assert_int_equal(db_run(st), OK);
+    import_codes(db, codes, v[0], (const Str[]){S("A-1")}, 1);
 
     struct delivery_job jobs[2] = {
         {.product = codes, .variant = v[0], .type = DELIVERY_SERIAL_CODE, .quantity = 3},

@@ -9,6 +9,7 @@
 #include "domain/password_reset.h"
 #include "domain/payment_apply.h"
 #include "domain/payment_desk.h"
+#include "domain/serial.h"
 #include "domain/vault.h"
 
 #define NOW ((Time){1700000000000})
@@ -46,14 +47,18 @@ static Id product(struct db *db, const char *slug, const char *type, int64_t pri
     return id;
 }
 
+static void import_code(struct db *db, Id product, Str code)
+{
+    int64_t added, duplicates;
+    assert_int_equal(serial_import(db, product, (Id){0}, &code, 1, &added, &duplicates), OK);
+    assert_int_equal(added, 1);
+}
+
 static void stock(struct db *db)
 {
-    static const char serial[] = "INSERT INTO serial (product_id, code) VALUES ($1, 'S-1')";
     editor = product(db, "editor", "license_key", 4999);
     codes = product(db, "codes", "serial_code", 500);
-    struct stmt *st = db_prepare(db, serial);
-    bind_id(st, codes);
-    assert_int_equal(db_run(st), OK);
+    import_code(db, codes, STR("S-1"));
     struct gateway_config want;
     assert_int_equal(gateway_config_find(db, STR("card_gateway_a"), &want), OK);
     want.is_enabled = true;
@@ -280,10 +285,7 @@ static enum err stock_runs_out(struct db *db)
     assert_books(db);
     /* Staff put codes in and confirm: it is the gateway's money, not a gift. */
     bool changed = false;
-    assert_int_equal(
-        db_run(db_prepare(db, "INSERT INTO serial (product_id, code) SELECT id, 'S-2' FROM product WHERE slug = "
-                              "'codes'")),
-        OK);
+    import_code(db, codes, STR("S-2"));
     assert_int_equal(payment_confirm_order(db, q.order_id, NOW, &changed), OK);
     assert_true(changed);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer WHERE debit_id = 2 AND credit_id = 1"), 2);

@@ -1,7 +1,11 @@
-/* api/admin/admin_licenses.c - licences: look for, give, revoke, reinstate, unbind, extend. */
+/* api/admin/admin_licenses.c - licences: look for, give, revoke, reinstate, unbind, extend.
+ *
+ * Keys are masked. The whole key is in two answers only, each with its audit row: the one that gave the licence, and
+ * the one that reveals it. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/license.h"
+#include "domain/sealed_code.h"
 
 static void view_license_staff(struct json_writer *w, const void *thing)
 {
@@ -27,6 +31,11 @@ static void view_license_staff(struct json_writer *w, const void *thing)
     json_end_object(w);
 }
 
+static void mask(struct request *req, struct license *l)
+{
+    l->key = code_mask(req->arena, l->key);
+}
+
 static const struct list license_rows = {LIST_ROWS(struct license, id), .view = view_license_staff};
 
 static enum err get_licenses(struct request *req)
@@ -36,7 +45,9 @@ static enum err get_licenses(struct request *req)
     struct license *items;
     enum err e = request_page(req, &page);
     if (!e) e = license_search(req->db, q->q, page.after_id, page.ask, &items, &page.found);
-    return e ? e : request_list(req, &page, &license_rows, items);
+    if (e) return e;
+    for (size_t i = 0; i < page.found; i++) mask(req, &items[i]);
+    return request_list(req, &page, &license_rows, items);
 }
 
 static enum err get_license(struct request *req)
@@ -44,6 +55,7 @@ static enum err get_license(struct request *req)
     struct license l;
     enum err e = license_find(req->db, req->param_id, &l);
     if (e) return e;
+    mask(req, &l);
     view_license_staff(&req->out, &l);
     return OK;
 }
@@ -73,7 +85,17 @@ static enum err post_license(struct request *req)
     if (e) return e;
     view_license_staff(&req->out, &made);
     request_created(req, "/api/admin/licenses", made.id);
+    mask(req, &made);
     return admin_audit(req, "license.issue", made.id, made.email, (Str){0}, admin_json(req, view_license_staff, &made));
+}
+
+static enum err post_reveal(struct request *req)
+{
+    struct license l;
+    enum err e = license_find(req->db, req->param_id, &l);
+    if (e) return e;
+    view_license_staff(&req->out, &l);
+    return admin_audit(req, "license.reveal", l.id, l.email, (Str){0}, (Str){0});
 }
 
 /* Every change of one licence: before, the act, after. */
@@ -84,6 +106,8 @@ static enum err change(struct request *req, const char *action, enum err (*act)(
     if (!e) e = act(req);
     if (!e) e = license_find(req->db, req->param_id, &after);
     if (e) return e;
+    mask(req, &before);
+    mask(req, &after);
     view_license_staff(&req->out, &after);
     return admin_audit(req, action, after.id, after.email, admin_json(req, view_license_staff, &before),
                        admin_json(req, view_license_staff, &after));
@@ -151,6 +175,7 @@ const struct route admin_licenses_routes[] = {
     {"GET", "/api/admin/licenses", SCOPE_ADMIN, TX_READ, NULL, get_licenses, .query = &search_query_shape},
     {"POST", "/api/admin/licenses", SCOPE_ADMIN, TX_WRITE, &issue_shape, post_license, IDEMPOTENT},
     {"GET", "/api/admin/licenses/{id}", SCOPE_ADMIN, TX_READ, NULL, get_license},
+    {"POST", "/api/admin/licenses/{id}/reveal", SCOPE_ADMIN, TX_WRITE, NULL, post_reveal},
     {"PATCH", "/api/admin/licenses/{id}", SCOPE_ADMIN, TX_WRITE, &expiry_shape, patch_license},
     {"POST", "/api/admin/licenses/{id}/revoke", SCOPE_ADMIN, TX_WRITE, &reason_shape, post_revoke},
     {"POST", "/api/admin/licenses/{id}/reinstate", SCOPE_ADMIN, TX_WRITE, NULL, post_reinstate},

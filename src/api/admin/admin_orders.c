@@ -3,6 +3,7 @@
 #include "api/tables.h"
 #include "domain/order_search.h"
 #include "domain/payment_desk.h"
+#include "domain/sealed_code.h"
 #include "serve/app.h"
 #include "view/view_order.h"
 
@@ -54,11 +55,22 @@ static enum err get_orders(struct request *req)
     return e ? e : request_list(req, &page, &order_rows, orders);
 }
 
-static enum err show_order(struct request *req)
+/* Keys and codes are the buyer's; staff see their ends, and reveal them where they must. */
+static void mask(struct request *req, struct order *o)
+{
+    for (size_t i = 0; i < o->item_count; i++)
+        for (size_t n = 0; n < o->items[i].delivery_count; n++) {
+            struct delivery *d = &o->items[i].deliveries[n];
+            if (d->type != DELIVERY_DOWNLOAD_URL) d->value = code_mask(req->arena, d->value);
+        }
+}
+
+static enum err show_order_whole(struct request *req, bool is_masked)
 {
     struct order o;
     enum err e = order_find(req->db, (Id){0}, req->param_id, &o);
     if (e) return e;
+    if (is_masked) mask(req, &o);
     struct json_writer *w = &req->out;
     json_begin_object(w);
     json_kv_id(w, "customer_id", o.account_id);
@@ -66,6 +78,11 @@ static enum err show_order(struct request *req)
     view_order_members(w, req->arena, req->app->options.base_url, &o);
     json_end_object(w);
     return OK;
+}
+
+static enum err show_order(struct request *req)
+{
+    return show_order_whole(req, true);
 }
 
 static void view_summary(struct json_writer *w, const void *thing)
@@ -131,9 +148,18 @@ static enum err post_refund(struct request *req)
     return e ? e : changed(req, "order.refund", &before);
 }
 
+static enum err post_reveal(struct request *req)
+{
+    struct order o;
+    enum err e = order_find(req->db, (Id){0}, req->param_id, &o);
+    if (!e) e = show_order_whole(req, false);
+    return e ? e : admin_audit(req, "order.reveal", o.id, o.email, (Str){0}, (Str){0});
+}
+
 const struct route admin_orders_routes[] = {
     {"GET", "/api/admin/orders", SCOPE_ADMIN, TX_READ, NULL, get_orders, .query = &order_query},
     {"GET", "/api/admin/orders/{id}", SCOPE_ADMIN, TX_READ, NULL, show_order},
+    {"POST", "/api/admin/orders/{id}/reveal", SCOPE_ADMIN, TX_WRITE, NULL, post_reveal},
     {"POST", "/api/admin/orders/{id}/confirm", SCOPE_ADMIN, TX_WRITE, NULL, post_confirm},
     {"POST", "/api/admin/orders/{id}/cancel", SCOPE_ADMIN, TX_WRITE, NULL, post_cancel},
     {"POST", "/api/admin/orders/{id}/refund", SCOPE_ADMIN, TX_WRITE, &refund_shape, post_refund, IDEMPOTENT},

@@ -6,6 +6,7 @@
 #include "api/tables.h"
 #include "base/text.h"
 #include "domain/product.h"
+#include "domain/sealed_code.h"
 #include "domain/serial.h"
 
 #define IMPORT_BYTES_MAX ((int64_t)16 * 1024 * 1024)
@@ -101,7 +102,7 @@ static enum err show_serial(struct request *req, const void *row)
     json_begin_object(w);
     json_kv_id(w, "id", s->id);
     json_kv_opt_id(w, "variant_id", s->variant_id);
-    json_kv_str(w, "code", serial_mask(req->arena, s->code));
+    json_kv_str(w, "code", code_mask(req->arena, s->code));
     json_kv_opt_id(w, "order_item_id", s->order_item);
     json_kv_time(w, "taken_at", s->taken_at);
     json_kv_bool(w, "is_refunded", s->is_refunded);

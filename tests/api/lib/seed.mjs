@@ -7,7 +7,9 @@
 // checkpoint, so the shell never does. What customers see of the catalogue changes its revision, as the program would.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import path from 'node:path';
 import { sql as postgres } from '../../lib/pg.mjs';
+import { BUILD } from './openapi.mjs';
 
 const BUSY_MS = 20000;
 const SEPARATOR = '\x1f';
@@ -28,13 +30,14 @@ export function literal(value) {
 }
 
 export function seeder(server) {
-  return new Seeder(server.engine, server.dbArg);
+  return new Seeder(server.engine, server.dbArg, server.env);
 }
 
 class Seeder {
-  constructor(engine, dbArg) {
+  constructor(engine, dbArg, env) {
     this.engine = engine;
     this.dbArg = dbArg;
+    this.env = env;
   }
 
   /** Statements, ended by semicolons, in one transaction; gives the rows of all of them as arrays of text. */
@@ -92,9 +95,20 @@ class Seeder {
 
   /** Codes for a product's pool, or with `variant` for that of one variant. */
   serials(product, codes, variant = 0) {
-    const rows = codes.map((code) => `(${product.id ?? product}, ${variant.id ?? variant}, ${literal(code)})`);
-    this.sql(`INSERT INTO serial (product_id, variant_id, code) VALUES ${rows.join(', ')};\n${TOUCH}`);
+    const rows = this.sealed(codes).map(([hash, sealed]) => `(${product.id ?? product}, ${variant.id ?? variant}, ${hash}, ${sealed})`);
+    this.sql(`INSERT INTO serial (product_id, variant_id, code_hash, sealed_code) VALUES ${rows.join(', ')};\n${TOUCH}`);
   }
+
+  /** Codes as they are stored: [hash, sealed] as literals. Sealed by a program of the build, with the store's master key. */
+  sealed(codes) {
+    const out = execFileSync(path.join(BUILD, 'tests/unit/seal_codes'), [path.join(`${this.dbArg}.d`, 'master.key')],
+      { encoding: 'utf8', input: `${codes.join('\n')}\n`, env: { ...process.env, ...this.env }, maxBuffer: 1 << 28 });
+    const bytes = (hex) => (this.engine === 'sqlite' ? `X'${hex}'` : `'\\x${hex}'::bytea`);
+    return out.trimEnd().split('\n').map((line) => line.split(' ').map(bytes));
+  }
+
+  /** The hash that a code is found by, as a literal. */
+  codeHash(code) { return this.sealed([code])[0][0]; }
 
   department(row = {}) {
     return this.#insert('department', { name: `Department ${randomBytes(4).toString('hex')}`, ...row });

@@ -1,7 +1,7 @@
 // tests/api/lib/shop.mjs - a server with something to sell and customers who can pay.
 import assert from 'node:assert/strict';
 import { dataOf } from './http.mjs';
-import { literal, seeder } from './seed.mjs';
+import { seeder } from './seed.mjs';
 import { startSouk } from './souk.mjs';
 
 /** Options as for startSouk. Gives a Shop; its server is stopped by stop(). */
@@ -62,8 +62,9 @@ export class Shop {
   /** A licence of this product for the customer, as staff would give it; gives its row. */
   async license(customer, product) {
     const { delivery } = await this.bought(customer, { product_id: product.id });
-    const id = this.seed.number(`SELECT id FROM license WHERE license_key = ${literal(delivery.value)}`);
-    return { id, key: delivery.value };
+    const owned = dataOf(await this.souk.get('/api/customer/licenses?limit=1', { token: customer.token }));
+    assert.equal(owned[0].license_key, delivery.value);
+    return { id: owned[0].id, key: delivery.value };
   }
 
   count(what) { return this.seed.number(`SELECT COUNT(*) FROM ${what}`); }
