@@ -10,7 +10,8 @@ struct config {
     const char *db;
     const char *listen;
     const char *key_file;
-    const char *key; /* environment only */
+    const char *key;           /* environment only */
+    const char *metrics_token; /* environment only */
     const char *data;
     const char *base_url;
     const char *port_file;

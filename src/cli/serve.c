@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -60,6 +62,7 @@ static struct app_options app_options(const struct config *config)
                  .from = config->mail_from,
                  .is_plain = config->smtp_plain},
         .ca_file = config->ca_file,
+        .metrics_token = config->metrics_token,
         .routes = route_tables,
         .jobs = periodic_jobs,
     };
@@ -183,8 +186,21 @@ static int serve(const struct config *config, struct arena *a, struct database *
     return asked ? EXIT_OK : EXIT_FAILED;
 }
 
+/* Keys and passwords are in this process's memory: no other process of the user may look into it, a crash leaves none
+ * of it on disk, and nothing that it might start gains rights. Sanitizers look into the process, so they are let. */
+static void close_the_process(void)
+{
+    const struct rlimit none = {0, 0};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    setrlimit(RLIMIT_CORE, &none);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
 int serve_command(const struct config *config, struct arena *a)
 {
+    close_the_process();
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);

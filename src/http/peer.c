@@ -86,3 +86,27 @@ Str address_forwarded(struct exchange *x)
     if (!address_canonical(str_trim(list), text)) return (Str){0};
     return str_dup(&x->arena, str_from(text));
 }
+
+static bool is_loopback(const struct sockaddr_storage *address)
+{
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    if (address->ss_family == AF_INET) {
+        memcpy(&v4, address, sizeof v4);
+        return ntohl(v4.sin_addr.s_addr) >> 24 == 127;
+    }
+    memcpy(&v6, address, sizeof v6);
+    return address->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+}
+
+bool listens_on_loopback(const char *listen)
+{
+    struct sockaddr_storage address;
+    socklen_t len;
+    return address_parse(listen, &address, &len) && is_loopback(&address);
+}
+
+bool address_is_loopback(Str address)
+{
+    return str_eq(address, STR("::1")) || str_starts(address, STR("127."));
+}

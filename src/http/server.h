@@ -118,3 +118,8 @@ void http_loop_every(struct http_loop *loop, int64_t ms, void (*fn)(void *loop_u
 void exchange_answer(struct exchange *x, const struct http_answer *answer);
 /* True once the client's connection is known to be closed. */
 bool exchange_is_gone(const struct exchange *x);
+
+/* Whether what listens there ("host:port") can be reached from this machine only. */
+bool listens_on_loopback(const char *listen);
+/* The same of a client's address, as in exchange.peer. */
+bool address_is_loopback(Str address);

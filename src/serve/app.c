@@ -35,11 +35,6 @@ const struct settings *app_settings(struct app *app)
     return &atomic_load(&app->settings)->settings;
 }
 
-Str app_shop_url(const struct app *app)
-{
-    return str_from(*app->options.base_url ? app->options.base_url : app->self_url);
-}
-
 static enum err load_settings(void *arg, struct db *db)
 {
     return settings_load(db, arg);
@@ -116,6 +111,7 @@ static void warn_of_sandbox(struct app *app)
 
 void app_listening(struct app *app, const char *listen, int port)
 {
+    app->is_public = !listens_on_loopback(listen);
     self_url(listen, port, app->self_url, sizeof app->self_url);
     app->shop_url = *app->options.base_url ? app->options.base_url : app->self_url;
     link_set_self(app->link, str_from(app->self_url));

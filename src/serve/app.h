@@ -33,6 +33,7 @@ struct app_options {
     bool log_requests;
     struct mail_options mail;
     const struct periodic *jobs; /* work that comes round; ends with {0} */
+    const char *metrics_token;   /* who may read /metrics; "": this machine alone */
     const char *ca_file;         /* authorities to trust for calls to the outside; "": the system's */
 };
 
@@ -51,6 +52,7 @@ struct app {
     struct outbound *outbound;
     struct gateway_link *link;
     struct dispatcher *dispatcher;
+    bool is_public;       /* listens on an address that others can reach */
     char self_url[128];   /* where this process can reach itself */
     const char *shop_url; /* what gateways and mails lead back to: options.base_url, or self_url without one */
     struct limiter *limiter;
@@ -72,7 +74,5 @@ enum err app_reload(struct app *app);
 /* After the HTTP server has stopped. */
 void app_stop(struct app *app);
 const struct settings *app_settings(struct app *app);
-/* What stands in front of paths in links: the public address, else where the server listens. */
-Str app_shop_url(const struct app *app);
 /* Makes newer settings seen by the requests that come after. */
 void app_set_settings(struct app *app, const struct settings *s);

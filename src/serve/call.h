@@ -54,5 +54,7 @@ void call_replay(struct call *c, const struct kept_answer *kept);
 
 /* send.c: the answer on its way out, on the loop's thread. */
 void call_finish(struct call *c, enum err e);
+/* As it may be written to a log: of a row whose path holds a secret only the pattern. */
+Str call_path(const struct call *c);
 /* For an error that the server itself answers with. */
 void call_refuse(struct call *c, enum err e, struct http_answer *ret);

@@ -26,6 +26,7 @@ enum route_flags {
     OWNER_TOKEN = 1024, /* an API token needs the scope `owner`, too */
     SENSITIVE = CONFIRMED | OWNER_TOKEN,
     PROVEN_EMAIL = 2048, /* where the setting asks for it, the account's e-mail address must have been proved */
+    SECRET_PATH = 4096,  /* who knows the path may have what is there: logs show the pattern */
     HIDDEN = 64,         /* not part of the API: pages and their parts; absent from `souk routes` and the document */
 };
 

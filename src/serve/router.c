@@ -345,7 +345,7 @@ static void on_finished(void *loop_user, struct exchange *x, int status, int64_t
     metrics_count(app->metrics, route, status, ns);
     if (app->options.log_requests && c)
         log_event(LOG_INFO, "request", LOGS("request_id", c->req.id), LOGS("method", x->head.method),
-                  LOGS("path", x->head.path), LOGI("status", status), LOGI("bytes", bytes), LOGI("us", ns / 1000),
+                  LOGS("path", call_path(c)), LOGI("status", status), LOGI("bytes", bytes), LOGI("us", ns / 1000),
                   LOGS("peer", x->peer), LOGI("account", c->req.account.v));
 }
 

@@ -65,6 +65,12 @@ static void add_error_headers(struct call *c, enum err e)
     }
 }
 
+/* Pages of ours use none of a browser's powers, and nothing inside them may. */
+static const char PERMISSIONS_POLICY[] =
+    "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), geolocation=(), "
+    "gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), usb=(), "
+    "xr-spatial-tracking=()";
+
 /* The headers of every answer, whoever gives it: handlers, the router, or the server itself when it refuses. */
 static void add_headers(struct call *c)
 {
@@ -74,6 +80,9 @@ static void add_headers(struct call *c)
         request_add_header(req, "Content-Type", a->content_type ? str_from(a->content_type) : STR("application/json"));
     request_add_header(req, "X-Request-Id", req->id);
     request_add_header(req, "X-Content-Type-Options", STR("nosniff"));
+    request_add_header(req, "Cross-Origin-Resource-Policy", STR("same-origin"));
+    if (a->content_type && str_starts(str_from(a->content_type), STR("text/html")))
+        request_add_header(req, "Permissions-Policy", str_from(PERMISSIONS_POLICY));
     if (!req->route || !(req->route->flags & PUBLIC_CACHE) || req->status >= 400)
         request_add_header(req, "Cache-Control", STR("no-store"));
     if (a->location.len) request_add_header(req, "Location", a->location);
@@ -99,11 +108,17 @@ static void send_answer(struct call *c)
     exchange_answer(req->exchange, &answer);
 }
 
+Str call_path(const struct call *c)
+{
+    const struct route *r = c->req.route;
+    return r && r->flags & SECRET_PATH ? str_from(r->path) : c->req.exchange->head.path;
+}
+
 static void log_failure(const struct call *c, enum err e)
 {
     if (err_info(e)->status < 500) return;
     log_event(LOG_ERROR, "request_failed", LOGS("request_id", c->req.id), LOGS("method", c->req.exchange->head.method),
-              LOGS("path", c->req.exchange->head.path), LOGC("code", err_info(e)->code));
+              LOGS("path", call_path(c)), LOGC("code", err_info(e)->code));
 }
 
 void call_finish(struct call *c, enum err e)

@@ -18,19 +18,28 @@ static void cell(struct csv *c)
     c->comma = true;
 }
 
-static bool is_formula(Str s)
+static bool is_in(const char *set, char c)
 {
-    return s.len && strchr("=+-@\t\r", s.ptr[0]);
+    return c && strchr(set, c);
+}
+
+/* A character that begins a formula gets an apostrophe: at the start of the cell, and behind whatever a spreadsheet
+ * with other settings takes for a separator. */
+static bool needs_apostrophe(Str s, size_t i)
+{
+    if (!is_in("=+-@", s.ptr[i]) && !(i == 0 && is_in("\t\r", s.ptr[i]))) return false;
+    while (i > 0 && is_in(" \"'", s.ptr[i - 1])) i--;
+    return i == 0 || is_in(",;|\t\r\n", s.ptr[i - 1]);
 }
 
 void csv_text(struct csv *c, Str s)
 {
     cell(c);
-    bool quote = is_formula(s);
-    for (size_t i = 0; !quote && i < s.len; i++) quote = strchr(",\"\r\n", s.ptr[i]) != NULL;
+    bool quote = false;
+    for (size_t i = 0; !quote && i < s.len; i++) quote = is_in(",;\"\r\n", s.ptr[i]) || needs_apostrophe(s, i);
     if (quote) buf_char(c->out, '"');
-    if (is_formula(s)) buf_char(c->out, '\'');
     for (size_t i = 0; i < s.len; i++) {
+        if (needs_apostrophe(s, i)) buf_char(c->out, '\'');
         if (s.ptr[i] == '"') buf_char(c->out, '"');
         buf_char(c->out, s.ptr[i]);
     }

@@ -60,7 +60,7 @@ static enum err register_write(struct request *req, const Str *hash)
     struct account account;
     enum err e = account_create(req->db, &want, req->now, &account);
     if (!e) e = auth_event(req, "register", &account);
-    if (!e) e = email_proof_begin(req->db, account.id, app_shop_url(req->app), req->now);
+    if (!e) e = email_proof_begin(req->db, account.id, str_from(req->app->shop_url), req->now);
     if (e) return e;
     e = give_token(req, &account, false);
     if (e) return e;

@@ -172,6 +172,8 @@ static enum err send_file(struct request *req, struct grant *g, int fd)
     if (e) goto out;
 
     request_add_header(req, "Accept-Ranges", STR("bytes"));
+    /* Whatever the file is, nothing in it runs as a page of the store. */
+    request_add_header(req, "Content-Security-Policy", STR("sandbox; default-src 'none'"));
     request_add_header(req, "Content-Disposition", disposition(req->arena, g->download.file_name));
     request_file(req, content_type(g->download.file_name),
                  (struct http_file){.fd = fd, .offset = part.offset, .length = part.length});
@@ -199,6 +201,6 @@ static enum err get_download(struct request *req)
 }
 
 const struct route download_routes[] = {
-    {"GET", DOWNLOAD_PATH "{token}", SCOPE_NONE, TX_SELF, NULL, get_download, ANY_ACCEPT},
+    {"GET", DOWNLOAD_PATH "{token}", SCOPE_NONE, TX_SELF, NULL, get_download, ANY_ACCEPT | SECRET_PATH},
     {0},
 };

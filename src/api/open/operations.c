@@ -2,6 +2,7 @@
 #include "api/open/openapi_json.h"
 #include "api/tables.h"
 #include "db/migrate.h"
+#include "domain/vault.h"
 #include "serve/app.h"
 #include "serve/metrics.h"
 #include "serve/request.h"
@@ -34,8 +35,23 @@ static enum err get_readyz(struct request *req)
     return OK;
 }
 
+/* With a token of its own only to who has it. Without one to this machine alone: not on a public address, and not to
+ * clients of a proxy. */
+static enum err may_see_metrics(struct request *req)
+{
+    Str token = str_from(req->app->options.metrics_token), scheme, text;
+    if (!token.len) return req->app->is_public || !address_is_loopback(req->exchange->peer) ? ERR_TOKEN_MISSING : OK;
+    if (!str_cut(str_trim(request_header(req, "Authorization")), ' ', &scheme, &text) ||
+        !str_eq_nocase(scheme, STR("Bearer")))
+        return ERR_TOKEN_MISSING;
+    text = str_trim(text);
+    return text.len == token.len && vault_equal(text.ptr, token.ptr, token.len) ? OK : ERR_TOKEN_INVALID;
+}
+
 static enum err get_metrics(struct request *req)
 {
+    enum err e = may_see_metrics(req);
+    if (e) return e;
     struct buf out;
     buf_init(&out, req->arena, METRICS_BYTES_MAX);
     metrics_write(req->app, &out);

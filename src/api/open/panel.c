@@ -11,7 +11,7 @@
 /* Only what this server sent runs, and nothing turns text into markup. */
 static const char CONTENT_SECURITY_POLICY[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 static const struct panel_file *file_find(Str name)
 {

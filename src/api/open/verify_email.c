@@ -53,7 +53,7 @@ static enum err post_verify_email_send(struct request *req)
     const struct app *app = req->app;
     if (!mail_is_enabled()) return ERR_MAIL_OFF;
     req->message = "If your address is not confirmed yet, a message is on its way to it";
-    return email_proof_begin(req->db, req->account, app_shop_url(app), req->now);
+    return email_proof_begin(req->db, req->account, str_from(app->shop_url), req->now);
 }
 
 const struct route verify_email_routes[] = {
