@@ -46,6 +46,7 @@ CREATE TABLE token (
     created_at @int NOT NULL,
     expires_at @int,                                -- NULL: never
     confirmed_at @int,                              -- of a login: when password and code were last proved
+    last_used_at @int,                              -- of a login: written in batches, a minute late at most
     network    TEXT NOT NULL DEFAULT ''             -- where a login came from: an IPv4 address, or an IPv6 /64
 ) @strict;
 CREATE INDEX token_by_account ON token (account_id, id);

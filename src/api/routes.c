@@ -5,6 +5,7 @@ const struct route *const route_tables[] = {
     operations_routes,
     auth_routes,
     confirm_routes,
+    sessions_routes,
     verify_email_routes,
     customer_tokens_routes,
     customer_wallet_routes,

@@ -9,6 +9,7 @@ extern const struct route *const route_tables[];
 extern const struct route operations_routes[];
 extern const struct route auth_routes[];
 extern const struct route confirm_routes[];
+extern const struct route sessions_routes[];
 extern const struct route verify_email_routes[];
 extern const struct route customer_tokens_routes[];
 extern const struct route customer_wallet_routes[];

@@ -94,7 +94,7 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
 {
     static const char insert[] =
         "INSERT INTO token (account_id, kind, name, hash, hint, scopes, created_at, expires_at,"
-        " confirmed_at, network) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id";
+        " confirmed_at, network, last_used_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
     Str text = token_text(db_arena(db), t->kind);
     uint8_t hash[TOKEN_HASH_BYTES];
     token_hash(text, hash);
@@ -111,6 +111,7 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
     bind_opt_time(st, t->expires_at);
     bind_opt_time(st, t->confirmed_at);
     bind_text(st, t->network);
+    bind_opt_time(st, t->kind == TOKEN_LOGIN ? now : (Time){0});
     Id id = db_step(st) ? col_id(st) : (Id){0};
     enum err e = db_done(st);
     if (e) return e;
@@ -126,13 +127,13 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
 /* What is no login is an API token: fewer doors are open to it. */
 enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret)
 {
-    static const char find[] =
-        "SELECT t.id, t.account_id, t.kind, t.scopes, t.expires_at, t.confirmed_at, a.role, a.is_unproven, a.is_active"
-        " FROM token t JOIN account a ON a.id = t.account_id WHERE t.hash = $1";
+    static const char find[] = "SELECT t.id, t.account_id, t.kind, t.scopes, t.expires_at, t.confirmed_at, "
+                               "t.last_used_at, a.role, a.is_unproven, a.is_active"
+                               " FROM token t JOIN account a ON a.id = t.account_id WHERE t.hash = $1";
     struct stmt *st = db_prepare(db, find);
     bind_blob(st, (Str){(const char *)hash, TOKEN_HASH_BYTES});
     struct caller c = {0};
-    Time expires = {0};
+    Time expires = {0}, used = {0};
     bool found = db_step(st), is_active = false;
     if (found) {
         c.token_id = col_id(st);
@@ -141,6 +142,7 @@ enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES],
         c.scopes = (unsigned)col_int(st);
         expires = col_time(st);
         c.confirmed_at = col_time(st);
+        used = col_time(st);
         c.role = col_choice(st, role_names);
         c.is_unproven = col_bool(st);
         is_active = col_bool(st);
@@ -149,21 +151,28 @@ enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES],
     if (e) return e;
     if (!found || !is_active) return ERR_TOKEN_INVALID;
     if (time_is(expires) && expires.ms <= now.ms) return ERR_TOKEN_EXPIRED;
+    int64_t idle_ms = c.kind == TOKEN_LOGIN ? now.ms - used.ms : 0;
+    if (c.role != ROLE_CUSTOMER && idle_ms > STAFF_IDLE_MS) return ERR_TOKEN_EXPIRED;
+    c.is_to_note = idle_ms > USE_NOTED_MS;
     c.scopes &= scopes_of_role(c.role); /* somebody who is no longer staff has no admin scope either */
     *ret = c;
     return OK;
 }
 
-enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count)
+/* Empty `kind`: both. */
+static enum err list_kind(struct db *db, Id account, Str kind, Id before, int64_t limit, struct token **ret,
+                          size_t *ret_count)
 {
-    static const char list[] = "SELECT id, kind, name, hint, scopes, created_at, expires_at FROM token"
-                               " WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    static const char list[] =
+        "SELECT id, kind, name, hint, scopes, created_at, expires_at, last_used_at, network FROM token"
+        " WHERE account_id = $1 AND id < $2 AND ($4 = '' OR kind = $4) ORDER BY id DESC LIMIT $3";
     struct token *tokens = arena_array(db_arena(db), struct token, (size_t)limit);
     size_t n = 0;
     struct stmt *st = db_prepare(db, list);
     bind_id(st, account);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
     bind_int(st, limit);
+    bind_text(st, kind);
     while (n < (size_t)limit && db_step(st)) {
         struct token *t = &tokens[n++];
         t->account = account;
@@ -174,12 +183,54 @@ enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct 
         t->scopes = (unsigned)col_int(st);
         t->created_at = col_time(st);
         t->expires_at = col_time(st);
+        t->last_used_at = col_time(st);
+        t->network = col_text(st);
     }
     enum err e = db_done(st);
     if (e) return e;
     *ret = tokens;
     *ret_count = n;
     return OK;
+}
+
+enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count)
+{
+    return list_kind(db, account, (Str){0}, before, limit, ret, ret_count);
+}
+
+enum err token_list_logins(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count)
+{
+    return list_kind(db, account, STR("login"), before, limit, ret, ret_count);
+}
+
+enum err token_used(struct db *db, Id id, int64_t count, Time at)
+{
+    static const char used[] = "UPDATE token SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2";
+    (void)count;
+    struct stmt *st = db_prepare(db, used);
+    bind_id(st, id);
+    bind_time(st, at);
+    return db_run(st);
+}
+
+enum err token_end_login(struct db *db, Id account, Id login)
+{
+    static const char end[] = "DELETE FROM token WHERE id = $1 AND account_id = $2 AND kind = 'login' RETURNING id";
+    struct stmt *st = db_prepare(db, end);
+    bind_id(st, login);
+    bind_id(st, account);
+    bool gone = db_step(st);
+    enum err e = db_done(st);
+    return e ? e : gone ? OK : ERR_NOT_FOUND;
+}
+
+enum err token_end_logins(struct db *db, Id account, Id kept)
+{
+    static const char end[] = "DELETE FROM token WHERE account_id = $1 AND kind = 'login' AND id <> $2";
+    struct stmt *st = db_prepare(db, end);
+    bind_id(st, account);
+    bind_id(st, kept);
+    return db_run(st);
 }
 
 enum err token_revoke(struct db *db, Id account, Id token)

@@ -46,6 +46,7 @@ struct token {
     unsigned scopes;
     Time created_at, expires_at;
     Time confirmed_at; /* of a login: when password and code were last proved */
+    Time last_used_at; /* of a login */
     Str network;       /* of a login: where it came from */
 };
 
@@ -63,12 +64,25 @@ struct caller {
     enum role role;
     Time confirmed_at;
     bool is_unproven; /* the account's e-mail address */
+    bool is_to_note;  /* a login whose last use is to be written anew: token_used */
 };
-/* ERR_TOKEN_INVALID (unknown, or its account is switched off), ERR_TOKEN_EXPIRED. */
+/* A session of staff that was not used for so long has ended. */
+#define STAFF_IDLE_MS (60 * TIME_MINUTE)
+/* How much of a session's use goes unnoted. */
+#define USE_NOTED_MS TIME_MINUTE
+/* ERR_TOKEN_INVALID (unknown, or its account is switched off), ERR_TOKEN_EXPIRED (also: idle for too long). */
 enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret);
 
 /* API and login tokens of one account, newest first, with id below `before` (0: all). */
 enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count);
+/* The logins among them. */
+enum err token_list_logins(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count);
+/* `id` was used at this time, `count` times (which nobody keeps). */
+enum err token_used(struct db *db, Id id, int64_t count, Time at);
+/* Ends one login. ERR_NOT_FOUND when the account has no such. */
+enum err token_end_login(struct db *db, Id account, Id login);
+/* Ends the logins of the account, but for `kept` (0: none). */
+enum err token_end_logins(struct db *db, Id account, Id kept);
 /* ERR_NOT_FOUND when the account has no such token. */
 enum err token_revoke(struct db *db, Id account, Id token);
 enum err token_revoke_all(struct db *db, Id account);

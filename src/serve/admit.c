@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "serve/call.h"
 #include "serve/metrics.h"
+#include "serve/seen.h"
 
 static void limit_pick(struct call *c)
 {
@@ -79,6 +80,7 @@ enum err call_authenticate(struct call *c, struct db *db)
         return ERR_INSUFFICIENT_SCOPE;
     }
     if (req->route->flags & OWNER_ONLY && who.role != ROLE_OWNER) return ERR_FORBIDDEN;
+    if (who.is_to_note) seen_note(req->app->used, who.token_id, req->now);
     req->account = who.account;
     req->token_id = who.token_id;
     req->token_kind = who.kind;

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "domain/license.h"
 #include "domain/mail.h"
 #include "domain/signing_key.h"
+#include "domain/token.h"
 #include "domain/upload.h"
 #include "serve/catalog_cache.h"
 #include "serve/guess.h"
@@ -64,7 +66,8 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     app->limiter = limiter_new();
     app->guesses = guesses_new();
     app->catalog = catalog_cache_new();
-    app->seen = seen_new();
+    app->seen = seen_new(license_seen);
+    app->used = seen_new(token_used);
     app->pool = pool_new(POOL_THREADS, POOL_QUEUE_MAX);
     app->calls = pool_new(CALL_THREADS, POOL_QUEUE_MAX);
     app->outbound = outbound_start(&(struct outbound_options){.ca_file = options->ca_file});
@@ -138,6 +141,7 @@ void app_stop(struct app *app)
     periodic_at_stop(app, app->options.jobs, app->database);
     catalog_cache_free(app->catalog);
     seen_free(app->seen);
+    seen_free(app->used);
     limiter_free(app->limiter);
     guesses_free(app->guesses);
     metrics_free(app->metrics);

@@ -61,6 +61,7 @@ struct app {
     struct matcher *matcher;
     struct catalog_cache *catalog;
     struct seen *seen; /* licences verified of late */
+    struct seen *used; /* sessions used of late */
     _Atomic(struct settings_snapshot *) settings;
     atomic_bool is_draining;
 };

@@ -40,7 +40,11 @@ static enum err forget_old_tokens(struct app *app, struct db *db)
 }
 
 const struct periodic periodic_jobs[] = {
-    {"settings", 1000, TX_READ, reload_settings, false},     {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
-    {"tokens", 10000, TX_READ, forget_old_tokens, false},    {"idempotency", 1000, TX_READ, forget_old_keys, false},
-    {"seen", 1000, TX_READ, seen_flush, true, seen_flushed}, {0},
+    {"settings", 1000, TX_READ, reload_settings, false},
+    {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
+    {"tokens", 10000, TX_READ, forget_old_tokens, false},
+    {"idempotency", 1000, TX_READ, forget_old_keys, false},
+    {"seen", 1000, TX_READ, seen_flush_licenses, true, seen_flushed_licenses},
+    {"sessions", 1000, TX_READ, seen_flush_sessions, true, seen_flushed_sessions},
+    {0},
 };

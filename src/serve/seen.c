@@ -8,19 +8,19 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "domain/license.h"
 #include "serve/app.h"
 
 #define SLOTS 65536
 static_assert(SEEN_MAX < SLOTS, "a free slot ends every search");
 
 struct note {
-    int64_t license; /* 0: a free slot */
+    int64_t id; /* 0: a free slot */
     int64_t last_ms;
     int64_t count;
 };
 
 struct seen {
+    enum err (*write)(struct db *db, Id id, int64_t count, Time at);
     pthread_mutex_t lock;
     struct note *open; /* under the lock: where notes go */
     size_t open_count;
@@ -38,10 +38,11 @@ static struct note *table_new(void)
     return t;
 }
 
-struct seen *seen_new(void)
+struct seen *seen_new(enum err (*write)(struct db *db, Id id, int64_t count, Time at))
 {
     struct seen *s = calloc(1, sizeof *s);
     if (!s) abort();
+    s->write = write;
     pthread_mutex_init(&s->lock, NULL);
     s->open = table_new();
     s->full = table_new();
@@ -57,26 +58,26 @@ void seen_free(struct seen *s)
     free(s);
 }
 
-void seen_note(struct seen *s, Id license, Time now)
+void seen_note(struct seen *s, Id id, Time now)
 {
-    uint64_t hash = (uint64_t)license.v * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = (uint64_t)id.v * UINT64_C(0x9e3779b97f4a7c15);
     pthread_mutex_lock(&s->lock);
     size_t i = hash >> 48;
-    while (s->open[i].license && s->open[i].license != license.v) i = (i + 1) % SLOTS;
+    while (s->open[i].id && s->open[i].id != id.v) i = (i + 1) % SLOTS;
     struct note *n = &s->open[i];
-    if (n->license || s->open_count < SEEN_MAX) {
-        if (!n->license) s->open_count++;
-        n->license = license.v;
+    if (n->id || s->open_count < SEEN_MAX) {
+        if (!n->id) s->open_count++;
+        n->id = id.v;
         n->count++;
         if (n->last_ms < now.ms) n->last_ms = now.ms;
     }
     pthread_mutex_unlock(&s->lock);
 }
 
-static int by_license(const void *a, const void *b)
+static int by_row(const void *a, const void *b)
 {
     const struct note *x = a, *y = b;
-    return (x->license > y->license) - (x->license < y->license);
+    return (x->id > y->id) - (x->id < y->id);
 }
 
 static void swap(struct seen *s)
@@ -91,16 +92,15 @@ static void swap(struct seen *s)
 
     size_t n = 0;
     for (size_t i = 0; i < SLOTS && n < count; i++)
-        if (t[i].license) t[n++] = t[i];
-    qsort(t, n, sizeof *t, by_license);
+        if (t[i].id) t[n++] = t[i];
+    qsort(t, n, sizeof *t, by_row);
     s->full = t;
     s->full_count = n;
     s->written = 0;
 }
 
-enum err seen_flush(struct app *app, struct db *db)
+static enum err flush(struct seen *s, struct db *db)
 {
-    struct seen *s = app->seen;
     if (s->written == s->full_count) {
         pthread_mutex_lock(&s->lock);
         bool is_empty = s->open_count == 0;
@@ -115,15 +115,34 @@ enum err seen_flush(struct app *app, struct db *db)
     s->writing = left < SEEN_BATCH ? left : SEEN_BATCH;
     for (size_t i = 0; i < s->writing; i++) {
         const struct note *n = &s->full[s->written + i];
-        enum err e = license_seen(db, (Id){n->license}, n->count, (Time){n->last_ms});
+        enum err e = s->write(db, (Id){n->id}, n->count, (Time){n->last_ms});
         if (e) return e;
     }
     return OK;
 }
 
-void seen_flushed(struct app *app, enum err e)
+static void flushed(struct seen *s, enum err e)
 {
-    struct seen *s = app->seen;
     if (!e) s->written += s->writing;
     s->writing = 0;
+}
+
+enum err seen_flush_licenses(struct app *app, struct db *db)
+{
+    return flush(app->seen, db);
+}
+
+void seen_flushed_licenses(struct app *app, enum err e)
+{
+    flushed(app->seen, e);
+}
+
+enum err seen_flush_sessions(struct app *app, struct db *db)
+{
+    return flush(app->used, db);
+}
+
+void seen_flushed_sessions(struct app *app, enum err e)
+{
+    flushed(app->used, e);
 }

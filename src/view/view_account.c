@@ -42,3 +42,19 @@ void view_token(struct json_writer *w, const void *token)
     view_token_members(w, token);
     json_end_object(w);
 }
+
+void view_session_members(struct json_writer *w, const struct token *t)
+{
+    json_kv_id(w, "id", t->id);
+    json_kv_str(w, "network", t->network);
+    json_kv_time(w, "created_at", t->created_at);
+    json_kv_time(w, "last_used_at", t->last_used_at);
+    json_kv_time(w, "expires_at", t->expires_at);
+}
+
+void view_session(struct json_writer *w, const void *token)
+{
+    json_begin_object(w);
+    view_session_members(w, token);
+    json_end_object(w);
+}

@@ -9,6 +9,7 @@ import { runSouk } from './lib/souk.mjs';
 /** path → [what it names, the body that the owner would send] */
 const OBJECTS = {
   'DELETE /api/customer/tokens/{id}': ['token'],
+  'DELETE /api/auth/sessions/{id}': ['session'],
   'GET /api/customer/wallet/withdrawals/{id}': ['withdrawal'],
   'GET /api/customer/tickets/{id}': ['ticket'],
   'POST /api/customer/tickets/{id}/replies': ['ticket', { message: 'Still there?' }],
@@ -19,6 +20,7 @@ const OBJECTS = {
 /** path → how the owner's thing is recognised in the answer */
 const LISTS = {
   'GET /api/auth/me': (a) => `"id":${a.id},`,
+  'GET /api/auth/sessions': (a) => `"id":${a.things.session},`,
   'GET /api/customer/tokens': (a) => `"id":${a.things.token},`,
   'GET /api/customer/wallet': () => 'Only mine',
   'GET /api/customer/wallet/withdrawals': (a) => `"withdrawal_id":${a.things.withdrawal},`,
@@ -30,7 +32,7 @@ const LISTS = {
 };
 /** Things made for the caller, or public ones seen with a token. */
 const ACTS = [
-  'POST /api/auth/logout', 'POST /api/auth/confirm', 'POST /api/auth/verify-email/send', 'POST /api/auth/password', 'POST /api/customer/tokens', 'POST /api/customer/wallet/withdraw',
+  'POST /api/auth/logout', 'POST /api/auth/confirm', 'DELETE /api/auth/sessions', 'POST /api/auth/verify-email/send', 'POST /api/auth/password', 'POST /api/customer/tokens', 'POST /api/customer/wallet/withdraw',
   'POST /api/customer/tickets', 'GET /api/v1/products', 'POST /api/v1/order/create', 'POST /api/v1/license/verify',
   'DELETE /api/store/cart', 'POST /api/store/cart/add', 'PATCH /api/store/cart/items', 'POST /api/store/cart/coupon',
   'DELETE /api/store/cart/coupon', 'POST /api/store/cart/checkout', 'POST /api/customer/wallet/topup',
@@ -53,7 +55,9 @@ before(async () => {
   const department = dataOf(await office.owner.post('/api/admin/departments', { name: 'Help' }), 201);
   dataOf(await office.owner.put('/api/admin/gateways/card_gateway_a', { is_enabled: true, secrets: ['whsec_0123456789abcdef'] }));
   const order = dataOf(await ada.post('/api/v1/order/create', { product_id: product.id }));
+  dataOf(await office.souk.post('/api/auth/login', { email: ada.email, password: ada.password }));
   ada.things = {
+    session: dataOf(await ada.get('/api/auth/sessions'))[0].id,
     token: dataOf(await ada.post('/api/customer/tokens', { name: 'mine' }), 201).id,
     withdrawal: dataOf(await ada.post('/api/customer/wallet/withdraw', { amount: 1 })).withdrawal_id,
     ticket: dataOf(await ada.post('/api/customer/tickets', { department_id: department.id, subject: 'Private subject', message: 'x' })).id,

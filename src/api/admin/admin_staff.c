@@ -4,6 +4,7 @@
 #include "domain/password.h"
 #include "domain/staff.h"
 #include "domain/totp.h"
+#include "view/view_account.h"
 
 static void view_member(struct json_writer *w, const void *thing)
 {
@@ -155,6 +156,28 @@ static enum err delete_staff_totp(struct request *req)
     return admin_audit(req, "staff.totp_reset", req->param_id, m.account.email, (Str){0}, (Str){0});
 }
 
+static const struct list session_rows = {LIST_ROWS(struct token, id), .view = view_session};
+
+static enum err get_staff_sessions(struct request *req)
+{
+    struct list_page page;
+    struct staff_member m;
+    struct token *tokens;
+    enum err e = request_page(req, &page);
+    if (!e) e = staff_find(req->db, req->param_id, &m);
+    if (!e) e = token_list_logins(req->db, req->param_id, page.after_id, page.ask, &tokens, &page.found);
+    return e ? e : request_list(req, &page, &session_rows, tokens);
+}
+
+/* A laptop was lost: whoever has it is out at once. */
+static enum err delete_staff_sessions(struct request *req)
+{
+    struct staff_member m;
+    enum err e = staff_find(req->db, req->param_id, &m);
+    if (!e) e = token_end_logins(req->db, req->param_id, id_eq(req->param_id, req->account) ? req->token_id : (Id){0});
+    return e ? e : admin_audit(req, "staff.end_sessions", req->param_id, m.account.email, (Str){0}, (Str){0});
+}
+
 const struct route admin_staff_routes[] = {
     {"GET", "/api/admin/staff", SCOPE_ADMIN, TX_READ, NULL, get_staff_list, OWNER_ONLY, .query = &list_query_shape},
     {"POST", "/api/admin/staff", SCOPE_ADMIN, TX_SELF, &staff_shape, post_staff, OWNER_ONLY | SENSITIVE | IDEMPOTENT},
@@ -162,5 +185,9 @@ const struct route admin_staff_routes[] = {
     {"PATCH", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_SELF, &staff_patch, patch_staff, OWNER_ONLY | SENSITIVE},
     {"DELETE", "/api/admin/staff/{id}", SCOPE_ADMIN, TX_WRITE, NULL, delete_staff, OWNER_ONLY | SENSITIVE},
     {"DELETE", "/api/admin/staff/{id}/totp", SCOPE_ADMIN, TX_WRITE, NULL, delete_staff_totp, OWNER_ONLY | SENSITIVE},
+    {"GET", "/api/admin/staff/{id}/sessions", SCOPE_ADMIN, TX_READ, NULL, get_staff_sessions, OWNER_ONLY,
+     .query = &list_query_shape},
+    {"DELETE", "/api/admin/staff/{id}/sessions", SCOPE_ADMIN, TX_WRITE, NULL, delete_staff_sessions,
+     OWNER_ONLY | SENSITIVE},
     {0},
 };
