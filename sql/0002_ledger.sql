@@ -5,20 +5,25 @@
 
 CREATE TABLE ledger_account (
     id           @id,
-    kind         TEXT NOT NULL CHECK (kind IN ('wallet', 'sales', 'clearing', 'held', 'paid_out', 'adjustments')),
+    kind         TEXT NOT NULL CHECK (kind IN ('wallet', 'sales', 'clearing', 'held', 'paid_out', 'adjustments', 'received',
+                                               'debts')),
     owner_id     @int UNIQUE REFERENCES account (id), -- wallets only
     balance      @int NOT NULL DEFAULT 0,           -- wallets only: credits minus debits
     credit_limit @int NOT NULL DEFAULT 0 CHECK (credit_limit >= 0), -- post-pay: API orders may take the wallet this far below 0
+    frozen       @int NOT NULL DEFAULT 0 CHECK (frozen >= 0), -- wallets only: of disputed top-ups, cannot be spent
+    debt         @int NOT NULL DEFAULT 0 CHECK (debt >= 0),   -- wallets only: owed to the store; money that comes in repays it
     last_transfer_at @int NOT NULL DEFAULT 0,       -- wallets only: a history never goes back in time, even if the clock does
     CHECK (balance >= -credit_limit),
     CHECK ((kind = 'wallet') = (owner_id IS NOT NULL))
 ) @strict;
--- Given their numbers (1 to 5, see domain/ledger.h) by the identity column itself, one statement each, in this order.
+-- Given their numbers (1 to 7, see domain/ledger.h) by the identity column itself, one statement each, in this order.
 INSERT INTO ledger_account (kind) VALUES ('sales');       -- 1: what customers paid for goods
 INSERT INTO ledger_account (kind) VALUES ('clearing');    -- 2: money that is or was at a gateway
 INSERT INTO ledger_account (kind) VALUES ('held');        -- 3: withdrawals that wait for a decision
 INSERT INTO ledger_account (kind) VALUES ('paid_out');    -- 4: withdrawals that were approved
 INSERT INTO ledger_account (kind) VALUES ('adjustments'); -- 5: credits and debits by staff
+INSERT INTO ledger_account (kind) VALUES ('received');    -- 6: came through a gateway, and waits for what becomes of it
+INSERT INTO ledger_account (kind) VALUES ('debts');       -- 7: what customers owe: it went back and their wallet did not have it
 
 CREATE TABLE transfer (
     id           @id,
@@ -26,7 +31,8 @@ CREATE TABLE transfer (
     credit_id    @int NOT NULL REFERENCES ledger_account (id), -- gets it
     amount       @int NOT NULL CHECK (amount > 0),
     kind         TEXT NOT NULL CHECK (kind IN ('adjustment', 'order', 'refund', 'topup', 'payment', 'withdrawal',
-                                               'withdrawal_approved', 'withdrawal_rejected')),
+                                               'withdrawal_approved', 'withdrawal_rejected', 'received', 'returned',
+                                               'refund_failed', 'tolerance', 'debt')),
     reference_id @int NOT NULL DEFAULT 0,           -- the order, withdrawal or payment that it belongs to; 0: none
     description  TEXT NOT NULL,
     created_at   @int NOT NULL,

@@ -14,6 +14,10 @@ CREATE TABLE gateway (
     store_id   TEXT NOT NULL DEFAULT '',            -- btcpay
     base_url   TEXT NOT NULL DEFAULT '',            -- '': the provider's own
     ca_bundle  TEXT NOT NULL DEFAULT '',            -- paypal: who may issue its message certificates, PEM
+    tolerance  @int NOT NULL DEFAULT 0 CHECK (tolerance BETWEEN 0 AND 10000), -- how far off an amount may be: hundredths of a percent
+    underpaid  TEXT NOT NULL DEFAULT 'review' CHECK (underpaid IN ('credit', 'refund', 'review')), -- what is done with too little,
+    overpaid   TEXT NOT NULL DEFAULT 'review' CHECK (overpaid IN ('credit', 'refund', 'review')),  -- with what is too much,
+    late       TEXT NOT NULL DEFAULT 'accept' CHECK (late IN ('accept', 'credit', 'refund', 'review')), -- and with what comes late
     updated_at @int NOT NULL DEFAULT 0,
     version    @int NOT NULL DEFAULT 1
 ) @strict;
@@ -23,14 +27,14 @@ INSERT INTO gateway (label, provider) VALUES ('wallet_gateway', 'paypal');
 INSERT INTO gateway (label, provider) VALUES ('crypto_gateway', 'btcpay');
 INSERT INTO gateway (label, provider) VALUES ('sandbox', 'sandbox');
 
--- One per order that is paid through a gateway, and one per top-up of a wallet. Committed before the gateway is called.
+-- One per attempt to pay an order through a gateway, and one per top-up of a wallet. Committed before the gateway is called.
 CREATE TABLE payment (
     id             @id,
     gateway_id     @int NOT NULL REFERENCES gateway (id),
     account_id     @int NOT NULL REFERENCES account (id),
-    order_id       @int UNIQUE REFERENCES orders (id), -- NULL: a top-up
+    order_id       @int REFERENCES orders (id),     -- NULL: a top-up
     reference      TEXT NOT NULL UNIQUE,            -- ours: makes repeated calls to the gateway harmless
-    status         TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'failed', 'succeeded', 'refunded')),
+    status         TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'failed', 'succeeded', 'expired', 'closed')),
     amount         @int NOT NULL CHECK (amount > 0),
     currency       TEXT NOT NULL,
     group_ref      TEXT,                            -- the gateway's name of what we made: session, link, order, invoice
@@ -38,14 +42,22 @@ CREATE TABLE payment (
     url            TEXT NOT NULL DEFAULT '',        -- where the customer pays; '': not known
     success_url    TEXT NOT NULL DEFAULT '',        -- where the customer wants to be sent afterwards
     cancel_url     TEXT NOT NULL DEFAULT '',
-    refunded_total @int NOT NULL DEFAULT 0 CHECK (refunded_total BETWEEN 0 AND amount), -- told by the gateway, or asked for
-    refunded_booked @int NOT NULL DEFAULT 0 CHECK (refunded_booked BETWEEN 0 AND refunded_total), -- of that, in the ledger
+    received       @int NOT NULL DEFAULT 0 CHECK (received >= 0), -- has come, as the gateway says
+    waiting        @int NOT NULL DEFAULT 0 CHECK (waiting >= 0),  -- of that, neither sold nor credited nor given back
+    credited       @int NOT NULL DEFAULT 0 CHECK (credited >= 0), -- of that, put into the wallet
+    refunded_total @int NOT NULL DEFAULT 0 CHECK (refunded_total >= 0), -- given back, as the gateway says
+    lost_total     @int NOT NULL DEFAULT 0 CHECK (lost_total >= 0),     -- lost in disputes
+    returned       @int NOT NULL DEFAULT 0 CHECK (returned BETWEEN 0 AND received), -- of the last two, in the ledger
+    paid_order     @int NOT NULL DEFAULT 0 CHECK (paid_order IN (0, 1)), -- its order was confirmed with it
     is_disputed    @int NOT NULL DEFAULT 0 CHECK (is_disputed IN (0, 1)),
     created_at     @int NOT NULL,
     expires_at     @int,                            -- of the payment page
-    succeeded_at   @int,
-    CHECK (status <> 'refunded' OR refunded_total = amount)
+    ends_at        @int,                            -- when it is asked about a last time, and closed
+    ended_at       @int,                            -- since when it cannot succeed any more, or has; NULL: it still can
+    succeeded_at   @int
 ) @strict;
+CREATE INDEX payment_by_order ON payment (order_id, id) WHERE order_id IS NOT NULL;
+CREATE UNIQUE INDEX payment_paying ON payment (order_id) WHERE paid_order = 1; -- an order is paid for once
 CREATE UNIQUE INDEX payment_by_group ON payment (gateway_id, group_ref) WHERE group_ref IS NOT NULL;
 CREATE UNIQUE INDEX payment_by_ref ON payment (gateway_id, payment_ref) WHERE payment_ref IS NOT NULL;
 CREATE INDEX payment_by_account ON payment (account_id, id);
@@ -82,12 +94,77 @@ CREATE INDEX webhook_event_by_status ON webhook_event (status, id);
 CREATE INDEX webhook_event_by_payment ON webhook_event (payment_id) WHERE payment_id IS NOT NULL;
 CREATE INDEX webhook_event_unmatched ON webhook_event (gateway_id, id) WHERE status = 'unmatched';
 
+-- Money on its way back. Booked when the gateway has agreed, never before.
+CREATE TABLE refund (
+    id           @id,
+    payment_id   @int REFERENCES payment (id),      -- NULL: the order was not paid through a gateway
+    order_id     @int REFERENCES orders (id),       -- NULL: of a top-up
+    amount       @int NOT NULL CHECK (amount > 0),
+    status       TEXT NOT NULL CHECK (status IN ('requested', 'done', 'failed')),
+    reason       TEXT NOT NULL DEFAULT '',          -- why it is given back
+    error        TEXT NOT NULL DEFAULT '',          -- why it failed
+    note         TEXT NOT NULL DEFAULT '',          -- of staff who settled it outside
+    refund_ref   TEXT NOT NULL DEFAULT '',          -- the gateway's name
+    claim_url    TEXT NOT NULL DEFAULT '',          -- btcpay: where the customer claims it
+    tries        @int NOT NULL DEFAULT 0,           -- how often the gateway refused it: part of the call's key
+    is_outside   @int NOT NULL DEFAULT 0 CHECK (is_outside IN (0, 1)), -- made at the gateway itself
+    requested_by @int REFERENCES account (id),      -- NULL: nobody
+    requested_at @int NOT NULL,
+    done_at      @int
+) @strict;
+CREATE INDEX refund_by_payment ON refund (payment_id, id) WHERE payment_id IS NOT NULL;
+CREATE INDEX refund_by_order ON refund (order_id, id) WHERE order_id IS NOT NULL;
+
+-- A customer's bank or the provider asks for a payment's money back. Decided once.
+CREATE TABLE dispute (
+    id         @id,
+    payment_id @int NOT NULL REFERENCES payment (id),
+    ref        TEXT NOT NULL,                       -- the provider's name; '': it has none
+    status     TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'won', 'lost', 'withdrawn')),
+    amount     @int NOT NULL CHECK (amount >= 0),   -- disputed
+    lost       @int NOT NULL DEFAULT 0 CHECK (lost >= 0), -- taken back for good
+    frozen     @int NOT NULL DEFAULT 0 CHECK (frozen >= 0), -- of the wallet, while a top-up's is open
+    due_at     @int,                                -- until when it has to be answered; NULL: not said
+    opened_at  @int NOT NULL,
+    closed_at  @int,
+    UNIQUE (payment_id, ref),
+    CHECK (lost = 0 OR status = 'lost')
+) @strict;
+
+-- What waits for a person. Settled once.
+CREATE TABLE review (
+    id         @id,
+    kind       TEXT NOT NULL CHECK (kind IN ('unmatched', 'amount', 'late', 'stock', 'refund_failed', 'dispute', 'duplicate',
+                                             'reconciliation')),
+    status     TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'settled')),
+    payment_id @int REFERENCES payment (id),        -- what it is about; NULL: none, here and below
+    order_id   @int REFERENCES orders (id),
+    event_id   @int REFERENCES webhook_event (id),
+    refund_id  @int REFERENCES refund (id),
+    dispute_id @int REFERENCES dispute (id),
+    account_id @int REFERENCES account (id),        -- the customer
+    amount     @int NOT NULL DEFAULT 0,             -- 0: not known
+    currency   TEXT NOT NULL DEFAULT '',            -- of the amount: an event's need not be the store's
+    reason     TEXT NOT NULL,                       -- what happened, for people
+    due_at     @int,                                -- of a dispute
+    created_at @int NOT NULL,
+    settled_at @int,
+    settled_by @int REFERENCES account (id),        -- NULL: nobody, it settled itself
+    action     TEXT NOT NULL DEFAULT '',            -- what was done: see domain/review.h; none: it settled itself
+    note       TEXT NOT NULL DEFAULT ''
+) @strict;
+CREATE INDEX review_by_status ON review (status, id);
+CREATE INDEX review_open_payment ON review (payment_id) WHERE status = 'open';
+CREATE INDEX review_open_event ON review (event_id) WHERE status = 'open';
+CREATE INDEX review_open_refund ON review (refund_id) WHERE status = 'open';
+
 -- Work that leaves this server. A row is taken by moving `due_at` on, so that no two workers have it at once and none is
 -- lost when a worker dies.
 CREATE TABLE outbox (
     id         @id,
-    kind       TEXT NOT NULL CHECK (kind IN ('create', 'capture', 'refund', 'ask', 'mail', 'sandbox', 'reset')),
+    kind       TEXT NOT NULL CHECK (kind IN ('create', 'capture', 'refund', 'ask', 'close', 'mail', 'sandbox', 'reset')),
     payment_id @int REFERENCES payment (id),        -- NULL: not about a payment
+    refund_id  @int REFERENCES refund (id),         -- refund: which
     amount     @int,                                -- refund: how much
     payload    @bytes,                              -- sealed: create (the body of the call), mail, sandbox and reset; dropped when it is done
     status     TEXT NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'done', 'failed')),

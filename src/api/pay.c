@@ -5,6 +5,7 @@
 #include "domain/account.h"
 #include "domain/outbox.h"
 #include "domain/payment_apply.h"
+#include "domain/payment_end.h"
 #include "serve/app.h"
 
 #define CALL_TIMEOUT_MS 15000
@@ -29,6 +30,8 @@ enum err pay_begin(struct request *req, struct pay *pay, const struct payment *w
     int64_t lasts =
         pay->gateway.provider == PROVIDER_BTCPAY ? CRYPTO_PAGE_MINUTES * TIME_MINUTE : PAGE_HOURS * TIME_HOUR;
     if (calls) p.expires_at = time_add(req->now, lasts);
+    p.ends_at = calls ? payment_ends_at(pay->gateway.provider, p.expires_at)
+                      : time_add(req->now, PAYMENT_WAITS_DAYS * TIME_DAY);
     enum err e = payment_create(req->db, &p, req->now, &pay->payment);
     if (!e) e = account_find(req->db, want->account_id, &account);
     if (e) return e;

@@ -43,5 +43,8 @@ const struct route *const route_tables[] = {
     admin_webhook_events_routes,
     reset_routes,
     shop_assets_routes,
+    admin_payments_routes,
+    admin_reviews_routes,
+    customer_order_pay_routes,
     NULL,
 };

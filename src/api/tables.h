@@ -47,3 +47,6 @@ extern const struct route admin_gateways_routes[];
 extern const struct route admin_webhook_events_routes[];
 extern const struct route reset_routes[];
 extern const struct route shop_assets_routes[];
+extern const struct route admin_payments_routes[];
+extern const struct route admin_reviews_routes[];
+extern const struct route customer_order_pay_routes[];

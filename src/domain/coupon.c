@@ -211,35 +211,46 @@ enum err coupon_release(struct db *db, Id order, Time now)
     return id_is(coupon) ? uncount_use(db, coupon) : OK;
 }
 
-enum err coupon_reclaim(struct db *db, Id order, Time now)
+/* The coupon and the customer of a use that was given back; 0: there is none. */
+static enum err find_released(struct db *db, Id order, Id *ret_coupon, Id *ret_account)
 {
     static const char find[] = "SELECT coupon_id, account_id FROM coupon_use"
                                " WHERE order_id = $1 AND released_at IS NOT NULL";
-    static const char reclaim[] = "UPDATE coupon_use SET released_at = NULL, created_at = $2"
-                                  " WHERE order_id = $1 AND released_at IS NOT NULL RETURNING coupon_id";
+
     struct stmt *st = db_prepare(db, find);
     bind_id(st, order);
-    Id coupon = {0}, account = {0};
-    if (db_step(st)) {
-        coupon = col_id(st);
-        account = col_id(st);
-    }
+    bool found = db_step(st);
+    Id coupon = found ? col_id(st) : (Id){0}, account = found ? col_id(st) : (Id){0};
     enum err e = db_done(st);
+    if (e) return e;
+    *ret_coupon = coupon;
+    *ret_account = account;
+    return OK;
+}
+
+enum err coupon_is_released(struct db *db, Id order, bool *ret)
+{
+    Id coupon, account;
+    enum err e = find_released(db, order, &coupon, &account);
+    if (!e) *ret = id_is(coupon);
+    return e;
+}
+
+enum err coupon_reclaim(struct db *db, Id order, Time now)
+{
+    static const char reclaim[] = "UPDATE coupon_use SET released_at = NULL, created_at = $2"
+                                  " WHERE order_id = $1 AND released_at IS NOT NULL";
+    Id coupon, account;
+    enum err e = find_released(db, order, &coupon, &account);
     if (e || !id_is(coupon)) return e;
 
     int64_t per_customer, used = 0;
     e = count_use(db, coupon, &per_customer);
-    if (e) return e == ERR_COUPON_EXHAUSTED ? OK : e; /* somebody else has it now: the order stands without */
-    e = uses_of_customer(db, coupon, account, &used);
+    if (!e && per_customer) e = uses_of_customer(db, coupon, account, &used);
     if (e) return e;
-    bool taken = false;
-    if (!per_customer || used < per_customer) {
-        st = db_prepare(db, reclaim);
-        bind_id(st, order);
-        bind_time(st, now);
-        taken = db_step(st);
-        e = db_done(st);
-        if (e) return e;
-    }
-    return taken ? OK : uncount_use(db, coupon);
+    if (per_customer && used >= per_customer) return ERR_COUPON_USED;
+    struct stmt *st = db_prepare(db, reclaim);
+    bind_id(st, order);
+    bind_time(st, now);
+    return db_run(st);
 }

@@ -56,9 +56,12 @@ bool coupon_discount(const struct coupon *c, Money applicable, Money *ret);
 /* Counts one use for this order, guarded by both limits: of any number of concurrent callers no more succeed than the
  * limits allow. ERR_COUPON_EXHAUSTED or ERR_COUPON_USED, with the transaction to be rolled back. TX_WRITE. */
 enum err coupon_redeem(struct db *db, const struct coupon *c, Id account, Id order, Time now);
-/* The order was cancelled: gives the use back, once. */
+/* The order was cancelled, and nothing can pay for it any more: gives the use back, once. */
 enum err coupon_release(struct db *db, Id order, Time now);
-/* The order was confirmed after all: takes the use again if the limits allow it; OK also when they do not. */
+/* Whether the order had a coupon and gave it back. TX_READ is enough. */
+enum err coupon_is_released(struct db *db, Id order, bool *ret);
+/* The order is to be confirmed after all: takes the use again. ERR_COUPON_EXHAUSTED or ERR_COUPON_USED: others have
+ * used it since; the transaction is to be rolled back. */
 enum err coupon_reclaim(struct db *db, Id order, Time now);
 
 /* Changes by staff (coupon_admin.c); TX_WRITE. The code is normalised already. products NULL: an update keeps the list.

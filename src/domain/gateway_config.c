@@ -11,10 +11,11 @@
 
 const char *const provider_names[] = {"stripe", "razorpay", "paypal", "btcpay", "sandbox", NULL};
 const char *const gateway_mode_names[] = {"test", "live", NULL};
+const char *const payment_policy_names[] = {"accept", "credit", "refund", "review", NULL};
 
 #define COLUMNS                                                                                                        \
     "id, label, provider, is_enabled, mode, secrets, api_key, api_secret, webhook_id, store_id, base_url, ca_bundle,"  \
-    " updated_at, version"
+    " tolerance, underpaid, overpaid, late, updated_at, version"
 
 bool gateway_label_is_fine(Str label)
 {
@@ -78,6 +79,10 @@ static bool read_row(struct arena *a, struct stmt *st, struct gateway_config *re
     c.store_id = col_text(st);
     c.base_url = col_text(st);
     c.ca_bundle = col_text(st);
+    c.tolerance = col_int(st);
+    c.underpaid = col_choice(st, payment_policy_names);
+    c.overpaid = col_choice(st, payment_policy_names);
+    c.late = col_choice(st, payment_policy_names);
     c.updated_at = col_time(st);
     c.version = col_int(st);
     bool ok = unseal(a, c.label, "secrets", secrets, &lines) && unseal(a, c.label, "api_key", api_key, &c.api_key) &&
@@ -206,12 +211,14 @@ enum err gateway_config_save(struct db *db, const struct gateway_config *config,
 {
     static const char save[] =
         "INSERT INTO gateway (label, provider, is_enabled, mode, secrets, api_key, api_secret, webhook_id, store_id,"
-        " base_url, ca_bundle, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+        " base_url, ca_bundle, tolerance, underpaid, overpaid, late, updated_at)"
+        " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
         " ON CONFLICT (label) DO UPDATE SET provider = excluded.provider, is_enabled = excluded.is_enabled,"
         " mode = excluded.mode, secrets = excluded.secrets, api_key = excluded.api_key,"
         " api_secret = excluded.api_secret, webhook_id = excluded.webhook_id, store_id = excluded.store_id,"
-        " base_url = excluded.base_url, ca_bundle = excluded.ca_bundle, updated_at = excluded.updated_at,"
-        " version = gateway.version + 1";
+        " base_url = excluded.base_url, ca_bundle = excluded.ca_bundle, tolerance = excluded.tolerance,"
+        " underpaid = excluded.underpaid, overpaid = excluded.overpaid, late = excluded.late,"
+        " updated_at = excluded.updated_at, version = gateway.version + 1";
 
     struct arena *a = db_arena(db);
     assert(gateway_label_is_fine(config->label));
@@ -229,6 +236,10 @@ enum err gateway_config_save(struct db *db, const struct gateway_config *config,
     bind_text(st, config->store_id);
     bind_text(st, config->base_url);
     bind_text(st, config->ca_bundle);
+    bind_int(st, config->tolerance);
+    bind_choice(st, payment_policy_names, config->underpaid);
+    bind_choice(st, payment_policy_names, config->overpaid);
+    bind_choice(st, payment_policy_names, config->late);
     bind_time(st, now);
     e = db_run(st);
     return e ? e : gateway_config_find(db, config->label, ret);

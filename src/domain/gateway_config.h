@@ -19,6 +19,16 @@ enum provider {
 extern const char *const provider_names[];
 extern const char *const gateway_mode_names[]; /* is_live: false, true */
 
+/* What is done with money that is not what was asked for. */
+enum payment_policy {
+    POLICY_ACCEPT, /* as if it were; late money only */
+    POLICY_CREDIT, /* into the wallet */
+    POLICY_REFUND, /* given back */
+    POLICY_REVIEW, /* a person decides */
+};
+extern const char *const payment_policy_names[];
+#define TOLERANCE_MAX 10000 /* 100.00 % */
+
 /* A new secret is put in front; old ones stay good while deliveries signed with them are still being repeated. */
 #define GATEWAY_SECRETS_MAX 4
 #define GATEWAYS_MAX 32
@@ -31,13 +41,15 @@ struct gateway_config {
     bool is_live;                     /* real money; else the provider's test mode */
     Str secrets[GATEWAY_SECRETS_MAX]; /* webhook secrets, the newest first; none is empty or has a line end */
     size_t secret_count;
-    Str api_key;      /* stripe sk_…, razorpay key id, paypal client id, btcpay token; empty: webhooks only */
-    Str api_secret;   /* razorpay key secret, paypal client secret */
-    Str webhook_id;   /* paypal */
-    Str store_id;     /* btcpay */
-    Str base_url;     /* without a slash at its end; empty: the provider's own */
-    Str ca_bundle;    /* paypal: PEM of those who may issue its message certificates */
-    Str access_token; /* paypal: short-lived, put in by whoever sends, never stored */
+    Str api_key;       /* stripe sk_…, razorpay key id, paypal client id, btcpay token; empty: webhooks only */
+    Str api_secret;    /* razorpay key secret, paypal client secret */
+    Str webhook_id;    /* paypal */
+    Str store_id;      /* btcpay */
+    Str base_url;      /* without a slash at its end; empty: the provider's own */
+    Str ca_bundle;     /* paypal: PEM of those who may issue its message certificates */
+    Str access_token;  /* paypal: short-lived, put in by whoever sends, never stored */
+    int64_t tolerance; /* how far off an amount may be: hundredths of a percent */
+    enum payment_policy underpaid, overpaid, late;
     Time updated_at;
     int64_t version;
 };

@@ -18,7 +18,19 @@ struct check {
 #define WALLET_OF(row) "(SELECT MIN(id) FROM ledger_account WHERE owner_id = " row ".account_id)"
 
 /* Where the money of order `o` comes from and goes back to. */
-#define COUNTERPART "CASE o.paid_with WHEN 'wallet' THEN " WALLET_OF("o") " WHEN 'manual' THEN 5 ELSE 2 END"
+#define PAID_FROM "CASE o.paid_with WHEN 'wallet' THEN " WALLET_OF("o") " WHEN 'manual' THEN 5 ELSE 6 END"
+#define PAID_BACK "CASE o.paid_with WHEN 'wallet' THEN " WALLET_OF("o") " WHEN 'manual' THEN 5 ELSE 2 END"
+
+/* What transfers of payment `p` say. */
+#define MOVED(kind, debit, credit)                                                                                     \
+    "(SELECT COALESCE(SUM(t.amount), 0) FROM transfer t WHERE t.kind = '" kind "' AND t.reference_id = p.id"           \
+    " AND t.debit_id = " debit " AND t.credit_id = " credit ")"
+#define OF_SALE(column) "COALESCE((SELECT o." column " FROM orders o WHERE o.id = p.order_id AND p.paid_order = 1), 0)"
+
+/* The orders that use coupon `c`: cancelled ones while they may still be paid. */
+#define COUPON_ORDERS                                                                                                  \
+    "(SELECT COUNT(*) FROM orders o LEFT JOIN coupon_use u ON u.order_id = o.id WHERE o.coupon_id = c.id"              \
+    " AND (o.status <> 'cancelled' OR u.released_at IS NULL))"
 
 /* How many transfers say exactly this. */
 #define TRANSFERS(kind, reference, amount, debit, credit)                                                              \
@@ -38,11 +50,13 @@ static const struct check checks[] = {
     {
         "system_accounts",
         "ledger account",
-        "the system accounts are not the five that the ledger was made with, or one keeps a balance",
+        "the system accounts are not the seven that the ledger was made with, or one keeps a balance",
         "SELECT id FROM ledger_account WHERE kind <> 'wallet' AND (balance <> 0 OR credit_limit <> 0 OR id <> CASE kind"
-        " WHEN 'sales' THEN 1 WHEN 'clearing' THEN 2 WHEN 'held' THEN 3 WHEN 'paid_out' THEN 4 ELSE 5 END)"
+        " WHEN 'sales' THEN 1 WHEN 'clearing' THEN 2 WHEN 'held' THEN 3 WHEN 'paid_out' THEN 4 WHEN 'adjustments' THEN "
+        "5"
+        " WHEN 'received' THEN 6 ELSE 7 END)"
         " UNION ALL SELECT CAST(0 AS BIGINT)"
-        " WHERE (SELECT COUNT(*) FROM ledger_account WHERE kind <> 'wallet') <> 5 ORDER BY 1",
+        " WHERE (SELECT COUNT(*) FROM ledger_account WHERE kind <> 'wallet') <> 7 ORDER BY 1",
     },
     {
         "wallet_balance",
@@ -179,7 +193,7 @@ static const struct check checks[] = {
         " AND (SELECT COUNT(*) FROM transfer t WHERE t.kind IN ('order', 'payment') AND t.reference_id = o.id)"
         " + (SELECT COUNT(*) FROM transfer t WHERE t.kind = CASE o.paid_with WHEN 'wallet' THEN 'order' ELSE 'payment' "
         "END"
-        " AND t.reference_id = o.id AND t.amount = o.total AND t.credit_id = 1 AND t.debit_id = " COUNTERPART
+        " AND t.reference_id = o.id AND t.amount = o.total AND t.credit_id = 1 AND t.debit_id = " PAID_FROM
         ") <> CASE o.total WHEN 0 THEN 0 ELSE 2 END ORDER BY o.id",
     },
     {
@@ -187,7 +201,7 @@ static const struct check checks[] = {
         "order",
         "what an order says was refunded is not what was given back to where the money came from",
         "SELECT o.id FROM orders o WHERE o.refunded_amount <> (SELECT COALESCE(SUM(t.amount), 0) FROM transfer t"
-        " WHERE t.kind = 'refund' AND t.reference_id = o.id AND t.debit_id = 1 AND t.credit_id = " COUNTERPART ")"
+        " WHERE t.kind = 'refund' AND t.reference_id = o.id AND t.debit_id = 1 AND t.credit_id = " PAID_BACK ")"
         " OR (o.status = 'refunded' AND o.refunded_amount <> o.total)"
         " OR (o.status = 'confirmed' AND o.total > 0 AND o.refunded_amount = o.total)"
         " OR (o.status IN ('pending', 'cancelled') AND o.refunded_amount <> 0) ORDER BY o.id",
@@ -203,55 +217,163 @@ static const struct check checks[] = {
     {
         "gateway_paid",
         "order",
-        "an order was confirmed with a gateway where no payment of its total succeeded",
-        "SELECT o.id FROM orders o JOIN gateway g ON g.label = o.paid_with LEFT JOIN payment p ON p.order_id = o.id"
-        " AND p.gateway_id = g.id AND p.status IN ('succeeded', 'refunded') AND p.amount = o.total"
-        " WHERE o.confirmed_at IS NOT NULL AND p.id IS NULL ORDER BY o.id",
+        "an order was confirmed with a gateway and no payment there paid for it, or another way and one did",
+        "SELECT o.id FROM orders o LEFT JOIN gateway g ON g.label = o.paid_with LEFT JOIN payment p ON p.order_id = "
+        "o.id"
+        " AND p.paid_order = 1 WHERE o.confirmed_at IS NOT NULL AND o.status IN ('confirmed', 'refunded')"
+        " AND ((g.id IS NOT NULL AND (p.id IS NULL OR p.gateway_id <> g.id OR p.status <> 'succeeded'))"
+        " OR (g.id IS NULL AND p.id IS NOT NULL)) ORDER BY o.id",
     },
     {
-        "gateway_refunded",
-        "order",
-        "an order gave back another amount than its payment at the gateway",
-        "SELECT o.id FROM orders o JOIN gateway g ON g.label = o.paid_with JOIN payment p ON p.order_id = o.id"
-        " AND p.gateway_id = g.id WHERE o.confirmed_at IS NOT NULL AND p.refunded_booked <> o.refunded_amount ORDER BY "
-        "o.id",
-    },
-    {
-        "topup_credited",
+        "payment_received",
         "payment",
-        "a top-up did not credit its owner's wallet exactly once, or did so without having succeeded",
-        "SELECT p.id FROM payment p WHERE p.order_id IS NULL AND " TRANSFERS(
-            "topup", "p.id", "p.amount", "2",
-            WALLET_OF("p")) " <> CASE WHEN p.status IN ('succeeded', 'refunded') THEN 1 ELSE 0 END ORDER BY p.id",
+        "what came for a payment is not what was booked when it came",
+        "SELECT p.id FROM payment p WHERE p.received <> " MOVED("received", "2", "6") " - " MOVED(
+            "received", "6", "2") " OR (p.paid_order = 1 AND p.received = 0) ORDER BY p.id",
     },
     {
-        "topup_refunded",
+        "payment_waiting",
         "payment",
-        "a top-up that was given back did not take the same amount out of its owner's wallet",
-        "SELECT p.id FROM payment p WHERE p.order_id IS NULL AND p.refunded_booked <> (SELECT COALESCE(SUM(t.amount), "
-        "0)"
-        " FROM transfer t WHERE t.kind = 'topup' AND t.reference_id = p.id AND t.credit_id = 2"
-        " AND t.debit_id = " WALLET_OF("p") ") ORDER BY p.id",
+        "what waits of a payment is not what came less what became of it",
+        "SELECT p.id FROM payment p WHERE p.waiting <> " MOVED("received", "2", "6") " - " MOVED("received", "6", "2") " + " MOVED(
+            "tolerance", "5",
+            "6") " + " MOVED("refund_failed", "2",
+                             "6") " + " MOVED("returned", "2",
+                                              "6") " - " MOVED("returned", "6",
+                                                               "2") " - " MOVED("topup", "6",
+                                                                                WALLET_OF(
+                                                                                    "p")) " - " OF_SALE("total") " ORDE"
+                                                                                                                 "R BY "
+                                                                                                                 "p.id",
     },
     {
-        "topup_transfer",
+        "payment_credited",
+        "payment",
+        "what a payment put into its owner's wallet is not what it says",
+        "SELECT p.id FROM payment p WHERE p.credited <> " MOVED("topup", "6", WALLET_OF("p")) " ORDER BY p.id",
+    },
+    {
+        "payment_returned",
+        "payment",
+        "what went back of a payment is not what was booked",
+        "SELECT p.id FROM payment p WHERE p.returned <> " MOVED("returned", "6", "2") " - " MOVED("returned", "2", "6") " + " MOVED(
+            "topup", WALLET_OF("p"),
+            "2") " + " MOVED("debt", "7",
+                             "2") " + " OF_SALE("refunded_amount") " - " MOVED("refund_failed", "2",
+                                                                               "6") " - " MOVED("tolerance", "2",
+                                                                                                "5") " ORDER BY p.id",
+    },
+    {
+        "payment_gone",
+        "payment",
+        "what the gateway gave back or took back of a payment is not booked",
+        "SELECT p.id FROM payment p WHERE p.returned <> CASE WHEN p.refunded_total + p.lost_total < p.received"
+        " THEN p.refunded_total + p.lost_total ELSE p.received END ORDER BY p.id",
+    },
+    {
+        "payment_refunds",
+        "payment",
+        "the refunds of a payment that are called done are not what the gateway gave back",
+        "SELECT p.id FROM payment p WHERE p.refunded_total <> (SELECT COALESCE(SUM(r.amount), 0) FROM refund r"
+        " WHERE r.payment_id = p.id AND r.status = 'done') ORDER BY p.id",
+    },
+    {
+        "payment_lost",
+        "payment",
+        "what a payment lost in disputes is not what its disputes say",
+        "SELECT p.id FROM payment p WHERE p.lost_total <> (SELECT COALESCE(SUM(d.lost), 0) FROM dispute d"
+        " WHERE d.payment_id = p.id AND d.status = 'lost') ORDER BY p.id",
+    },
+    {
+        "payment_transfer",
         "transfer",
-        "a transfer of a top-up fits no top-up",
-        "SELECT t.id FROM transfer t LEFT JOIN payment p ON p.id = t.reference_id AND p.order_id IS NULL"
-        " WHERE t.kind = 'topup' AND p.id IS NULL ORDER BY t.id",
+        "money moved for a payment that does not exist",
+        "SELECT t.id FROM transfer t LEFT JOIN payment p ON p.id = t.reference_id WHERE p.id IS NULL"
+        " AND (t.kind IN ('topup', 'received', 'returned', 'refund_failed', 'tolerance')"
+        " OR (t.kind = 'debt' AND t.debit_id = 7)) ORDER BY t.id",
+    },
+    {
+        "payment_stuck",
+        "payment",
+        "money of a payment waits, and neither a person nor the gateway was asked about it",
+        "SELECT p.id FROM payment p WHERE p.waiting > (SELECT COALESCE(SUM(r.amount), 0) FROM refund r"
+        " WHERE r.payment_id = p.id AND r.status = 'requested')"
+        " AND NOT EXISTS (SELECT 1 FROM review v WHERE v.payment_id = p.id AND v.status = 'open') ORDER BY p.id",
+    },
+    {
+        "payment_forgotten",
+        "payment",
+        "a payment may still be paid, and nobody will ask what became of it",
+        "SELECT p.id FROM payment p WHERE p.ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM outbox x"
+        " WHERE x.payment_id = p.id AND x.status = 'waiting' AND x.kind IN ('create', 'ask', 'capture')) ORDER BY p.id",
+    },
+    {
+        "refund_forgotten",
+        "refund",
+        "a refund was requested and nobody asks the gateway for it, or it failed and nobody was told",
+        "SELECT r.id FROM refund r WHERE (r.status = 'requested' AND NOT EXISTS (SELECT 1 FROM outbox x"
+        " WHERE x.refund_id = r.id AND x.status = 'waiting')) OR (r.status = 'failed'"
+        " AND NOT EXISTS (SELECT 1 FROM review v WHERE v.refund_id = r.id)) ORDER BY r.id",
+    },
+    {
+        "order_hold",
+        "order",
+        "an order is on hold without an open dispute, or is disputed and not on hold, or what it delivered is not",
+        "SELECT o.id FROM orders o WHERE o.on_hold <> CASE WHEN EXISTS (SELECT 1 FROM payment p JOIN dispute d"
+        " ON d.payment_id = p.id WHERE p.order_id = o.id AND d.status = 'open') THEN 1 ELSE 0 END"
+        " OR (o.on_hold = 1 AND EXISTS (SELECT 1 FROM order_item i JOIN license l ON l.order_item_id = i.id"
+        " WHERE i.order_id = o.id AND l.on_hold = 0)) ORDER BY o.id",
+    },
+    {
+        "wallet_frozen",
+        "account",
+        "what is frozen of a wallet is not what open disputes of top-ups froze",
+        "SELECT a.owner_id FROM ledger_account a WHERE a.kind = 'wallet' AND a.frozen <> (SELECT "
+        "COALESCE(SUM(d.frozen), 0)"
+        " FROM payment p JOIN dispute d ON d.payment_id = p.id WHERE p.account_id = a.owner_id AND d.status = 'open')"
+        " ORDER BY a.owner_id",
+    },
+    {
+        "wallet_debt",
+        "account",
+        "what a customer owes is not what went back without being in the wallet, less what was repaid",
+        "SELECT a.owner_id FROM ledger_account a WHERE a.kind = 'wallet' AND a.debt <> (SELECT COALESCE(SUM(t.amount), "
+        "0)"
+        " FROM payment p JOIN transfer t ON t.kind = 'debt' AND t.reference_id = p.id AND t.debit_id = 7"
+        " WHERE p.account_id = a.owner_id) - (SELECT COALESCE(SUM(t.amount), 0) FROM transfer t WHERE t.kind = 'debt'"
+        " AND t.debit_id = a.id AND t.credit_id = 7) ORDER BY a.owner_id",
+    },
+    {
+        "received_sum",
+        "",
+        "the account of received money is not the sum of what waits of all payments",
+        "SELECT CAST(0 AS BIGINT) FROM (SELECT SUM(hi) AS hi, SUM(lo) AS lo FROM ("
+        "SELECT -(waiting / 1000000000) AS hi, -(waiting % 1000000000) AS lo FROM payment"
+        " UNION ALL SELECT e.hi, e.lo FROM " ENTRIES " AS e JOIN ledger_account a ON a.id = e.ledger_id"
+        " WHERE a.kind = 'received') AS parts) AS total WHERE hi * 1000000000 + lo <> 0",
     },
     {
         "coupon_limit",
         "coupon",
-        "a coupon was used more often than it may be",
-        "SELECT id FROM coupon WHERE uses > max_uses ORDER BY id",
+        "a coupon was used by more orders than it may be",
+        "SELECT c.id FROM coupon c WHERE c.uses > c.max_uses OR " COUPON_ORDERS " > c.max_uses ORDER BY c.id",
     },
     {
         "coupon_uses",
         "coupon",
         "a coupon's count is not the number of orders that use it",
-        "SELECT c.id FROM coupon c WHERE c.uses <> (SELECT COUNT(*) FROM coupon_use u WHERE u.coupon_id = c.id"
-        " AND u.released_at IS NULL) ORDER BY c.id",
+        "SELECT c.id FROM coupon c WHERE c.uses <> " COUPON_ORDERS " OR c.uses <> (SELECT COUNT(*) FROM coupon_use u"
+        " WHERE u.coupon_id = c.id AND u.released_at IS NULL) ORDER BY c.id",
+    },
+    {
+        "coupon_order",
+        "order",
+        "an order with a coupon has not redeemed it, or gave it back while it can be paid, or keeps it though it "
+        "cannot",
+        "SELECT o.id FROM orders o LEFT JOIN coupon_use u ON u.order_id = o.id WHERE o.coupon_id IS NOT NULL"
+        " AND (u.order_id IS NULL OR u.coupon_id <> o.coupon_id OR (u.released_at IS NOT NULL) <>"
+        " (o.status = 'cancelled' AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.order_id = o.id"
+        " AND p.ended_at IS NULL))) ORDER BY o.id",
     },
     /* Only while the coupon is as it was made: a limit that staff lowered later does not make earlier uses wrong. */
     {

@@ -16,6 +16,11 @@ const char *const ledger_kind_names[] = {
     [LEDGER_WITHDRAWAL] = "withdrawal",
     [LEDGER_WITHDRAWAL_APPROVED] = "withdrawal_approved",
     [LEDGER_WITHDRAWAL_REJECTED] = "withdrawal_rejected",
+    [LEDGER_RECEIVED_IN] = "received",
+    [LEDGER_RETURNED] = "returned",
+    [LEDGER_REFUND_FAILED] = "refund_failed",
+    [LEDGER_TOLERANCE] = "tolerance",
+    [LEDGER_DEBT] = "debt",
     NULL,
 };
 
@@ -36,6 +41,21 @@ static enum err record(struct db *db, Id debit, Id credit, const struct transfer
     return db_run(st);
 }
 
+/* What is owed is taken out of what has just come in. */
+static enum err repay(struct db *db, Id wallet, Money debt, Money balance, Time at)
+{
+    static const char take[] = "UPDATE ledger_account SET balance = balance - $2, debt = debt - $2 WHERE id = $1";
+
+    Money amount = money_cmp(debt, balance) < 0 ? debt : balance;
+    if (amount.minor <= 0) return OK;
+    struct stmt *st = db_prepare(db, take);
+    bind_id(st, wallet);
+    bind_money(st, amount);
+    enum err e = db_run(st);
+    struct transfer t = {.kind = LEDGER_DEBT, .amount = amount, .description = STR("Debt repaid"), .at = at};
+    return e ? e : record(db, wallet, LEDGER_DEBTS, &t, at);
+}
+
 enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer *t)
 {
     static const char give[] =
@@ -44,7 +64,7 @@ enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer
         " last_transfer_at = CASE WHEN ledger_account.last_transfer_at > excluded.last_transfer_at"
         " THEN ledger_account.last_transfer_at ELSE excluded.last_transfer_at END"
         " WHERE ledger_account.balance <= 9223372036854775807 - excluded.balance"
-        " RETURNING id, last_transfer_at";
+        " RETURNING id, last_transfer_at, debt, balance";
 
     assert(t->amount.minor > 0);
     struct stmt *st = db_prepare(db, give);
@@ -54,10 +74,12 @@ enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer
     bool fits = db_step(st);
     Id wallet = fits ? col_id(st) : (Id){0};
     Time at = fits ? col_time(st) : t->at;
+    Money debt = fits ? col_money(st) : (Money){0}, balance = fits ? col_money(st) : (Money){0};
     enum err e = db_done(st);
     if (e) return e;
     if (!fits) return ERR_FIELD_RANGE;
-    return record(db, from, wallet, t, at);
+    e = record(db, from, wallet, t, at);
+    return e || !debt.minor ? e : repay(db, wallet, debt, balance, at);
 }
 
 /* The limit is subtracted from the amount, not added to the balance: that cannot overflow. */
@@ -68,8 +90,8 @@ enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer
 
 enum err ledger_debit(struct db *db, Id account, Id to, const struct transfer *t, bool on_credit)
 {
-    static const char take[] = TAKE("balance >= $2");
-    static const char take_on_credit[] = TAKE("balance >= $2 - credit_limit");
+    static const char take[] = TAKE("balance - frozen >= $2");
+    static const char take_on_credit[] = TAKE("balance - frozen >= $2 - credit_limit");
 
     assert(t->amount.minor > 0);
     struct stmt *st = db_prepare(db, on_credit ? take_on_credit : take);
@@ -85,6 +107,60 @@ enum err ledger_debit(struct db *db, Id account, Id to, const struct transfer *t
     return record(db, wallet, to, t, at);
 }
 
+/* The wallet's row, locked; made when there is none. */
+static enum err lock_wallet(struct db *db, Id account, Time at, Id *ret, Money *ret_balance, Time *ret_at)
+{
+    static const char lock[] =
+        "INSERT INTO ledger_account (kind, owner_id, last_transfer_at) VALUES ('wallet', $1, $2)"
+        " ON CONFLICT (owner_id) DO UPDATE SET last_transfer_at = CASE WHEN ledger_account.last_transfer_at >"
+        " excluded.last_transfer_at THEN ledger_account.last_transfer_at ELSE excluded.last_transfer_at END"
+        " RETURNING id, balance, last_transfer_at";
+
+    struct stmt *st = db_prepare(db, lock);
+    bind_id(st, account);
+    bind_time(st, at);
+    if (db_step(st)) {
+        *ret = col_id(st);
+        *ret_balance = col_money(st);
+        *ret_at = col_time(st);
+    }
+    return db_done(st);
+}
+
+enum err ledger_recover(struct db *db, Id account, Id to, const struct transfer *t)
+{
+    static const char take[] = "UPDATE ledger_account SET balance = balance - $2, debt = debt + $3 WHERE id = $1";
+
+    assert(t->amount.minor > 0);
+    Id wallet = {0};
+    Money balance = {0};
+    Time at = t->at;
+    enum err e = lock_wallet(db, account, t->at, &wallet, &balance, &at);
+    if (e) return e;
+    struct transfer taken = *t, owed = *t;
+    if (money_cmp(taken.amount, balance) > 0) taken.amount.minor = balance.minor > 0 ? balance.minor : 0;
+    owed.kind = LEDGER_DEBT;
+    owed.amount.minor = t->amount.minor - taken.amount.minor;
+    struct stmt *st = db_prepare(db, take);
+    bind_id(st, wallet);
+    bind_money(st, taken.amount);
+    bind_money(st, owed.amount);
+    e = db_run(st);
+    if (!e && taken.amount.minor) e = record(db, wallet, to, &taken, at);
+    if (!e && owed.amount.minor) e = record(db, LEDGER_DEBTS, to, &owed, at);
+    return e;
+}
+
+enum err wallet_freeze(struct db *db, Id account, Money change)
+{
+    static const char freeze[] = "UPDATE ledger_account SET frozen = frozen + $2 WHERE owner_id = $1";
+
+    struct stmt *st = db_prepare(db, freeze);
+    bind_id(st, account);
+    bind_money(st, change);
+    return db_run(st);
+}
+
 enum err ledger_move(struct db *db, Id from, Id to, const struct transfer *t)
 {
     assert(t->amount.minor > 0 && !id_eq(from, to));
@@ -93,7 +169,7 @@ enum err ledger_move(struct db *db, Id from, Id to, const struct transfer *t)
 
 enum err wallet_find(struct db *db, Id account, struct wallet *ret)
 {
-    static const char find[] = "SELECT id, balance, credit_limit,"
+    static const char find[] = "SELECT id, balance, credit_limit, frozen, debt,"
                                " (SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM withdrawal WHERE account_id = "
                                "$1 AND status = 'pending')"
                                " FROM ledger_account WHERE owner_id = $1";
@@ -105,17 +181,22 @@ enum err wallet_find(struct db *db, Id account, struct wallet *ret)
         w.ledger_id = col_id(st);
         w.balance = col_money(st);
         w.credit_limit = col_money(st);
+        w.frozen = col_money(st);
+        w.debt = col_money(st);
         w.held = col_money(st);
     }
     enum err e = db_done(st);
     if (e) return e;
+    /* What is frozen is there to the last, and no further. */
+    if (money_cmp(w.frozen, w.balance) > 0) w.frozen.minor = w.balance.minor > 0 ? w.balance.minor : 0;
+    w.balance.minor -= w.frozen.minor;
     *ret = w;
     return OK;
 }
 
 enum err wallet_covers(struct db *db, Id account, Money amount, bool on_credit, bool *ret)
 {
-    static const char find[] = "SELECT balance, credit_limit FROM ledger_account WHERE owner_id = $1";
+    static const char find[] = "SELECT balance - frozen, credit_limit FROM ledger_account WHERE owner_id = $1";
 
     struct stmt *st = db_prepare(db, find);
     bind_id(st, account);

@@ -16,6 +16,8 @@
 #define LEDGER_HELD ((Id){3})
 #define LEDGER_PAID_OUT ((Id){4})
 #define LEDGER_ADJUSTMENTS ((Id){5})
+#define LEDGER_RECEIVED ((Id){6})
+#define LEDGER_DEBTS ((Id){7})
 
 enum ledger_kind {
     LEDGER_ADJUSTMENT,
@@ -26,6 +28,11 @@ enum ledger_kind {
     LEDGER_WITHDRAWAL,
     LEDGER_WITHDRAWAL_APPROVED,
     LEDGER_WITHDRAWAL_REJECTED,
+    LEDGER_RECEIVED_IN,   /* came through a gateway */
+    LEDGER_RETURNED,      /* went back before it was used */
+    LEDGER_REFUND_FAILED, /* had gone back, and is here again */
+    LEDGER_TOLERANCE,     /* what was missing to a payment that was accepted all the same */
+    LEDGER_DEBT,          /* went back and the wallet did not have it; or was repaid */
 };
 extern const char *const ledger_kind_names[];
 
@@ -41,6 +48,8 @@ struct wallet {
     Id ledger_id;
     Money balance; /* what can be spent or withdrawn now; negative while on credit */
     Money held;    /* pending withdrawals */
+    Money frozen;  /* of disputed top-ups: there, and not to be spent */
+    Money debt;    /* owed to the store */
     Money credit_limit;
 };
 
@@ -50,13 +59,18 @@ enum err wallet_find(struct db *db, Id account, struct wallet *ret);
 /* Whether ledger_debit would succeed now. TX_READ is enough. */
 enum err wallet_covers(struct db *db, Id account, Money amount, bool on_credit, bool *ret);
 
-/* Money into a wallet, from a system account; a customer's first money makes the wallet. ERR_FIELD_RANGE, with nothing
- * changed, when the balance would not fit into an int64. */
+/* Money into a wallet, from a system account; a customer's first money makes the wallet, and what is owed is repaid
+ * from it at once. ERR_FIELD_RANGE, with nothing changed, when the balance would not fit into an int64. */
 enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer *t);
 
 /* Money out of a wallet, to a system account. ERR_EXCEEDS_BALANCE, with nothing changed, when it is not there. With
  * on_credit the wallet may go down to -credit_limit. */
 enum err ledger_debit(struct db *db, Id account, Id to, const struct transfer *t, bool on_credit);
+
+/* Money that the wallet's owner has no right to any more, frozen or not: what is not there is owed. */
+enum err ledger_recover(struct db *db, Id account, Id to, const struct transfer *t);
+/* So much more (less, when it is negative) cannot be spent. */
+enum err wallet_freeze(struct db *db, Id account, Money change);
 
 /* Between two system accounts. */
 enum err ledger_move(struct db *db, Id from, Id to, const struct transfer *t);

@@ -67,6 +67,10 @@ enum err mail_notification(struct db *db, Id account, Str kind, Str message, Tim
         {S("withdrawal_approved"), S("Your withdrawal was approved")},
         {S("withdrawal_rejected"), S("Your withdrawal was rejected")},
         {S("ticket_answered"), S("Your ticket was answered")},
+        {S("topup_credited"), S("Your wallet was topped up")},
+        {S("refunded"), S("Your money is on its way back")},
+        {S("order_cancelled"), S("Your order was cancelled")},
+        {S("payment_trouble"), S("About your payment")},
     };
 
     for (size_t i = 0; i < sizeof mailed / sizeof *mailed; i++)

@@ -217,8 +217,7 @@ enum err order_create(struct db *db, const struct order_draft *draft, Time now, 
     return OK;
 }
 
-/* Reads the order and keeps everybody else from changing it until the transaction ends. */
-static enum err lock(struct db *db, Id order, struct order *ret)
+enum err order_lock(struct db *db, Id order, struct order *ret)
 {
     /* An UPDATE that changes nothing is the row lock that both engines have. */
     static const char lock[] = "UPDATE orders SET status = status WHERE id = $1 RETURNING " ORDER_COLUMNS;
@@ -235,8 +234,13 @@ static enum err lock(struct db *db, Id order, struct order *ret)
     return OK;
 }
 
-/* The system account that money of orders comes from and goes back to, where no wallet is involved. */
-static Id counterpart(Str paid_with)
+/* The system account that money of orders comes from, where no wallet is involved, and the one that it goes back to. */
+static Id source(Str paid_with)
+{
+    return str_eq(paid_with, STR(PAID_BY_HAND)) ? LEDGER_ADJUSTMENTS : LEDGER_RECEIVED;
+}
+
+static Id way_back(Str paid_with)
 {
     return str_eq(paid_with, STR(PAID_BY_HAND)) ? LEDGER_ADJUSTMENTS : LEDGER_CLEARING;
 }
@@ -254,10 +258,18 @@ static enum err mark_confirmed(struct db *db, Id order, Str paid_with, Time now)
     return db_run(st);
 }
 
+static enum err book_payment(struct db *db, const struct order *o, Str paid_with, Time now)
+{
+    struct order_shortfall ignored;
+    if (str_eq(paid_with, STR(PAID_WITH_WALLET))) return pay_from_wallet(db, o, now, &ignored);
+    struct transfer t = transfer_of(db, LEDGER_PAYMENT, o->total, o->id, now);
+    return ledger_move(db, source(paid_with), LEDGER_SALES, &t);
+}
+
 enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *ret_changed)
 {
     struct order o;
-    enum err e = lock(db, order, &o);
+    enum err e = order_lock(db, order, &o);
     if (e) return e;
     if (o.status == ORDER_REFUNDED) return ERR_INVALID_STATE;
     if (o.status == ORDER_CONFIRMED) {
@@ -271,15 +283,14 @@ enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *r
     e = delivery_check(db, jobs, count);
     if (e) return e;
 
-    e = mark_confirmed(db, order, paid_with, now);
-    if (e) return e;
     if (o.status == ORDER_CANCELLED) {
         e = coupon_reclaim(db, order, now);
         if (e) return e;
     }
+    e = mark_confirmed(db, order, paid_with, now);
+    if (e) return e;
     if (o.total.minor > 0) {
-        struct transfer t = transfer_of(db, LEDGER_PAYMENT, o.total, order, now);
-        e = ledger_move(db, counterpart(paid_with), LEDGER_SALES, &t);
+        e = book_payment(db, &o, paid_with, now);
         if (e) return e;
     }
     for (size_t i = 0; i < count; i++) {
@@ -290,7 +301,20 @@ enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *r
         if (e) return e;
     }
     *ret_changed = true;
-    return OK;
+    return o.on_hold ? license_hold_order(db, order, true) : OK;
+}
+
+enum err order_release_coupon(struct db *db, Id order, Time now)
+{
+    static const char is_over[] =
+        "SELECT 1 FROM orders o WHERE o.id = $1 AND o.status = 'cancelled'"
+        " AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.order_id = o.id AND p.ended_at IS NULL)";
+
+    struct stmt *st = db_prepare(db, is_over);
+    bind_id(st, order);
+    bool over = db_step(st);
+    enum err e = db_done(st);
+    return e || !over ? e : coupon_release(db, order, now);
 }
 
 enum err order_cancel(struct db *db, Id order, Time now, bool *ret_changed)
@@ -298,7 +322,7 @@ enum err order_cancel(struct db *db, Id order, Time now, bool *ret_changed)
     static const char cancel[] = "UPDATE orders SET status = 'cancelled', closed_at = $2 WHERE id = $1";
 
     struct order o;
-    enum err e = lock(db, order, &o);
+    enum err e = order_lock(db, order, &o);
     if (e) return e;
     if (o.status == ORDER_CANCELLED) {
         *ret_changed = false;
@@ -311,10 +335,8 @@ enum err order_cancel(struct db *db, Id order, Time now, bool *ret_changed)
     bind_time(st, now);
     e = db_run(st);
     if (e) return e;
-    e = coupon_release(db, order, now);
-    if (e) return e;
     *ret_changed = true;
-    return OK;
+    return order_release_coupon(db, order, now);
 }
 
 static enum err give_back(struct db *db, const struct order *o, Money amount, Time now)
@@ -322,7 +344,7 @@ static enum err give_back(struct db *db, const struct order *o, Money amount, Ti
     if (amount.minor == 0) return OK;
     struct transfer t = transfer_of(db, LEDGER_REFUND, amount, o->id, now);
     if (str_eq(o->paid_with, STR(PAID_WITH_WALLET))) return ledger_credit(db, o->account_id, LEDGER_SALES, &t);
-    return ledger_move(db, LEDGER_SALES, counterpart(o->paid_with), &t);
+    return ledger_move(db, LEDGER_SALES, way_back(o->paid_with), &t);
 }
 
 enum err order_refund(struct db *db, Id order, Money refunded_total, Time now, Money *ret_refunded)
@@ -330,7 +352,7 @@ enum err order_refund(struct db *db, Id order, Money refunded_total, Time now, M
     static const char refund[] = "UPDATE orders SET refunded_amount = $2, status = $3, closed_at = $4 WHERE id = $1";
 
     struct order o;
-    enum err e = lock(db, order, &o);
+    enum err e = order_lock(db, order, &o);
     if (e) return e;
     if (o.status == ORDER_REFUNDED) {
         *ret_refunded = (Money){0};

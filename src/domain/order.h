@@ -85,15 +85,21 @@ enum err order_place(struct db *db, const struct order_draft *draft, Time now, s
  * (ERR_OUT_OF_STOCK), but nothing is reserved. ERR_FIELD_RANGE, ERR_COUPON_…. */
 enum err order_create(struct db *db, const struct order_draft *draft, Time now, struct order *ret);
 
-/* The payment is there: moves it to sales and delivers. `paid_with` is a gateway's label or PAID_BY_HAND. Whoever comes
+/* The payment is there: moves it to sales and delivers. `paid_with` is a gateway's label, PAID_BY_HAND or
+ * PAID_WITH_WALLET (then ERR_INSUFFICIENT_BALANCE, with the transaction to be rolled back). Whoever comes
  * second finds it done: OK with *ret_changed false. A cancelled order is confirmed too. ERR_NOT_FOUND. Nothing is
  * changed by ERR_INVALID_STATE (it was refunded) and ERR_OUT_OF_STOCK (it cannot be delivered now; confirm it again
  * when it can). ERR_UNAVAILABLE: somebody took the last unit meanwhile; the whole transaction is to be run again. */
 enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *ret_changed);
 
-/* The payment failed or the buyer gave up; gives the coupon back. Cancelling twice: *ret_changed false. Nothing is
- * changed by ERR_NOT_FOUND and ERR_INVALID_STATE (confirmed or refunded: a failure never undoes a confirmation). */
+/* The payment failed or the buyer gave up; gives the coupon back as order_release_coupon does. Cancelling twice:
+ * *ret_changed false. Nothing is changed by ERR_NOT_FOUND and ERR_INVALID_STATE (confirmed or refunded: a failure never
+ * undoes a confirmation). */
 enum err order_cancel(struct db *db, Id order, Time now, bool *ret_changed);
+/* Gives the coupon of a cancelled order back, once nothing can pay for the order any more. */
+enum err order_release_coupon(struct db *db, Id order, Time now);
+/* Reads it, without items, and keeps everybody else from changing it until the transaction ends. ERR_NOT_FOUND. */
+enum err order_lock(struct db *db, Id order, struct order *ret);
 
 /* Gives money back where it came from (wallet; else the account that the payment came through), until `refunded_total`
  * has been given back in all; never more than was paid. All of it: the order is refunded and what it delivered is

@@ -8,7 +8,8 @@
 
 #define KEPT_DAYS 30
 
-const char *const outbox_kind_names[] = {"create", "capture", "refund", "ask", "mail", "sandbox", "reset", NULL};
+const char *const outbox_kind_names[] = {"create", "capture", "refund", "ask", "close",
+                                         "mail",   "sandbox", "reset",  NULL};
 
 static Str context(enum outbox_kind kind)
 {
@@ -22,12 +23,13 @@ static Str context(enum outbox_kind kind)
 
 enum err outbox_add(struct db *db, const struct outbox_item *item, Time due_at, Time now, Id *ret_id)
 {
-    static const char insert[] = "INSERT INTO outbox (kind, payment_id, amount, payload, due_at, created_at)"
-                                 " VALUES ($1, $2, $3, $4, $5, $6) RETURNING id";
+    static const char insert[] = "INSERT INTO outbox (kind, payment_id, refund_id, amount, payload, due_at, created_at)"
+                                 " VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id";
 
     struct stmt *st = db_prepare(db, insert);
     bind_choice(st, outbox_kind_names, item->kind);
     bind_opt_id(st, item->payment);
+    bind_opt_id(st, item->refund);
     if (item->amount.minor)
         bind_money(st, item->amount);
     else
@@ -49,6 +51,7 @@ static bool read_row(struct arena *a, struct stmt *st, struct outbox_item *ret)
     ret->id = col_id(st);
     ret->kind = col_choice(st, outbox_kind_names);
     ret->payment = col_id(st);
+    ret->refund = col_id(st);
     ret->amount = col_money(st);
     Str sealed = col_blob(st);
     ret->attempts = col_int(st);
@@ -63,7 +66,7 @@ enum err outbox_claim(struct db *db, Time now, int64_t lease_ms, int64_t limit, 
     static const char claim[] =
         "UPDATE outbox SET due_at = $2, attempts = attempts + 1 WHERE status = 'waiting' AND due_at <= $1 AND id IN"
         " (SELECT id FROM outbox WHERE status = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT $3)"
-        " RETURNING id, kind, payment_id, amount, payload, attempts, created_at";
+        " RETURNING id, kind, payment_id, refund_id, amount, payload, attempts, created_at";
 
     assert(limit > 0 && lease_ms > 0);
     struct outbox_item *items = arena_array(db_arena(db), struct outbox_item, (size_t)limit);

@@ -10,8 +10,9 @@
 enum outbox_kind {
     OUTBOX_CREATE,  /* make the payment at the gateway; the payload is the call's body, the same for every attempt */
     OUTBOX_CAPTURE, /* take the money that the customer agreed to */
-    OUTBOX_REFUND,  /* give `amount` back */
+    OUTBOX_REFUND,  /* give `amount` back: the refund `refund` */
     OUTBOX_ASK,     /* what became of a payment that we heard nothing of? */
+    OUTBOX_CLOSE,   /* nobody wants the payment any more: its page should take no money */
     OUTBOX_MAIL,
     OUTBOX_SANDBOX, /* a webhook of the sandbox */
     OUTBOX_RESET,   /* somebody asked for a new password: whether there is such an account is looked up later, so that
@@ -23,13 +24,14 @@ struct outbox_item {
     Id id;
     enum outbox_kind kind;
     Id payment; /* 0: none */
+    Id refund;  /* 0: none */
     Money amount;
     Str payload;      /* in the clear; sealed in the table */
     int64_t attempts; /* this one included */
     Time created_at;
 };
 
-/* Of `item` kind, payment, amount and payload are read. TX_WRITE, all of them, unless said otherwise. */
+/* Of `item` kind, payment, refund, amount and payload are read. TX_WRITE, all of them, unless said otherwise. */
 enum err outbox_add(struct db *db, const struct outbox_item *item, Time due_at, Time now, Id *ret_id);
 
 /* Takes up to `limit` rows that are due, for lease_ms. */

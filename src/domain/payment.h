@@ -1,17 +1,23 @@
 /* domain/payment.h - money on its way in through a gateway: for an order, or into a wallet (a top-up).
  *
- *     pending ──▶ succeeded ──▶ refunded
- *        │           ▲
- *        ▼           │ (the money came after all)
- *      failed ───────┘
+ *     open ──▶ succeeded
+ *      │ ▲         ▲
+ *      ▼ │         │ (the money came after all)
+ *     failed ──▶ expired, closed
  *
- * A payment is committed before its gateway is called; what the gateway calls it is stored afterwards. What happens to
- * it is decided by domain/payment_apply.h alone. Locks on PostgreSQL: the payment first, then as order.h says. */
+ * open: it can be paid. failed: an attempt failed; the customer may try again on the same page. expired: its time is
+ * over. closed: the customer pays some other way, or gave up. A payment that is none of these any more can still
+ * succeed until `ended_at` is set: the page may be open at the gateway.
+ *
+ * A payment is committed before its gateway is called; what the gateway calls it is stored afterwards. An order may
+ * have several, one after the other. What happens to a payment is decided by domain/payment_apply.h; its money is
+ * booked by domain/payment_money.h. Locks on PostgreSQL: the names in events first (payment_lock_names), then the
+ * payments of an order by id, then as order.h says. */
 #pragma once
 
 #include "db/db.h"
 
-enum payment_status { PAYMENT_PENDING, PAYMENT_FAILED, PAYMENT_SUCCEEDED, PAYMENT_REFUNDED };
+enum payment_status { PAYMENT_OPEN, PAYMENT_FAILED, PAYMENT_SUCCEEDED, PAYMENT_EXPIRED, PAYMENT_CLOSED };
 extern const char *const payment_status_names[];
 
 struct payment {
@@ -25,23 +31,55 @@ struct payment {
     Str group_ref, payment_ref; /* empty: not known */
     Str url;                    /* empty: not known */
     Str success_url, cancel_url;
-    Money refunded_total, refunded_booked;
+    Money received;       /* has come, as the gateway says */
+    Money waiting;        /* of that, neither sold nor credited nor given back */
+    Money credited;       /* of that, put into the wallet */
+    Money refunded_total; /* given back, as the gateway says */
+    Money lost_total;     /* lost in disputes */
+    Money returned;       /* of the last two, in the ledger: never more than came */
+    bool paid_order;      /* its order was confirmed with it */
     bool is_disputed;
-    Time created_at, expires_at, succeeded_at;
+    Time created_at;
+    Time expires_at; /* of the page; 0: not known */
+    Time ends_at;    /* it is asked about a last time, and closed; 0: never */
+    Time ended_at;   /* since when it cannot succeed any more, or has; 0: it still can */
+    Time succeeded_at;
 };
 
-/* Of `want` gateway_id, account_id, order_id, amount, currency, urls and expires_at are read. TX_WRITE. */
+/* How long a payment without a page of its own (no API key) waits for its money. */
+#define PAYMENT_WAITS_DAYS 3
+
+/* Of `want` gateway_id, account_id, order_id, amount, currency, urls, expires_at, ends_at and payment_ref are read.
+ * From the start it is seen to that somebody asks what became of it. TX_WRITE. */
 enum err payment_create(struct db *db, const struct payment *want, Time now, struct payment *ret);
 
 /* ERR_NOT_FOUND. TX_READ is enough. */
 enum err payment_find(struct db *db, Id id, struct payment *ret);
 /* Only this account's. */
 enum err payment_find_reference(struct db *db, Id account, Str reference, struct payment *ret);
+/* The one of an order that matters: which paid for it, else which has money that waits, else the latest. */
 enum err payment_find_order(struct db *db, Id order, struct payment *ret);
-/* Reads it and keeps others from changing it until the transaction ends. TX_WRITE. */
+/* The one that paid for an order. */
+enum err payment_find_paying(struct db *db, Id order, struct payment *ret);
+/* All of an order, oldest first. */
+enum err payment_list_order(struct db *db, Id order, struct payment **ret, size_t *ret_count);
+/* Newest first, ids below `before` (0: all). */
+struct payment_filter {
+    bool has_status;
+    enum payment_status status;
+    Str gateway_label; /* empty: any */
+    Id order_id;       /* 0: any */
+};
+enum err payment_list(struct db *db, const struct payment_filter *filter, Id before, int64_t limit,
+                      struct payment **ret, size_t *ret_count);
+
+/* Reads it and keeps others from changing it, or another payment of its order, until the transaction ends. TX_WRITE. */
 enum err payment_lock(struct db *db, Id id, struct payment *ret);
-/* Stores refunded_total, refunded_booked and status. TX_WRITE. */
-enum err payment_set_refunded(struct db *db, const struct payment *p);
+/* Keeps two transactions from using the same names of a gateway at once: of an event that names a payment and the one
+ * that brings the name, the second sees what the first did. Names may be empty. TX_WRITE. */
+enum err payment_lock_names(struct db *db, Id gateway, Str first, Str second);
+/* Stores status, the references, the amounts, paid_order, is_disputed, ended_at and succeeded_at. TX_WRITE. */
+enum err payment_save(struct db *db, const struct payment *p);
 
 /* What comes back in events as our own reference: the order's number, or "topup-" and the payment's. */
 Str payment_order_ref(struct arena *a, const struct payment *p);

@@ -5,13 +5,14 @@
  * - A payment is found by the gateway's names for it, else by our own reference in the event. Names that lead to
  *   different payments are for a person to sort out. No payment: the event is kept and tried again when one gets a name
  *   that it uses.
- * - Success: amount and currency must be the payment's, to the minor unit. The order is confirmed and delivered, or the
- *   wallet credited. A second success of the same payment changes nothing; another payment for the same order is for
- *   review.
- * - Failure cancels what is still pending. It never undoes a success; a success after it counts.
- * - Refunds are cumulative and never more than was paid. All of it: the order is refunded and closed. Refunds and
- *   disputes that come before their success are kept and take effect with it.
- * - A dispute puts what was delivered on hold and tells staff; won: the hold ends; lost: it is a refund.
+ * - Success: what came is booked, then domain/payment_settle.h decides what becomes of it. Another payment at the
+ *   gateway for the same order becomes a payment of its own, and is for review.
+ * - Failure cancels what is still pending; it is believed for the payment that it names, with its amount and currency.
+ *   It never undoes a success; a success after it counts. The order's coupon stays used while the page can be paid.
+ * - Refunds are cumulative and never more than came. All of it: the order is refunded and closed. Refunds and disputes
+ *   that come before their success are kept and take effect with it.
+ * - A dispute puts what was delivered on hold, or freezes what a top-up brought, and tells staff. It is decided once:
+ *   won or withdrawn: the hold ends; lost: the amount is gone.
  * - Test money at a live gateway is ignored; real money at a test gateway is for review. */
 #pragma once
 
@@ -35,9 +36,7 @@ enum err payment_receive(struct db *db, const struct gateway_config *gateway, co
 enum err payment_replay(struct db *db, const struct gateway_config *gateway, Id event, const struct payment_event *e,
                         Time now, struct payment_outcome *ret);
 
-/* The gateway has made the payment: keeps its names and address, asks later what became of it, and looks whether events
- * were waiting for these names. TX_WRITE. */
+/* The gateway has made the payment: keeps its names and address, and looks whether events were waiting for these
+ * names. TX_WRITE. */
 enum err payment_set_page(struct db *db, const struct gateway_config *gateway, Id payment, Str group_ref,
                           Str payment_ref, Str url, Time expires_at, Time now);
-/* The gateway will not make it: the payment failed, its order is cancelled. */
-enum err payment_give_up(struct db *db, Id payment, Time now);

@@ -3,7 +3,7 @@
 
 #include "domain/mail.h"
 #include "domain/notification.h"
-#include "domain/order.h"
+#include "domain/settings.h"
 
 #define MAIL_BYTES_MAX                                                                                                 \
     (128 * 1024) /* of a text; an order of a thousand units is cut, and can be read in full in the shop */
@@ -52,4 +52,67 @@ enum err receipt_topup(struct db *db, const struct payment *p, Time now)
         .reference = p->id,
     };
     return notification_add(db, p->account_id, &n, now);
+}
+
+static Str money_text(struct arena *a, Money m, Str currency)
+{
+    char text[MONEY_TEXT_MAX];
+    int exponent = currency_exponent(currency);
+    size_t n = money_format(m, exponent < 0 ? 2 : exponent, text);
+    return str_printf(a, "%.*s %.*s", (int)n, text, STR_FMT(currency));
+}
+
+static Str what_for(struct arena *a, Id order, Id payment)
+{
+    if (id_is(order)) return str_printf(a, "order #%lld", (long long)order.v);
+    return str_printf(a, "top-up #%lld", (long long)payment.v);
+}
+
+static enum err tell(struct db *db, Id account, const char *kind, Id reference, Str message, Time now)
+{
+    struct notification n = {.kind = str_from(kind), .message = message, .reference = reference};
+    return notification_add(db, account, &n, now);
+}
+
+enum err receipt_refund(struct db *db, const struct payment *p, const struct refund *r, Time now)
+{
+    struct arena *a = db_arena(db);
+    Str amount = money_text(a, r->amount, p->currency), what = what_for(a, p->order_id, p->id);
+    Str message = r->claim_url.len ? str_printf(a, "%.*s of your %.*s are yours to claim: %.*s", STR_FMT(amount),
+                                                STR_FMT(what), STR_FMT(r->claim_url))
+                                   : str_printf(a, "%.*s of your %.*s were given back the way you paid.",
+                                                STR_FMT(amount), STR_FMT(what));
+    return tell(db, p->account_id, "refunded", id_is(p->order_id) ? p->order_id : p->id, message, now);
+}
+
+enum err receipt_refund_order(struct db *db, const struct order *o, Money amount, Time now)
+{
+    struct settings s;
+    struct arena *a = db_arena(db);
+    enum err e = settings_load(db, &s);
+    if (e) return e;
+    Str text = money_text(a, amount, str_from(s.currency));
+    bool by_wallet = str_eq(o->paid_with, STR(PAID_WITH_WALLET));
+    Str message = str_printf(a, "%.*s of your order #%lld were given back%s.", STR_FMT(text), (long long)o->id.v,
+                             by_wallet ? " to your wallet" : "");
+    return tell(db, o->account_id, "refunded", o->id, message, now);
+}
+
+enum err receipt_cancelled(struct db *db, Id order, Time now)
+{
+    struct order o;
+    enum err e = order_find(db, (Id){0}, order, &o);
+    if (e) return e;
+    Str message = str_printf(db_arena(db), "Your order #%lld was cancelled.", (long long)order.v);
+    return tell(db, o.account_id, "order_cancelled", order, message, now);
+}
+
+enum err receipt_trouble(struct db *db, const struct payment *p, Money amount, const char *why, bool is_credited,
+                         Time now)
+{
+    struct arena *a = db_arena(db);
+    Str text = money_text(a, amount, p->currency), what = what_for(a, p->order_id, p->id);
+    Str message = str_printf(a, "Your payment for %.*s: %s. %.*s %s.", STR_FMT(what), why, STR_FMT(text),
+                             is_credited ? "were credited to your wallet" : "are being given back the way you paid");
+    return tell(db, p->account_id, "payment_trouble", id_is(p->order_id) ? p->order_id : p->id, message, now);
 }

@@ -93,8 +93,8 @@ enum err settings_get(struct db *db, const char *name, Str *ret)
 
 enum err settings_set_currency(struct db *db, Str code)
 {
-    static const char used[] =
-        "SELECT 1 FROM transfer UNION ALL SELECT 1 FROM product UNION ALL SELECT 1 FROM coupon LIMIT 1";
+    static const char used[] = "SELECT 1 FROM transfer UNION ALL SELECT 1 FROM product UNION ALL SELECT 1 FROM coupon"
+                               " UNION ALL SELECT 1 FROM payment UNION ALL SELECT 1 FROM orders LIMIT 1";
     if (currency_exponent(code) < 0) return ERR_FIELD_VALUE;
     Str present;
     enum err e = settings_get(db, "currency", &present);

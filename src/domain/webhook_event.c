@@ -197,17 +197,3 @@ enum err webhook_event_unmatched(struct db *db, Id gateway, const struct payment
     bind_text(st, names->order_ref);
     return read_list(db, st, UNMATCHED_MAX, ret, ret_count);
 }
-
-enum err webhook_event_dispute_is_closed(struct db *db, Id gateway, Str dispute, bool *ret)
-{
-    static const char find[] = "SELECT 1 FROM webhook_event WHERE gateway_id = $1 AND refund_ref = $2"
-                               " AND kind = 'dispute_closed' AND payment_id IS NOT NULL LIMIT 1";
-
-    struct stmt *st = db_prepare(db, find);
-    bind_id(st, gateway);
-    bind_text(st, dispute);
-    bool found = db_step(st);
-    enum err e = db_done(st);
-    if (!e) *ret = found;
-    return e;
-}

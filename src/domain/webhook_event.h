@@ -44,5 +44,3 @@ enum err webhook_event_list(struct db *db, const struct webhook_filter *filter, 
  * reference counts for those alone that have no other. */
 enum err webhook_event_unmatched(struct db *db, Id gateway, const struct payment_event *names,
                                  struct webhook_event **ret, size_t *ret_count);
-/* Whether an end of this dispute was told already. */
-enum err webhook_event_dispute_is_closed(struct db *db, Id gateway, Str dispute, bool *ret);

@@ -12,6 +12,7 @@ static const struct errand_kind *kind_of(enum outbox_kind kind)
     case OUTBOX_CAPTURE: return &errand_capture;
     case OUTBOX_REFUND: return &errand_refund;
     case OUTBOX_ASK: return &errand_ask;
+    case OUTBOX_CLOSE: return &errand_close;
     case OUTBOX_MAIL: return &errand_mail;
     case OUTBOX_SANDBOX: return &errand_sandbox;
     case OUTBOX_RESET: return &errand_reset;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "domain/outbox.h"
+#include "domain/refund.h"
 #include "domain/settings.h"
 #include "outbox/dispatch.h"
 
@@ -14,6 +15,7 @@ struct errand {
     struct arena *arena;
     Time now;
     struct payment payment;
+    struct refund refund;
     struct gateway_config gateway;
     struct settings settings;
     Str email;
@@ -31,9 +33,10 @@ struct errand_kind {
     void (*carry_out)(struct errand *x); /* NULL: there is nothing to call */
     enum err (*record)(struct errand *x, struct db *db);
 };
-extern const struct errand_kind errand_create, errand_capture, errand_refund, errand_ask; /* payment_errand.c */
-extern const struct errand_kind errand_mail, errand_reset;                                /* mail_errand.c */
-extern const struct errand_kind errand_sandbox;                                           /* sandbox_errand.c */
+extern const struct errand_kind errand_create, errand_capture, errand_refund, errand_ask,
+    errand_close;                                          /* payment_errand.c */
+extern const struct errand_kind errand_mail, errand_reset; /* mail_errand.c */
+extern const struct errand_kind errand_sandbox;            /* sandbox_errand.c */
 
 /* Blocks. Records the outcome itself; when even that fails, the row is due again after its lease. */
 void errand_run(const struct dispatch_options *options, const struct outbox_item *item, struct arena *a);

@@ -3,10 +3,12 @@
 #include "domain/account.h"
 #include "domain/notification.h"
 #include "domain/payment_apply.h"
+#include "domain/payment_end.h"
+#include "domain/payment_refund.h"
 #include "outbox/errand.h"
 
 #define KEY_MARGIN_MS TIME_HOUR /* clocks differ, and a call takes its time */
-#define ASKING_DAYS 4           /* how long we go on asking about a payment that is not settled */
+#define SILENCE_DAYS 7          /* how long a gateway that gives no answer at all keeps a payment from ending */
 
 static enum err read_payment(struct errand *x, struct db *db)
 {
@@ -41,7 +43,7 @@ struct pay_request pay_request_of(struct arena *a, const struct payment *p, cons
 
 static bool is_open(const struct payment *p)
 {
-    return p->status == PAYMENT_PENDING || p->status == PAYMENT_FAILED;
+    return p->status == PAYMENT_OPEN || p->status == PAYMENT_FAILED;
 }
 
 static enum err give_up(struct errand *x, struct db *db, const char *what)
@@ -69,15 +71,15 @@ static enum err apply(struct errand *x, struct db *db)
 {
     struct payment_event e = x->op.event;
     struct payment_outcome outcome;
-    e.event_id = str_printf(db_arena(db), "%s-%lld-%s", outbox_kind_names[x->item->kind], (long long)x->payment.id.v,
-                            payment_event_kind_names[e.kind]);
+    e.event_id = str_printf(db_arena(db), "%s-%lld-%s-%lld", outbox_kind_names[x->item->kind],
+                            (long long)x->payment.id.v, payment_event_kind_names[e.kind], (long long)e.amount.minor);
     return payment_receive(db, &x->gateway, &e, x->op.body, x->now, &outcome);
 }
 
 static void create(struct errand *x)
 {
     const struct payment *p = &x->payment;
-    x->is_settled = p->status != PAYMENT_PENDING || p->url.len;
+    x->is_settled = p->status != PAYMENT_OPEN || p->url.len;
     x->op = (struct gateway_op){.kind = OP_CREATE, .may_exist = true, .stored = x->item->payload};
     x->op.pay = pay_request_of(x->arena, p, x->settings.store_name, x->email, x->options->shop_url, x->now);
     run(x);
@@ -123,19 +125,34 @@ static enum err record_capture(struct errand *x, struct db *db)
                                      : give_up(x, db, "Capture");
 }
 
+static enum err read_refund(struct errand *x, struct db *db)
+{
+    enum err e = read_payment(x, db);
+    return e ? e : refund_find(db, x->item->refund, &x->refund);
+}
+
+/* The same for every attempt; another one after the gateway has refused and staff asked again. */
+static Str refund_key(struct errand *x)
+{
+    const struct refund *r = &x->refund;
+    Str key = str_printf(x->arena, "%.*s-r%lld", STR_FMT(x->payment.reference), (long long)r->id.v);
+    return r->tries ? str_printf(x->arena, "%.*s-%lld", STR_FMT(key), (long long)r->tries) : key;
+}
+
 static void refund(struct errand *x)
 {
     const struct payment *p = &x->payment;
     int64_t key_ms = gateway_of(x->gateway.provider)->refund_key_ms;
+    x->is_settled = x->refund.status != REFUND_REQUESTED;
     x->op.kind = OP_REFUND;
     /* Where the provider does not know a repeated refund, or no longer, we look for it before asking for one. */
     x->op.may_exist = x->item->attempts > 1 && x->now.ms - x->item->created_at.ms >= key_ms - KEY_MARGIN_MS;
     x->op.refund = (struct refund_request){
-        .reference = str_printf(x->arena, "%.*s-r%lld", STR_FMT(p->reference), (long long)x->item->id.v),
+        .reference = refund_key(x),
         .payment_ref = p->payment_ref,
         .group_ref = p->group_ref,
         .amount = x->item->amount,
-        .paid = p->amount,
+        .paid = p->received,
         .currency = p->currency,
     };
     run(x);
@@ -144,45 +161,70 @@ static void refund(struct errand *x)
 static enum err record_refund(struct errand *x, struct db *db)
 {
     enum err e = OK;
-    if (x->reply == REPLY_OK) return outbox_done(db, x->item->id, x->now);
+    Id id = x->refund.id;
+    if (x->reply == REPLY_OK) {
+        e = payment_refund_done(db, id, x->op.refunded.refund_ref, x->op.refunded.url, x->now);
+        return e ? e : outbox_done(db, x->item->id, x->now);
+    }
     if (x->reply != REPLY_REFUSED && errand_again(x, db, &e)) return e;
-    return give_up(x, db, "Refund");
+    e = payment_refund_failed(db, id, str_from(x->error), x->reply == REPLY_REFUSED, x->now);
+    return e ? e : give_up(x, db, "Refund");
 }
 
+/* A payment whose page is not made yet, or that we cannot ask about, only waits for its end. */
 static void ask(struct errand *x)
 {
     const struct payment *p = &x->payment;
-    x->is_settled = !is_open(p) || !p->group_ref.len || x->now.ms > p->created_at.ms + ASKING_DAYS * TIME_DAY;
-    x->op = (struct gateway_op){.kind = OP_ASK, .group_ref = p->group_ref};
-    run(x);
+    x->is_settled = time_is(p->ended_at);
+    x->op = (struct gateway_op){.kind = OP_ASK, .group_ref = p->group_ref, .event.kind = EVENT_PENDING};
+    x->reply = REPLY_OK;
+    if (p->group_ref.len && x->gateway.api_key.len) run(x);
 }
 
-/* Rarer and rarer. */
-static int64_t asking_delay(int64_t attempts)
+/* Rarer and rarer, and at its end. */
+static int64_t asking_delay(const struct errand *x)
 {
     static const int64_t minutes[] = {5, 10, 30, 60, 180, 360};
-    size_t last = sizeof minutes / sizeof *minutes - 1, i = (size_t)attempts - 1;
-    return minutes[i < last ? i : last] * TIME_MINUTE;
+    size_t last = sizeof minutes / sizeof *minutes - 1, i = (size_t)x->item->attempts - 1;
+    int64_t delay = minutes[i < last ? i : last] * TIME_MINUTE, left = x->payment.ends_at.ms - x->now.ms;
+    return left > 0 && left < delay ? left : delay;
+}
+
+/* Its time is over, and the gateway has been asked: what it did not tell then did not happen. */
+static bool is_over(const struct errand *x)
+{
+    Time end = x->payment.ends_at;
+    if (!time_is(end) || x->now.ms < end.ms) return false;
+    bool is_silent = x->reply != REPLY_OK && x->reply != REPLY_REFUSED;
+    bool is_being_captured = x->reply == REPLY_OK && x->op.event.kind == EVENT_APPROVED && is_open(&x->payment);
+    return (!is_silent && !is_being_captured) || x->now.ms > end.ms + SILENCE_DAYS * TIME_DAY;
 }
 
 static enum err record_ask(struct errand *x, struct db *db)
 {
-    enum err e = OK;
-    if (x->reply == REPLY_OK && x->op.event.kind != EVENT_PENDING) {
-        e = apply(x, db);
-        if (e) return e;
-        /* Approved: the capture that this has queued ends it. Failed: the page may be open for another attempt. */
-        bool is_last = x->op.event.kind == EVENT_SUCCEEDED ||
-                       (x->op.event.kind == EVENT_FAILED && gateway_of(x->gateway.provider)->expires);
-        if (is_last) return outbox_done(db, x->item->id, x->now);
-    }
-    if (x->reply == REPLY_REFUSED) return outbox_fail(db, x->item->id, str_from(x->error), x->now);
-    x->delay_ms = asking_delay(x->item->attempts);
+    enum payment_event_kind kind = x->op.event.kind;
+    enum err e = x->reply == REPLY_OK && kind != EVENT_PENDING ? apply(x, db) : OK;
+    if (e) return e;
+    /* Approved: the capture that this has queued ends it. Failed: the page may be open for another attempt. */
+    bool is_dead = x->reply == REPLY_OK && kind == EVENT_FAILED && gateway_of(x->gateway.provider)->expires;
+    struct payment p;
+    if (is_dead || is_over(x)) e = payment_end(db, x->payment.id, x->now);
+    if (!e) e = payment_find(db, x->payment.id, &p);
+    if (e) return e;
+    if (time_is(p.ended_at)) return outbox_done(db, x->item->id, x->now);
+    x->delay_ms = asking_delay(x);
     errand_again(x, db, &e);
     return e;
 }
 
+/* Gateways whose pages end by themselves need not be told. */
+static enum err record_close(struct errand *x, struct db *db)
+{
+    return outbox_done(db, x->item->id, x->now);
+}
+
 const struct errand_kind errand_create = {read_payment, create, record_create};
 const struct errand_kind errand_capture = {read_payment, capture, record_capture};
-const struct errand_kind errand_refund = {read_payment, refund, record_refund};
+const struct errand_kind errand_refund = {read_refund, refund, record_refund};
 const struct errand_kind errand_ask = {read_payment, ask, record_ask};
+const struct errand_kind errand_close = {read_payment, NULL, record_close};

@@ -21,6 +21,8 @@ void view_wallet(struct json_writer *w, const struct wallet *wallet, const char 
     json_kv_cstr(w, "currency", currency);
     json_kv_money(w, "held", wallet->held);
     json_kv_money(w, "credit_limit", wallet->credit_limit);
+    json_kv_money(w, "frozen", wallet->frozen);
+    json_kv_money(w, "debt", wallet->debt);
     json_key(w, "transactions");
     json_begin_array(w);
     for (size_t i = older; i < count; i++) view_wallet_transaction(w, &items[i]);

@@ -13,14 +13,14 @@ import { ENGINE, runSouk } from './lib/souk.mjs';
 const IS_PG = ENGINE === 'pg';
 const blob = (hex) => (IS_PG ? `'\\x${hex}'` : `x'${hex}'`);
 
-/** Two customers (accounts 1 and 2, wallets 6 and 7) and one of everything that is checked. */
+/** Two customers (accounts 1 and 2, wallets 8 and 9) and one of everything that is checked. */
 const SOUND = `
   INSERT INTO withdrawal (account_id, amount, status, requested_at, decided_at) VALUES
     (1, 500, 'pending', 10, NULL), (1, 300, 'approved', 10, 20), (1, 200, 'rejected', 10, 20);
   INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES
-    (6, 3, 500, 'withdrawal', 1, 'w', 10), (6, 3, 300, 'withdrawal', 2, 'w', 10), (6, 3, 200, 'withdrawal', 3, 'w', 10),
-    (3, 4, 300, 'withdrawal_approved', 2, 'w', 20), (3, 6, 200, 'withdrawal_rejected', 3, 'w', 20);
-  UPDATE ledger_account SET balance = balance - 800 WHERE id = 6;
+    (8, 3, 500, 'withdrawal', 1, 'w', 10), (8, 3, 300, 'withdrawal', 2, 'w', 10), (8, 3, 200, 'withdrawal', 3, 'w', 10),
+    (3, 4, 300, 'withdrawal_approved', 2, 'w', 20), (3, 8, 200, 'withdrawal_rejected', 3, 'w', 20);
+  UPDATE ledger_account SET balance = balance - 800 WHERE id = 8;
 
   INSERT INTO product (slug, name, price, delivery_type, is_active, created_at, updated_at) VALUES
     ('codes', 'Codes', 100, 'serial_code', 1, 1, 1), ('keys', 'Keys', 250, 'license_key', 1, 1, 1);
@@ -33,14 +33,19 @@ const SOUND = `
     (1, 1, 'Codes', 'serial_code', 2, 100, 200), (2, 2, 'Keys', 'license_key', 1, 250, 250), (3, 2, 'Keys', 'license_key', 1, 250, 250);
   INSERT INTO coupon_use (order_id, coupon_id, account_id, created_at) VALUES (1, 1, 1, 30), (2, 1, 2, 31);
   INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES
-    (6, 1, 150, 'order', 1, 'o', 30), (2, 1, 200, 'payment', 2, 'o', 31);
-  UPDATE ledger_account SET balance = balance - 150 WHERE id = 6;
-  INSERT INTO payment (gateway_id, account_id, order_id, reference, status, amount, currency, refunded_total, refunded_booked, created_at) VALUES
-    (1, 2, 2, 'r1', 'succeeded', 200, 'USD', 0, 0, 31), (1, 2, NULL, 'r2', 'succeeded', 500, 'USD', 100, 100, 31),
-    (1, 2, 3, 'r3', 'pending', 250, 'USD', 0, 0, 32);
+    (8, 1, 150, 'order', 1, 'o', 30), (2, 6, 200, 'received', 1, 'p', 31), (6, 1, 200, 'payment', 2, 'o', 31);
+  UPDATE ledger_account SET balance = balance - 150 WHERE id = 8;
+  INSERT INTO payment (gateway_id, account_id, order_id, reference, status, amount, currency, received, waiting, credited, refunded_total, returned,
+    paid_order, created_at, ended_at) VALUES
+    (1, 2, 2, 'r1', 'succeeded', 200, 'USD', 200, 0, 0, 0, 0, 1, 31, 31), (1, 2, NULL, 'r2', 'succeeded', 500, 'USD', 500, 0, 500, 100, 100, 0, 31, 31),
+    (1, 2, 3, 'r3', 'open', 250, 'USD', 0, 0, 0, 0, 0, 0, 32, NULL), (1, 1, NULL, 'r4', 'open', 300, 'USD', 250, 250, 0, 0, 0, 0, 33, NULL);
+  INSERT INTO outbox (kind, payment_id, due_at, created_at) VALUES ('ask', 3, 99, 32), ('ask', 4, 99, 33);
+  INSERT INTO refund (payment_id, amount, status, requested_at, done_at) VALUES (2, 100, 'done', 32, 32);
+  INSERT INTO review (kind, payment_id, amount, reason, created_at) VALUES ('amount', 4, 250, 'x', 33);
+  INSERT INTO dispute (payment_id, ref, status, amount, opened_at, closed_at) VALUES (1, 'dp', 'won', 200, 32, 33);
   INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES
-    (2, 7, 500, 'topup', 2, 't', 31), (7, 2, 100, 'topup', 2, 't', 32);
-  UPDATE ledger_account SET balance = balance + 400 WHERE id = 7;
+    (2, 6, 500, 'received', 2, 't', 31), (6, 9, 500, 'topup', 2, 't', 31), (9, 2, 100, 'topup', 2, 't', 32), (2, 6, 250, 'received', 4, 't', 33);
+  UPDATE ledger_account SET balance = balance + 400 WHERE id = 9;
   INSERT INTO serial (product_id, code_hash, sealed_code, taken_by, taken_at) VALUES
     (1, ${blob('0a')}, ${blob('00')}, 1, 30), (1, ${blob('0b')}, ${blob('00')}, 1, 30), (1, ${blob('0c')}, ${blob('00')}, NULL, NULL);
   INSERT INTO license (sealed_key, key_hash, product_id, account_id, order_item_id, created_at) VALUES
@@ -57,33 +62,33 @@ const DROP_CONSTRAINTS = `DO $$ DECLARE r record; BEGIN
 
 /** [what was done, SQL, lines of souk check that must be among the output, what the checker must say | null, 'pg' if only there] */
 const DAMAGE = [
-  ['a balance is one cent too high', 'UPDATE ledger_account SET balance = balance + 1 WHERE id = 7',
+  ['a balance is one cent too high', 'UPDATE ledger_account SET balance = balance + 1 WHERE id = 9',
     ['wallet_balance: .*\\(account 2\\)', 'ledger_sum: .*'], /^I2: the wallet of account 2 .*|I1: the ledger sums to 1/],
-  ['two balances are wrong, and their sum is right', `UPDATE ledger_account SET balance = balance + 1 WHERE id = 7;
-    UPDATE ledger_account SET balance = balance - 1 WHERE id = 6`, ['wallet_balance: .*\\(account 1, 2\\)'], /^I2: the wallet of account 1/],
-  ['a transfer is gone', "DELETE FROM transfer WHERE kind = 'adjustment' AND credit_id = 7", ['wallet_balance: .*\\(account 2\\)', 'ledger_sum: .*'], /^I2/],
+  ['two balances are wrong, and their sum is right', `UPDATE ledger_account SET balance = balance + 1 WHERE id = 9;
+    UPDATE ledger_account SET balance = balance - 1 WHERE id = 8`, ['wallet_balance: .*\\(account 1, 2\\)'], /^I2: the wallet of account 1/],
+  ['a transfer is gone', "DELETE FROM transfer WHERE kind = 'adjustment' AND credit_id = 9", ['wallet_balance: .*\\(account 2\\)', 'ledger_sum: .*'], /^I2/],
   ['a transfer is doubled', `INSERT INTO transfer (debit_id, credit_id, amount, kind, description, created_at)
-    SELECT debit_id, credit_id, amount, kind, description, created_at FROM transfer WHERE kind = 'adjustment' AND credit_id = 6`,
+    SELECT debit_id, credit_id, amount, kind, description, created_at FROM transfer WHERE kind = 'adjustment' AND credit_id = 8`,
   ['wallet_balance: .*\\(account 1\\)'], /^I2/],
   ['an amount is negative', "UPDATE transfer SET amount = -amount WHERE kind = 'order'", ['transfer: .*\\(transfer \\d+\\)'], /^I1: transfer \d+ has the amount -150/],
   ['a transfer goes to an account that does not exist', "UPDATE transfer SET credit_id = 999 WHERE kind = 'payment'", ['transfer: .*'], /^I1: transfer/],
-  ['a wallet is below its credit limit', `UPDATE ledger_account SET balance = -1 WHERE id = 7;
-    INSERT INTO transfer (debit_id, credit_id, amount, kind, description, created_at) VALUES (7, 5, 10401, 'adjustment', 'x', 1)`,
+  ['a wallet is below its credit limit', `UPDATE ledger_account SET balance = -1 WHERE id = 9;
+    INSERT INTO transfer (debit_id, credit_id, amount, kind, description, created_at) VALUES (9, 5, 10401, 'adjustment', 'x', 1)`,
   ['wallet_limit: .*\\(account 2\\)'], /^I2: the wallet of account 2 is at -1, its limit is 0/],
   ['a system account keeps a balance', 'UPDATE ledger_account SET balance = 5 WHERE id = 1', ['system_accounts: .*\\(ledger account 1\\)'], /^I1: the system account sales/],
-  ['a system account is gone', 'DELETE FROM ledger_account WHERE id = 5', ['system_accounts: .*'], /^I1: transfer/],
-  ['a wallet belongs to nobody', 'UPDATE ledger_account SET owner_id = 77 WHERE id = 7', ['wallet_owner: .*\\(ledger account 7\\)'], null],
-  ['somebody has two wallets', "INSERT INTO ledger_account (kind, owner_id) VALUES ('wallet', 2)", ['wallet_owner: .*\\(ledger account 7, \\d+\\)'], null, 'pg'],
+  ['a system account is gone', 'DELETE FROM ledger_account WHERE id = 5', ['system_accounts: .*'], null],
+  ['a wallet belongs to nobody', 'UPDATE ledger_account SET owner_id = 77 WHERE id = 9', ['wallet_owner: .*\\(ledger account 9\\)'], null],
+  ['somebody has two wallets', "INSERT INTO ledger_account (kind, owner_id) VALUES ('wallet', 2)", ['wallet_owner: .*\\(ledger account 9, \\d+\\)'], null, 'pg'],
   ['a pending withdrawal is gone', 'DELETE FROM withdrawal WHERE id = 1', ['held_sum: .*', 'withdrawal_transfer: .*'], /^I2: 500 is held, 0 is pending/],
   ['a withdrawal was never held', `DELETE FROM transfer WHERE kind = 'withdrawal' AND reference_id = 1;
-    UPDATE ledger_account SET balance = balance + 500 WHERE id = 6`, ['withdrawal_held: .*\\(withdrawal 1\\)', 'held_sum: .*'], /^I2: withdrawal 1 is pending/],
+    UPDATE ledger_account SET balance = balance + 500 WHERE id = 8`, ['withdrawal_held: .*\\(withdrawal 1\\)', 'held_sum: .*'], /^I2: withdrawal 1 is pending/],
   ['a withdrawal took another amount', 'UPDATE withdrawal SET amount = 501 WHERE id = 1', ['withdrawal_held: .*\\(withdrawal 1\\)'], /^I2: withdrawal 1/],
   ['a withdrawal was approved and nothing was paid', "UPDATE withdrawal SET status = 'approved', decided_at = 1 WHERE id = 1",
     ['withdrawal_decided: .*\\(withdrawal 1\\)', 'held_sum: .*'], /^I2: withdrawal 1 is approved/],
   ['an approval was paid twice', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
     VALUES (3, 4, 300, 'withdrawal_approved', 2, 'w', 21)`, ['withdrawal_decided: .*\\(withdrawal 2\\)', 'held_sum: .*'], /^I2: withdrawal 2/],
-  ['a rejection was given to somebody else', `UPDATE transfer SET credit_id = 7 WHERE kind = 'withdrawal_rejected';
-    UPDATE ledger_account SET balance = balance + 200 WHERE id = 7; UPDATE ledger_account SET balance = balance - 200 WHERE id = 6`,
+  ['a rejection was given to somebody else', `UPDATE transfer SET credit_id = 9 WHERE kind = 'withdrawal_rejected';
+    UPDATE ledger_account SET balance = balance + 200 WHERE id = 9; UPDATE ledger_account SET balance = balance - 200 WHERE id = 8`,
   ['withdrawal_decided: .*\\(withdrawal 3\\)'], /^I2: withdrawal 3/],
   ['a sold serial is back in the pool', 'UPDATE serial SET taken_by = NULL WHERE id = 1', ['serial_taken: .*\\(delivery 1\\)'], /^I3: serial 1 is in the pool/],
   ['a serial was taken and not delivered', 'UPDATE serial SET taken_by = 1 WHERE id = 3', ['serial_delivered: .*\\(serial 3\\)'], /^I3: serial 3/],
@@ -100,42 +105,69 @@ const DAMAGE = [
     INSERT INTO delivery (order_item_id, unit, type, created_at) VALUES (3, 1, 'download_url', 1)`,
   ['order_paid: .*\\(order 3\\)'], /^I8: order 3 over 250 is confirmed and was paid 0 times/],
   ['an order was paid with too little', `UPDATE transfer SET amount = 149 WHERE kind = 'order';
-    UPDATE ledger_account SET balance = balance + 1 WHERE id = 6`, ['order_paid: .*\\(order 1\\)'], /^I8: order 1/],
-  ["an order was paid from somebody else's wallet", `UPDATE transfer SET debit_id = 7 WHERE kind = 'order';
-    UPDATE ledger_account SET balance = balance + 150 WHERE id = 6; UPDATE ledger_account SET balance = balance - 150 WHERE id = 7`,
+    UPDATE ledger_account SET balance = balance + 1 WHERE id = 8`, ['order_paid: .*\\(order 1\\)'], /^I8: order 1/],
+  ["an order was paid from somebody else's wallet", `UPDATE transfer SET debit_id = 9 WHERE kind = 'order';
+    UPDATE ledger_account SET balance = balance + 150 WHERE id = 8; UPDATE ledger_account SET balance = balance - 150 WHERE id = 9`,
   ['order_paid: .*\\(order 1\\)'], /^I8: order 1/],
   ['a wallet paid for an order that does not exist', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
-    VALUES (7, 1, 10, 'order', 99, 'o', 1); UPDATE ledger_account SET balance = balance - 10 WHERE id = 7`,
+    VALUES (9, 1, 10, 'order', 99, 'o', 1); UPDATE ledger_account SET balance = balance - 10 WHERE id = 9`,
   ['order_transfer: .*\\(transfer \\d+\\)'], /^I8: transfer \d+ is for order 99/],
   ['an order was paid twice', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
-    VALUES (2, 1, 200, 'payment', 2, 'o', 40)`, ['order_paid: .*\\(order 2\\)'], /^I8: order 2 over 200 is confirmed and was paid 2 times/],
+    VALUES (6, 1, 200, 'payment', 2, 'o', 40)`, ['order_paid: .*\\(order 2\\)'], /^I8: order 2 over 200 is confirmed and was paid 2 times/],
   ['an order that still waits has taken money', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
-    VALUES (2, 1, 250, 'payment', 3, 'o', 40)`, ['order_transfer: .*'], /^I8: order 3 over 250 is pending and was paid/],
+    VALUES (6, 1, 250, 'payment', 3, 'o', 40)`, ['order_transfer: .*'], /^I8: order 3 over 250 is pending and was paid/],
   ['a refund was given and not noted', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
-    VALUES (1, 6, 50, 'refund', 1, 'r', 40); UPDATE ledger_account SET balance = balance + 50 WHERE id = 6`,
+    VALUES (1, 8, 50, 'refund', 1, 'r', 40); UPDATE ledger_account SET balance = balance + 50 WHERE id = 8`,
   ['order_refunded: .*\\(order 1\\)'], /^I8: order 1 says that 0 was refunded, it was 50/],
   ['a refund was noted and not given', 'UPDATE orders SET refunded_amount = 50 WHERE id = 2', ['order_refunded: .*\\(order 2\\)'],
     /^I8: order 2 says that 50 was refunded, it was 0/],
   ['a refund went to somebody else', `UPDATE orders SET refunded_amount = 50 WHERE id = 1;
-    INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES (1, 7, 50, 'refund', 1, 'r', 40);
-    UPDATE ledger_account SET balance = balance + 50 WHERE id = 7`, ['order_refunded: .*\\(order 1\\)'], /^I8: the refund of order 1 went elsewhere/],
+    INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES (1, 9, 50, 'refund', 1, 'r', 40);
+    UPDATE ledger_account SET balance = balance + 50 WHERE id = 9`, ['order_refunded: .*\\(order 1\\)'], /^I8: the refund of order 1 went elsewhere/],
   ['an order is refunded in name only', "UPDATE orders SET status = 'refunded' WHERE id = 1", ['order_refunded: .*\\(order 1\\)'], /^I8: order 1 over 150 is refunded/],
   ["an order's total is wrong", 'UPDATE orders SET total = 251, subtotal = 251 WHERE id = 3', ['order_sum: .*\\(order 3\\)'], /^I8: order 3 does not add up/],
   ['an order was confirmed by a payment that did not succeed', "UPDATE payment SET status = 'failed' WHERE order_id = 2",
-    ['gateway_paid: .*\\(order 2\\)'], /^I8: order 2 was confirmed by card_gateway_a, its payment is failed over 200/],
-  ['an order was confirmed by a payment of less', 'UPDATE payment SET amount = 199 WHERE order_id = 2',
-    ['gateway_paid: .*\\(order 2\\)'], /^I8: order 2 was confirmed by card_gateway_a, its payment is succeeded over 199/],
-  ['a refund of the gateway was not booked on its order', 'UPDATE payment SET refunded_total = 50, refunded_booked = 50 WHERE order_id = 2',
-    ['gateway_refunded: .*\\(order 2\\)'], /^I8: order 2 gave back 0, its payment 50/],
-  ['a top-up that failed was credited', "UPDATE payment SET status = 'failed' WHERE id = 2", ['topup_credited: .*\\(payment 2\\)'], /^I8: top-up 2 is failed/],
+    ['gateway_paid: .*\\(order 2\\)'], /^I8: order 2 was confirmed by card_gateway_a, its payment is failed/],
+  ['an order was confirmed by no payment', 'UPDATE payment SET paid_order = 0 WHERE order_id = 2', ['gateway_paid: .*\\(order 2\\)', 'payment_waiting: .*\\(payment 1\\)'],
+    /^I8: order 2 was confirmed by card_gateway_a, its payment is not there/],
+  ['money came and was not booked', 'UPDATE payment SET received = 250, waiting = 250 WHERE id = 3', ['payment_received: .*\\(payment 3\\)', 'payment_waiting: .*', 'received_sum: .*'],
+    /^I8: payment 3 received 250, 0 was booked/],
+  ['a refund of the gateway was not booked', 'UPDATE payment SET refunded_total = 50 WHERE id = 1', ['payment_gone: .*\\(payment 1\\)', 'payment_refunds: .*\\(payment 1\\)'],
+    /^I8: payment 1 gave back 50/],
+  ['a refund of the gateway was not booked on its order', `UPDATE payment SET refunded_total = 50, returned = 50 WHERE id = 1;
+    INSERT INTO refund (payment_id, order_id, amount, status, requested_at, done_at) VALUES (1, 2, 50, 'done', 40, 40)`,
+  ['payment_returned: .*\\(payment 1\\)'], /^I8: payment 1 gave back 50, 0 was booked/],
+  ['a refund is called done and was not booked', "INSERT INTO refund (payment_id, order_id, amount, status, requested_at, done_at) VALUES (1, 2, 50, 'done', 40, 40)",
+    ['payment_refunds: .*\\(payment 1\\)'], /^I8: payment 1 gave back 0, its refunds 50/],
+  ['a refund that nobody asks for', "INSERT INTO refund (payment_id, order_id, amount, status, requested_at) VALUES (1, 2, 50, 'requested', 40)",
+    ['refund_forgotten: .*\\(refund \\d+\\)'], null],
+  ['a refund that failed and nobody was told', "INSERT INTO refund (payment_id, order_id, amount, status, requested_at) VALUES (1, 2, 50, 'failed', 40)",
+    ['refund_forgotten: .*\\(refund \\d+\\)'], null],
+  ['a lost dispute was not booked', "UPDATE dispute SET status = 'lost', lost = 200 WHERE id = 1", ['payment_lost: .*\\(payment 1\\)'], /^I8: payment 1 lost 0, its disputes 200/],
+  ['a lost dispute was counted twice', "UPDATE dispute SET status = 'lost', lost = 60 WHERE id = 1; UPDATE payment SET lost_total = 120 WHERE id = 1",
+    ['payment_lost: .*\\(payment 1\\)', 'payment_gone: .*\\(payment 1\\)'], /^I8: payment 1 lost 120, its disputes 60/],
+  ['a disputed order was delivered and is not on hold', "UPDATE dispute SET status = 'open' WHERE id = 1", ['order_hold: .*\\(order 2\\)'], null],
+  ['a licence of a disputed order is not on hold', "UPDATE dispute SET status = 'open' WHERE id = 1; UPDATE orders SET on_hold = 1 WHERE id = 2",
+    ['order_hold: .*\\(order 2\\)'], null],
+  ['a disputed top-up froze nothing', "INSERT INTO dispute (payment_id, ref, amount, frozen, opened_at) VALUES (2, 'dt', 500, 500, 40)",
+    ['wallet_frozen: .*\\(account 2\\)'], null],
+  ['a debt is forgotten', 'UPDATE ledger_account SET debt = 5 WHERE id = 9', ['wallet_debt: .*\\(account 2\\)'], null],
+  ['a paid order is hidden: its money waits and nobody looks', 'DELETE FROM review', ['payment_stuck: .*\\(payment 4\\)'], null],
+  ['a payment stays open for ever', 'DELETE FROM outbox', ['payment_forgotten: .*\\(payment 3, 4\\)'], null],
+  ['a top-up that failed was credited', "UPDATE payment SET received = 0, credited = 0 WHERE id = 2", ['payment_credited: .*\\(payment 2\\)', 'payment_received: .*\\(payment 2\\)'],
+    /^I8: payment 2 received 0, 500 was booked/],
   ['a top-up was credited twice', `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)
-    VALUES (2, 7, 500, 'topup', 2, 't', 33); UPDATE ledger_account SET balance = balance + 500 WHERE id = 7`,
-  ['topup_credited: .*\\(payment 2\\)'], /^I8: top-up 2 is succeeded/],
-  ['a top-up was given back and not taken', 'UPDATE payment SET refunded_total = 200, refunded_booked = 200 WHERE id = 2',
-    ['topup_refunded: .*\\(payment 2\\)'], /^I8: top-up 2 gave back 200, the wallet 100/],
-  ['a top-up that does not exist was credited', `UPDATE transfer SET reference_id = 99 WHERE kind = 'topup' AND credit_id = 7`,
-    ['topup_transfer: .*\\(transfer \\d+\\)', 'topup_credited: .*\\(payment 2\\)'], /^I8: transfer \d+ is for top-up 99/],
-  ['a top-up is gone', 'DELETE FROM payment WHERE order_id IS NULL', ['topup_transfer: .*'], /^I8: transfer \d+ is for top-up 2/],
+    VALUES (6, 9, 500, 'topup', 2, 't', 33); UPDATE ledger_account SET balance = balance + 500 WHERE id = 9`,
+  ['payment_credited: .*\\(payment 2\\)', 'received_sum: .*'], /^I8: payment 2 credited 500, the wallet got 1000/],
+  ['a top-up was given back and not taken', 'UPDATE payment SET refunded_total = 200, returned = 200 WHERE id = 2; UPDATE refund SET amount = 200',
+    ['payment_returned: .*\\(payment 2\\)'], /^I8: payment 2 gave back 200, 100 was booked/],
+  ['a top-up that does not exist was credited', `UPDATE transfer SET reference_id = 99 WHERE kind = 'topup' AND credit_id = 9`,
+    ['payment_transfer: .*\\(transfer \\d+\\)', 'payment_credited: .*\\(payment 2\\)'], /^I8: transfer \d+ is for payment 99/],
+  ['a top-up is gone', 'DELETE FROM payment WHERE id = 2', ['payment_transfer: .*'], /^I8: transfer \d+ is for payment 2/],
+  ['a coupon was used by orders that do not count', `UPDATE coupon_use SET released_at = 40 WHERE order_id = 2; UPDATE coupon SET uses = 1, max_uses = 1`,
+    ['coupon_limit: .*\\(coupon 1\\)', 'coupon_uses: .*\\(coupon 1\\)', 'coupon_order: .*\\(order 2\\)'], /^I6: coupon 1 is used by 2 orders/],
+  ['a coupon was given back while its payment can succeed', `UPDATE orders SET status = 'cancelled', coupon_id = 1 WHERE id = 3;
+    INSERT INTO coupon_use (order_id, coupon_id, account_id, created_at, released_at) VALUES (3, 1, 2, 32, 33)`, ['coupon_order: .*\\(order 3\\)'], null],
   ['a coupon was used too often', 'UPDATE coupon SET max_uses = 1', ['coupon_limit: .*\\(coupon 1\\)'], /^I6: coupon 1 was used 2 times/],
   ['a coupon counts wrongly', 'UPDATE coupon SET uses = 1', ['coupon_uses: .*\\(coupon 1\\)'], /^I6: coupon 1 counts 1 uses, there are 2/],
   ['a customer used a coupon twice', 'UPDATE coupon_use SET account_id = 1', ['coupon_customer: .*\\(coupon 1\\)'], /^I6: account 1 used coupon 1 2 times/],
@@ -143,7 +175,7 @@ const DAMAGE = [
 ];
 
 /** The tables that SOUND fills, and how PostgreSQL gets them back into that state. */
-const TABLES = ['account', 'coupon', 'coupon_use', 'delivery', 'department', 'ledger_account', 'license', 'order_item', 'orders', 'payment', 'product',
+const TABLES = ['account', 'coupon', 'coupon_use', 'delivery', 'department', 'dispute', 'ledger_account', 'license', 'order_item', 'orders', 'outbox', 'payment', 'product', 'refund', 'review',
   'serial', 'ticket', 'ticket_message', 'transfer', 'withdrawal'];
 const KEEP = ['CREATE SCHEMA sound', ...TABLES.map((t) => `CREATE TABLE sound.${t} AS TABLE public.${t}`)].join(';\n');
 const RESTORE = [`TRUNCATE ${TABLES.join(', ')}`, ...TABLES.map((t) => `INSERT INTO ${t} OVERRIDING SYSTEM VALUE SELECT * FROM sound.${t}`)].join(';\n');

@@ -15,6 +15,8 @@ const OBJECTS = {
   'POST /api/customer/tickets/{id}/replies': ['ticket', { message: 'Still there?' }],
   'POST /api/customer/tickets/{id}/close': ['ticket'],
   'GET /api/customer/orders/{id}': ['order'],
+  'POST /api/customer/orders/{id}/pay': ['to_pay', { pay_with: 'wallet' }],
+  'POST /api/customer/orders/{id}/cancel': ['to_give_up'],
   'GET /api/customer/payments/{reference}': ['payment'],
 };
 /** path → how the owner's thing is recognised in the answer */
@@ -56,7 +58,13 @@ before(async () => {
   dataOf(await office.owner.put('/api/admin/gateways/card_gateway_a', { is_enabled: true, secrets: ['whsec_0123456789abcdef'] }));
   const order = dataOf(await ada.post('/api/v1/order/create', { product_id: product.id }));
   dataOf(await office.souk.post('/api/auth/login', { email: ada.email, password: ada.password }));
+  const waiting = async () => {
+    dataOf(await ada.post('/api/store/cart/add', { product_id: product.id, quantity: 1 }));
+    return dataOf(await ada.post('/api/store/cart/checkout', { pay_with: 'card_gateway_a' }), 201).order_id;
+  };
   ada.things = {
+    to_pay: await waiting(),
+    to_give_up: await waiting(),
     session: dataOf(await ada.get('/api/auth/sessions'))[0].id,
     token: dataOf(await ada.post('/api/customer/tokens', { name: 'mine' }), 201).id,
     withdrawal: dataOf(await ada.post('/api/customer/wallet/withdraw', { amount: 1 })).withdrawal_id,

@@ -126,7 +126,7 @@ test('through a gateway: pending, with the address to pay at; exactly one call, 
     'metadata[order_id]': String(bought.order_id), 'payment_intent_data[metadata][order_id]': String(bought.order_id),
   });
   const payment = await shop.payment(buyer, bought.payment.reference);
-  assert.deepEqual([payment.status, payment.order_id, payment.amount, payment.url], ['pending', bought.order_id, 49.99, session.url]);
+  assert.deepEqual([payment.status, payment.order_id, payment.amount, payment.url], ['open', bought.order_id, 49.99, session.url]);
   const stranger = await shop.buyer();
   expectError(await shop.souk.get(`/api/customer/payments/${bought.payment.reference}`, { token: stranger.token }), 404, 'not_found');
 });
@@ -167,7 +167,7 @@ test('a gateway that answers 500, late, or hangs up: the order is there, the add
       const p = await shop.payment(buyer, bought.payment.reference);
       return p.url && p;
     }, `an address after ${JSON.stringify(failure)}`);
-    assert.equal(payment.status, 'pending');
+    assert.equal(payment.status, 'open');
     assert.equal(stripe.made.size, sessions + 1);
     const keys = stripe.to('POST', '/v1/checkout/sessions').slice(-2).map((c) => c.headers['idempotency-key']);
     assert.deepEqual(keys, [bought.payment.reference, bought.payment.reference]);

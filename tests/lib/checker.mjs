@@ -11,13 +11,16 @@ const TABLES = {
   ledger_account: [['id', 'owner_id', 'balance', 'credit_limit'], ['kind']],
   transfer: [['id', 'debit_id', 'credit_id', 'amount', 'reference_id'], ['kind']],
   withdrawal: [['id', 'account_id', 'amount'], ['status']],
-  orders: [['id', 'account_id', 'subtotal', 'discount', 'total', 'refunded_amount', 'confirmed_at'], ['status', 'paid_with']],
+  orders: [['id', 'account_id', 'coupon_id', 'subtotal', 'discount', 'total', 'refunded_amount', 'confirmed_at'], ['status', 'paid_with']],
   order_item: [['id', 'order_id', 'quantity', 'unit_price', 'subtotal'], []],
   delivery: [['id', 'order_item_id', 'unit', 'license_id', 'serial_id'], ['type']],
   serial: [['id', 'product_id', 'taken_by'], []],
   license: [['id', 'order_item_id'], []],
   gateway: [['id'], ['label']],
-  payment: [['id', 'gateway_id', 'account_id', 'order_id', 'amount', 'refunded_booked'], ['status']],
+  payment: [['id', 'gateway_id', 'account_id', 'order_id', 'amount', 'received', 'waiting', 'credited', 'refunded_total', 'lost_total', 'returned', 'paid_order'],
+    ['status']],
+  refund: [['id', 'payment_id', 'amount'], ['status']],
+  dispute: [['id', 'payment_id', 'lost'], ['status']],
   coupon: [['id', 'uses', 'max_uses', 'max_uses_per_customer', 'version'], []],
   coupon_use: [['order_id', 'coupon_id', 'account_id', 'released_at'], []],
 };
@@ -153,7 +156,8 @@ function checkPayments({ tables, transfers, accountOf, walletOf, problem }) {
   const movesOf = groups(ofOrders, 'reference_id');
   for (const o of tables.orders) {
     const byWallet = o.paid_with === 'wallet';
-    const source = byWallet ? walletOf.get(o.account_id)?.id : idOf.get(o.paid_with === 'manual' ? 'adjustments' : 'clearing');
+    const of = (other) => (byWallet ? walletOf.get(o.account_id)?.id : idOf.get(o.paid_with === 'manual' ? 'adjustments' : other));
+    const source = of('received');
     const moves = movesOf.get(o.id) ?? [];
     const paid = moves.filter((t) => t.kind !== 'refund');
     const good = paid.filter((t) => t.amount === o.total && t.kind === (byWallet ? 'order' : 'payment') && t.debit_id === source
@@ -162,7 +166,7 @@ function checkPayments({ tables, transfers, accountOf, walletOf, problem }) {
     if (paid.length !== wanted || good.length !== wanted) problem(`I8: order ${o.id} over ${o.total} is ${o.status} and was paid ${good.length} times`);
     let back = 0n;
     for (const t of moves.filter((m) => m.kind === 'refund')) {
-      if (t.credit_id !== source || t.debit_id !== idOf.get('sales')) problem(`I8: the refund of order ${o.id} went elsewhere`);
+      if (t.credit_id !== of('clearing') || t.debit_id !== idOf.get('sales')) problem(`I8: the refund of order ${o.id} went elsewhere`);
       back += t.amount;
     }
     if (back !== o.refunded_amount || back > o.total) problem(`I8: order ${o.id} says that ${o.refunded_amount} was refunded, it was ${back}`);
@@ -175,38 +179,50 @@ function checkPayments({ tables, transfers, accountOf, walletOf, problem }) {
   }
 }
 
-/** I8: what gateways were paid is what orders and wallets got. */
+/** I8: what came through gateways is what orders and wallets got, what went back and what waits. */
 function checkGateways({ tables, transfers, accountOf, walletOf, problem }) {
   const labelOf = new Map(tables.gateway.map((g) => [g.id, g.label]));
   const labels = new Set(labelOf.values());
-  const succeeded = (p) => ['succeeded', 'refunded'].includes(p.status);
-  const paymentOf = new Map(tables.payment.filter((p) => p.order_id !== null).map((p) => [p.order_id, p]));
-  for (const o of tables.orders.filter((x) => x.confirmed_at !== null && labels.has(x.paid_with))) {
-    const p = paymentOf.get(o.id);
-    if (!p || labelOf.get(p.gateway_id) !== o.paid_with || !succeeded(p) || p.amount !== o.total) {
-      problem(`I8: order ${o.id} was confirmed by ${o.paid_with}, its payment is ${p?.status ?? 'not there'} over ${p?.amount}`);
-    } else if (p.refunded_booked !== o.refunded_amount) {
-      problem(`I8: order ${o.id} gave back ${o.refunded_amount}, its payment ${p.refunded_booked}`);
+  const orderOf = byId(tables.orders);
+  const paying = new Map(tables.payment.filter((p) => p.paid_order === 1n).map((p) => [p.order_id, p]));
+  for (const o of tables.orders.filter((x) => isPaid(x) && labels.has(x.paid_with))) {
+    const p = paying.get(o.id);
+    if (!p || labelOf.get(p.gateway_id) !== o.paid_with || p.status !== 'succeeded') {
+      problem(`I8: order ${o.id} was confirmed by ${o.paid_with}, its payment is ${p?.status ?? 'not there'}`);
     }
   }
-  const topups = tables.payment.filter((p) => p.order_id === null);
-  const moves = groups(transfers.filter((t) => t.kind === 'topup'), 'reference_id');
-  for (const p of topups) {
+  const kindOf = (id) => accountOf.get(id)?.kind;
+  const ofPayments = transfers.filter((t) => ['received', 'returned', 'refund_failed', 'tolerance', 'topup'].includes(t.kind)
+    || (t.kind === 'debt' && kindOf(t.debit_id) === 'debts'));
+  const moves = groups(ofPayments, 'reference_id');
+  const done = groups(tables.refund.filter((r) => r.status === 'done'), 'payment_id');
+  const lost = groups(tables.dispute.filter((d) => d.status === 'lost'), 'payment_id');
+  const sum = (rows, key) => rows.reduce((n, r) => n + r[key], 0n);
+  for (const p of tables.payment) {
     const wallet = walletOf.get(p.account_id)?.id;
-    let credits = 0;
-    let back = 0n;
-    for (const t of moves.get(p.id) ?? []) {
-      const isIn = accountOf.get(t.debit_id)?.kind === 'clearing' && t.credit_id === wallet && t.amount === p.amount;
-      const isOut = t.debit_id === wallet && accountOf.get(t.credit_id)?.kind === 'clearing';
-      if (isIn) credits += 1;
-      else if (isOut) back += t.amount;
-      else problem(`I8: transfer ${t.id} of top-up ${p.id} is neither its payment nor its refund`);
-    }
-    if (credits !== (succeeded(p) ? 1 : 0)) problem(`I8: top-up ${p.id} is ${p.status} and was credited ${credits} times`);
-    if (back !== p.refunded_booked) problem(`I8: top-up ${p.id} gave back ${p.refunded_booked}, the wallet ${back}`);
+    const total = (kind, from, to) => sum((moves.get(p.id) ?? []).filter((t) => t.kind === kind
+      && (from === 'own' ? t.debit_id === wallet : kindOf(t.debit_id) === from) && (to === 'own' ? t.credit_id === wallet : kindOf(t.credit_id) === to)), 'amount');
+    const came = total('received', 'clearing', 'received') - total('received', 'received', 'clearing');
+    const credited = total('topup', 'received', 'own');
+    const before = total('returned', 'received', 'clearing') - total('returned', 'clearing', 'received');
+    const again = total('refund_failed', 'clearing', 'received');
+    const sale = p.paid_order === 1n ? orderOf.get(p.order_id) : null;
+    const back = before - again + total('topup', 'own', 'clearing') + total('debt', 'debts', 'clearing') + (sale?.refunded_amount ?? 0n)
+      - total('tolerance', 'clearing', 'adjustments');
+    const waits = came + again + total('tolerance', 'adjustments', 'received') - before - credited - (sale?.total ?? 0n);
+    const refunds = sum(done.get(p.id) ?? [], 'amount');
+    const disputes = sum(lost.get(p.id) ?? [], 'lost');
+    if (p.received !== came) problem(`I8: payment ${p.id} received ${p.received}, ${came} was booked`);
+    if (p.credited !== credited) problem(`I8: payment ${p.id} credited ${p.credited}, the wallet got ${credited}`);
+    if (p.waiting !== waits || waits < 0n) problem(`I8: of payment ${p.id} ${p.waiting} waits, it should be ${waits}`);
+    if (p.returned !== back) problem(`I8: payment ${p.id} gave back ${p.returned}, ${back} was booked`);
+    if (p.refunded_total !== refunds) problem(`I8: payment ${p.id} gave back ${p.refunded_total}, its refunds ${refunds}`);
+    if (p.lost_total !== disputes) problem(`I8: payment ${p.id} lost ${p.lost_total}, its disputes ${disputes}`);
+    const gone = p.refunded_total + p.lost_total;
+    if (p.returned !== (gone < p.received ? gone : p.received)) problem(`I8: payment ${p.id} gave back ${gone} of ${p.received} and booked ${p.returned}`);
   }
-  const known = new Set(topups.map((p) => p.id));
-  for (const [id, list] of moves) if (!known.has(id)) problem(`I8: transfer ${list[0].id} is for top-up ${id}, which is not there`);
+  const known = new Set(tables.payment.map((p) => p.id));
+  for (const [id, list] of moves) if (!known.has(id)) problem(`I8: transfer ${list[0].id} is for payment ${id}, which is not there`);
 }
 
 /** I3: what was delivered is what was taken, once. */
@@ -235,8 +251,14 @@ function checkDeliveries({ tables, problem }) {
 /** I6. */
 function checkCoupons({ tables, problem }) {
   const uses = groups(tables.coupon_use.filter((u) => u.released_at === null), 'coupon_id');
+  const useOf = new Map(tables.coupon_use.map((u) => [u.order_id, u]));
+  const orders = groups(tables.orders.filter((o) => o.status !== 'cancelled' || useOf.get(o.id)?.released_at === null), 'coupon_id');
   for (const c of tables.coupon) {
     const own = uses.get(c.id) ?? [];
+    const using = (orders.get(c.id) ?? []).length;
+    if (BigInt(using) !== c.uses || (c.max_uses !== null && BigInt(using) > c.max_uses)) {
+      problem(`I6: coupon ${c.id} is used by ${using} orders, counts ${c.uses} and allows ${c.max_uses}`);
+    }
     if (BigInt(own.length) !== c.uses) problem(`I6: coupon ${c.id} counts ${c.uses} uses, there are ${own.length}`);
     if (c.max_uses !== null && BigInt(own.length) > c.max_uses) problem(`I6: coupon ${c.id} was used ${own.length} times, at most ${c.max_uses} are allowed`);
     // A limit that was lowered later does not make earlier uses wrong.

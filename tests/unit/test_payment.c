@@ -9,6 +9,7 @@
 #include "domain/password_reset.h"
 #include "domain/payment_apply.h"
 #include "domain/payment_desk.h"
+#include "domain/payment_refund.h"
 #include "domain/serial.h"
 #include "domain/vault.h"
 
@@ -151,7 +152,7 @@ static enum err succeeds(struct db *db)
     assert_int_equal(order_status(db, &p), ORDER_CONFIRMED);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 1);
     assert_int_equal(
-        number(db, "SELECT amount FROM transfer WHERE kind = 'payment' AND debit_id = 2 AND credit_id = 1"), 4999);
+        number(db, "SELECT amount FROM transfer WHERE kind = 'payment' AND debit_id = 6 AND credit_id = 1"), 4999);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM notification WHERE kind = 'order_delivered'"), 1);
     /* The same event, and another event for the same success. */
     o = receive(db, &e);
@@ -159,7 +160,7 @@ static enum err succeeds(struct db *db)
     struct payment_event again = event_of(db, &p, EVENT_SUCCEEDED);
     assert_int_equal(receive(db, &again).status, WEBHOOK_HANDLED);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 1);
-    assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer"), 1);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer"), 2);
     /* Another payment for the same order is somebody's money. */
     struct payment_event second = event_of(db, &p, EVENT_SUCCEEDED);
     second.payment_ref = STR("pi_other");
@@ -196,9 +197,10 @@ static enum err wrong_money(struct db *db)
     e.review = "marked by hand";
     assert_int_equal(receive(db, &e).status, WEBHOOK_REVIEW);
     assert_int_equal(order_status(db, &p), ORDER_PENDING);
-    assert_int_equal(status(db, &p), PAYMENT_PENDING);
-    assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer"), 0);
+    assert_int_equal(status(db, &p), PAYMENT_OPEN);
+    assert_int_equal(number(db, "SELECT waiting FROM payment"), 5000); /* what came is booked, whatever becomes of it */
     assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 0);
+    assert_books(db);
     /* The right one still counts. */
     e = event_of(db, &p, EVENT_SUCCEEDED);
     assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
@@ -288,7 +290,7 @@ static enum err stock_runs_out(struct db *db)
     import_code(db, codes, STR("S-2"));
     assert_int_equal(payment_confirm_order(db, q.order_id, NOW, &changed), OK);
     assert_true(changed);
-    assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer WHERE debit_id = 2 AND credit_id = 1"), 2);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer WHERE debit_id = 6 AND credit_id = 1"), 2);
     assert_books(db);
     return OK;
 }
@@ -307,9 +309,10 @@ static enum err by_hand(struct db *db)
     assert_int_equal(order_status(db, &p), ORDER_CONFIRMED);
     e = event_of(db, &p, EVENT_SUCCEEDED);
     assert_int_equal(receive(db, &e).status, WEBHOOK_REVIEW);
-    assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer"), 1);
+    assert_int_equal(number(db, "SELECT waiting FROM payment"), 4999);
     struct payment_event refund = refund_of(db, &p, 4999);
-    assert_int_equal(receive(db, &refund).status, WEBHOOK_REVIEW);
+    assert_int_equal(receive(db, &refund).status, WEBHOOK_HANDLED);
+    assert_int_equal(number(db, "SELECT waiting FROM payment"), 0);
     assert_int_equal(order_status(db, &p), ORDER_CONFIRMED);
     assert_books(db);
     return OK;
@@ -321,24 +324,49 @@ static enum err staff_refunds(struct db *db)
     struct payment p = buy(db, editor);
     struct payment_event e = event_of(db, &p, EVENT_SUCCEEDED);
     receive(db, &e);
-    Money given;
-    assert_int_equal(payment_refund_order(db, p.order_id, (Money){1000}, NOW, &given), OK);
-    assert_int_equal(given.minor, 1000);
+    struct refund r, again;
+    assert_int_equal(payment_refund_order(db, p.order_id, (Money){1000}, STR("a gift"), staff, NOW, &r), OK);
+    assert_int_equal(r.status, REFUND_REQUESTED);
     assert_int_equal(number(db, "SELECT amount FROM outbox WHERE kind = 'refund'"), 1000);
-    /* The gateway's own word of it changes nothing more. */
+    /* Nothing is booked before the gateway agrees, and no more is asked for than is left. */
+    assert_int_equal(number(db, "SELECT refunded_amount FROM orders"), 0);
+    assert_int_equal(payment_refund_order(db, p.order_id, (Money){4000}, STR(""), staff, NOW, &again), ERR_FIELD_RANGE);
+    assert_books(db);
+    /* The gateway's event is faster than the answer to our call; together they are one refund. */
     struct payment_event refund = refund_of(db, &p, 1000);
     assert_int_equal(receive(db, &refund).status, WEBHOOK_HANDLED);
+    assert_int_equal(payment_refund_done(db, r.id, STR("re_1"), (Str){0}, NOW), OK);
     assert_int_equal(number(db, "SELECT refunded_amount FROM orders"), 1000);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM refund WHERE status = 'done'"), 1);
     assert_books(db);
-    assert_int_equal(payment_refund_order(db, p.order_id, (Money){4999}, NOW, &given), OK);
-    assert_int_equal(given.minor, 3999);
-    assert_int_equal(status(db, &p), PAYMENT_REFUNDED);
+    /* Refused: nothing happened, somebody is told, and it can be tried again. */
+    assert_int_equal(payment_refund_order(db, p.order_id, (Money){0}, STR(""), staff, NOW, &r), OK);
+    assert_int_equal(r.amount.minor, 3999);
+    assert_int_equal(payment_refund_failed(db, r.id, STR("no money"), true, NOW), OK);
+    assert_int_equal(order_status(db, &p), ORDER_CONFIRMED);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM review WHERE kind = 'refund_failed' AND status = 'open'"), 1);
+    assert_books(db);
+    assert_int_equal(payment_refund_retry(db, r.id, NOW, &r), OK);
+    assert_int_equal(payment_refund_retry(db, r.id, NOW, &r), ERR_INVALID_STATE);
+    assert_int_equal(payment_refund_done(db, r.id, STR("re_2"), (Str){0}, NOW), OK);
     assert_int_equal(order_status(db, &p), ORDER_REFUNDED);
-    assert_int_equal(payment_refund_order(db, p.order_id, (Money){4999}, NOW, &given), OK);
-    assert_int_equal(given.minor, 0);
-    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE kind = 'refund'"), 2);
+    assert_int_equal(payment_refund_order(db, p.order_id, (Money){0}, STR(""), staff, NOW, &again), ERR_INVALID_STATE);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE kind = 'refund'"), 3);
     assert_int_equal(
         number(db, "SELECT CAST(SUM(amount) AS BIGINT) FROM transfer WHERE debit_id = 1 AND credit_id = 2"), 4999);
+    assert_books(db);
+    /* The bank sends it back days later: the order stays refunded, the money waits for somebody to decide. */
+    struct payment_event failed = event_of(db, &p, EVENT_REFUND_FAILED);
+    failed.refund_ref = STR("re_2");
+    failed.amount = (Money){3999};
+    assert_int_equal(receive(db, &failed).status, WEBHOOK_HANDLED);
+    assert_int_equal(number(db, "SELECT waiting FROM payment"), 3999);
+    assert_int_equal(order_status(db, &p), ORDER_REFUNDED);
+    assert_books(db);
+    Id open = {number(db, "SELECT id FROM review WHERE kind = 'refund_failed' AND status = 'open'")};
+    assert_int_equal(payment_review_resolve(db, open, REVIEW_CREDIT, STR("by phone"), staff, NOW), OK);
+    assert_int_equal(payment_review_resolve(db, open, REVIEW_CREDIT, STR("by phone"), staff, NOW), ERR_INVALID_STATE);
+    assert_int_equal(number(db, "SELECT balance FROM ledger_account WHERE kind = 'wallet'"), 3999);
     assert_books(db);
     return OK;
 }
@@ -363,24 +391,20 @@ static enum err topups(struct db *db)
     assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
     assert_int_equal(wallet_find(db, ada, &w), OK);
     assert_int_equal(w.balance.minor, 1500);
-    /* What is spent cannot be taken back: a person has to look. */
+    /* What is spent is owed, and the next money in repays it. */
     struct transfer spend = {LEDGER_ADJUSTMENT, {1400}, {0}, STR("spent"), NOW};
     assert_int_equal(ledger_debit(db, ada, LEDGER_ADJUSTMENTS, &spend, false), OK);
     e = refund_of(db, &p, 2000);
-    struct payment_outcome o = receive(db, &e);
-    assert_int_equal(o.status, WEBHOOK_REVIEW);
+    assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
     assert_int_equal(wallet_find(db, ada, &w), OK);
-    assert_int_equal(w.balance.minor, 100);
+    assert_int_equal(w.balance.minor, 0);
+    assert_int_equal(w.debt.minor, 1400);
     assert_books(db);
-    /* And can do it again when the money is there. */
     struct transfer back = {LEDGER_ADJUSTMENT, {2000}, {0}, STR("back"), NOW};
     assert_int_equal(ledger_credit(db, ada, LEDGER_ADJUSTMENTS, &back), OK);
-    assert_int_equal(payment_replay(db, &gateway, o.event, &e, NOW, &o), OK);
-    assert_int_equal(o.status, WEBHOOK_HANDLED);
     assert_int_equal(wallet_find(db, ada, &w), OK);
     assert_int_equal(w.balance.minor, 600);
-    assert_int_equal(status(db, &p), PAYMENT_REFUNDED);
-    assert_int_equal(payment_replay(db, &gateway, o.event, &e, NOW, &o), ERR_INVALID_STATE);
+    assert_int_equal(w.debt.minor, 0);
     assert_books(db);
     return OK;
 }
@@ -416,7 +440,7 @@ static enum err disputes(struct db *db)
     e = event_of(db, &q, EVENT_SUCCEEDED);
     assert_int_equal(receive(db, &e).status, WEBHOOK_HANDLED);
     assert_int_equal(order_status(db, &q), ORDER_REFUNDED);
-    assert_int_equal(status(db, &q), PAYMENT_REFUNDED);
+    assert_int_equal(number(db, "SELECT returned FROM payment ORDER BY id DESC LIMIT 1"), 4999);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM webhook_event WHERE status = 'unmatched'"), 0);
     assert_books(db);
     return OK;
@@ -460,7 +484,6 @@ static void one_order(struct db *db, const int *order)
         receive(db, &e);
     }
     assert_int_equal(order_status(db, &p), ORDER_REFUNDED);
-    assert_int_equal(status(db, &p), PAYMENT_REFUNDED);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery") - before, 1);
 }
 

@@ -44,6 +44,10 @@ static void view_gateway(struct json_writer *w, const void *thing)
     json_kv_opt_str(w, "store_id", c->store_id);
     json_kv_opt_str(w, "base_url", c->base_url);
     json_kv_bool(w, "has_ca_bundle", c->ca_bundle.len > 0);
+    json_kv_int(w, "tolerance", c->tolerance);
+    json_kv_cstr(w, "underpaid", payment_policy_names[c->underpaid]);
+    json_kv_cstr(w, "overpaid", payment_policy_names[c->overpaid]);
+    json_kv_cstr(w, "late", payment_policy_names[c->late]);
     json_kv_opt_str(w, "problem", str_from(gateway_of(c->provider)->problem(c, &field)));
     json_kv_time(w, "updated_at", c->updated_at);
     json_kv_int(w, "version", c->version);
@@ -69,6 +73,9 @@ struct gateway_body {
     Str add_secret, api_key, api_secret, webhook_id, store_id, base_url, ca_bundle;
     bool has_provider, has_mode, has_is_enabled, has_secrets, has_add_secret;
     bool has_api_key, has_api_secret, has_webhook_id, has_store_id, has_base_url, has_ca_bundle;
+    int64_t tolerance;
+    int underpaid, overpaid, late;
+    bool has_tolerance, has_underpaid, has_overpaid, has_late;
     bool no_api_key, no_api_secret, no_webhook_id, no_store_id, no_base_url, no_ca_bundle;
 };
 #define AT(member) offsetof(struct gateway_body, member)
@@ -91,6 +98,10 @@ static const struct field gateway_fields[] = {
     {"base_url", FIELD_URL, NULLABLE, AT(base_url), .has = AT(has_base_url), .is_null = AT(no_base_url)},
     {"ca_bundle", FIELD_TEXT, NULLABLE, AT(ca_bundle), .min = 1, .max = BUNDLE_MAX, .has = AT(has_ca_bundle),
      .is_null = AT(no_ca_bundle)},
+    {"tolerance", FIELD_INT, OPTIONAL, AT(tolerance), .min = 0, .max = TOLERANCE_MAX, .has = AT(has_tolerance)},
+    {"underpaid", FIELD_CHOICE, OPTIONAL, AT(underpaid), .choices = payment_policy_names, .has = AT(has_underpaid)},
+    {"overpaid", FIELD_CHOICE, OPTIONAL, AT(overpaid), .choices = payment_policy_names, .has = AT(has_overpaid)},
+    {"late", FIELD_CHOICE, OPTIONAL, AT(late), .choices = payment_policy_names, .has = AT(has_late)},
     {0},
 };
 static const struct shape gateway_shape = {gateway_fields, sizeof(struct gateway_body)};
@@ -127,6 +138,10 @@ static void change(struct request *req, const struct gateway_body *in, struct ga
     set_text(&c->store_id, in->has_store_id, in->no_store_id, in->store_id);
     set_text(&c->base_url, in->has_base_url, in->no_base_url, in->base_url);
     set_text(&c->ca_bundle, in->has_ca_bundle, in->no_ca_bundle, in->ca_bundle);
+    if (in->has_tolerance) c->tolerance = in->tolerance;
+    if (in->has_underpaid) c->underpaid = (enum payment_policy)in->underpaid;
+    if (in->has_overpaid) c->overpaid = (enum payment_policy)in->overpaid;
+    if (in->has_late) c->late = (enum payment_policy)in->late;
     gateway_config_fill_sandbox(req->arena, c);
 }
 
@@ -135,6 +150,9 @@ static enum err validate(struct request *req, const struct gateway_body *in, con
     const char *field;
     if (in->has_base_url && !in->no_base_url && !base_url_is_fine(c->base_url))
         return request_bad_field(req, "base_url", ERR_FIELD_FORMAT);
+    /* Late money can be taken as it is; other money than was asked for cannot. */
+    if (c->underpaid == POLICY_ACCEPT) return request_bad_field(req, "underpaid", ERR_FIELD_VALUE);
+    if (c->overpaid == POLICY_ACCEPT) return request_bad_field(req, "overpaid", ERR_FIELD_VALUE);
     if (c->provider == PROVIDER_SANDBOX && c->is_live) return request_bad_field(req, "mode", ERR_FIELD_CONFLICT);
     if (!c->is_enabled || !gateway_of(c->provider)->problem(c, &field)) return OK;
     return request_bad_field(req, field, ERR_FIELD_REQUIRED);
@@ -148,7 +166,7 @@ static enum err find_or_new(struct request *req, const struct gateway_body *in, 
     if (e != ERR_NOT_FOUND) return e;
     if (!gateway_label_is_fine(req->params[0]) || str_eq(req->params[0], STR("wallet"))) return ERR_NOT_FOUND;
     if (!in->has_provider) return request_bad_field(req, "provider", ERR_FIELD_REQUIRED);
-    *ret = (struct gateway_config){.label = req->params[0]};
+    *ret = (struct gateway_config){.label = req->params[0], .underpaid = POLICY_REVIEW, .overpaid = POLICY_REVIEW};
     return OK;
 }
 

@@ -2,10 +2,12 @@
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/order_search.h"
+#include "domain/payment.h"
 #include "domain/payment_desk.h"
 #include "domain/sealed_code.h"
 #include "serve/app.h"
 #include "view/view_order.h"
+#include "view/view_payment.h"
 
 struct order_query {
     struct list_query list;
@@ -55,6 +57,29 @@ static enum err get_orders(struct request *req)
     return e ? e : request_list(req, &page, &order_rows, orders);
 }
 
+static void kv_array(struct json_writer *w, const char *key, const void *rows, size_t bytes, size_t count,
+                     void (*view)(struct json_writer *w, const void *row))
+{
+    json_key(w, key);
+    json_begin_array(w);
+    for (size_t i = 0; i < count; i++) view(w, (const char *)rows + i * bytes);
+    json_end_array(w);
+}
+
+/* What came for it and what went back. */
+static enum err show_money(struct request *req, Id order)
+{
+    struct payment *payments;
+    struct refund *refunds;
+    size_t payment_count, refund_count;
+    enum err e = payment_list_order(req->db, order, &payments, &payment_count);
+    if (!e) e = refund_list_order(req->db, order, &refunds, &refund_count);
+    if (e) return e;
+    kv_array(&req->out, "payments", payments, sizeof *payments, payment_count, view_payment_staff);
+    kv_array(&req->out, "refunds", refunds, sizeof *refunds, refund_count, view_refund);
+    return OK;
+}
+
 /* Keys and codes are the buyer's; staff see their ends, and reveal them where they must. */
 static void mask(struct request *req, struct order *o)
 {
@@ -76,8 +101,9 @@ static enum err show_order_whole(struct request *req, bool is_masked)
     json_kv_id(w, "customer_id", o.account_id);
     json_kv_str(w, "email", o.email);
     view_order_members(w, req->arena, req->app->options.base_url, &o);
+    e = show_money(req, o.id);
     json_end_object(w);
-    return OK;
+    return e;
 }
 
 static enum err show_order(struct request *req)
@@ -111,41 +137,68 @@ static enum err post_confirm(struct request *req)
     return is_changed ? changed(req, "order.confirm", &before) : ERR_INVALID_STATE;
 }
 
+struct cancel_body {
+    int money;
+};
+static const struct field cancel_fields[] = {
+    {"money", FIELD_CHOICE, OPTIONAL, offsetof(struct cancel_body, money), .choices = spare_money_names},
+    {0},
+};
+static const struct shape cancel_shape = {cancel_fields, sizeof(struct cancel_body)};
+
+/* What has come for it goes back where it came from, or into the wallet: the answer says what happens. */
 static enum err post_cancel(struct request *req)
 {
+    const struct cancel_body *in = req->body;
     struct order before;
+    Money back;
     bool is_changed;
     enum err e = order_find(req->db, (Id){0}, req->param_id, &before);
-    if (!e) e = order_cancel(req->db, req->param_id, req->now, &is_changed);
+    if (!e)
+        e = payment_cancel_order(req->db, req->param_id, (enum spare_money)in->money, req->account, req->now,
+                                 &is_changed, &back);
     if (e) return e;
-    return is_changed ? changed(req, "order.cancel", &before) : ERR_INVALID_STATE;
+    if (!is_changed) return ERR_INVALID_STATE;
+    req->message = back.minor == 0             ? "The order is cancelled; nothing had been paid"
+                   : in->money == SPARE_CREDIT ? "The order is cancelled; what was paid is in the customer's wallet"
+                                               : "The order is cancelled; what was paid is being given back";
+    return changed(req, "order.cancel", &before);
 }
 
 struct refund_body {
     Money amount;
-    bool has_amount;
+    Str reason;
 };
 static const struct field refund_fields[] = {
-    {"amount", FIELD_MONEY, OPTIONAL, offsetof(struct refund_body, amount), .min = 1,
-     .has = offsetof(struct refund_body, has_amount)},
+    {"amount", FIELD_MONEY, OPTIONAL, offsetof(struct refund_body, amount), .min = 1},
+    {"reason", FIELD_LINE, OPTIONAL, offsetof(struct refund_body, reason), .max = 500},
     {0},
 };
 static const struct shape refund_shape = {refund_fields, sizeof(struct refund_body)};
+
+static const char *said_of(const struct refund *r)
+{
+    if (!id_is(r->id)) return "There was nothing to give back; the order is closed";
+    switch (r->status) {
+    case REFUND_REQUESTED: return "The gateway is being asked to give the money back";
+    case REFUND_DONE: return "The money was given back";
+    case REFUND_FAILED: break;
+    }
+    return "Nothing was called: the gateway has no API key. Give the money back there, then settle the refund here";
+}
 
 /* All that is left, or a part of it. */
 static enum err post_refund(struct request *req)
 {
     const struct refund_body *in = req->body;
     struct order before;
-    Money left, total, given;
+    struct refund r;
     enum err e = order_find(req->db, (Id){0}, req->param_id, &before);
+    if (!e) e = payment_refund_order(req->db, req->param_id, in->amount, in->reason, req->account, req->now, &r);
+    if (e == ERR_FIELD_RANGE) return request_bad_field(req, "amount", e);
     if (e) return e;
-    if (before.status != ORDER_CONFIRMED) return ERR_INVALID_STATE;
-    if (!money_sub(before.total, before.refunded_amount, &left)) return ERR_INTERNAL;
-    if (in->has_amount && money_cmp(in->amount, left) > 0) return request_bad_field(req, "amount", ERR_FIELD_RANGE);
-    if (!money_add(before.refunded_amount, in->has_amount ? in->amount : left, &total)) return ERR_INTERNAL;
-    e = payment_refund_order(req->db, req->param_id, total, req->now, &given);
-    return e ? e : changed(req, "order.refund", &before);
+    req->message = said_of(&r);
+    return changed(req, "order.refund", &before);
 }
 
 static enum err post_reveal(struct request *req)
@@ -160,8 +213,8 @@ const struct route admin_orders_routes[] = {
     {"GET", "/api/admin/orders", SCOPE_ADMIN, TX_READ, NULL, get_orders, .query = &order_query},
     {"GET", "/api/admin/orders/{id}", SCOPE_ADMIN, TX_READ, NULL, show_order},
     {"POST", "/api/admin/orders/{id}/reveal", SCOPE_ADMIN, TX_WRITE, NULL, post_reveal},
-    {"POST", "/api/admin/orders/{id}/confirm", SCOPE_ADMIN, TX_WRITE, NULL, post_confirm},
-    {"POST", "/api/admin/orders/{id}/cancel", SCOPE_ADMIN, TX_WRITE, NULL, post_cancel},
+    {"POST", "/api/admin/orders/{id}/confirm", SCOPE_ADMIN, TX_WRITE, NULL, post_confirm, IDEMPOTENT},
+    {"POST", "/api/admin/orders/{id}/cancel", SCOPE_ADMIN, TX_WRITE, &cancel_shape, post_cancel, IDEMPOTENT},
     {"POST", "/api/admin/orders/{id}/refund", SCOPE_ADMIN, TX_WRITE, &refund_shape, post_refund, IDEMPOTENT},
     {0},
 };

@@ -3,10 +3,23 @@
 #include "serve/app.h"
 #include "serve/request.h"
 #include "view/view_order.h"
+#include "view/view_payment.h"
 
-static enum err show_order(struct request *req, const void *order)
+/* One that waits says how to pay it. */
+static enum err show_order(struct request *req, const void *row)
 {
-    view_order(&req->out, req->arena, req->app->options.base_url, order);
+    const struct order *order = row;
+    struct json_writer *w = &req->out;
+    struct payment p;
+    enum err e = order->status == ORDER_PENDING ? payment_find_order(req->db, order->id, &p) : ERR_NOT_FOUND;
+    if (e && e != ERR_NOT_FOUND) return e;
+    json_begin_object(w);
+    view_order_members(w, req->arena, req->app->options.base_url, order);
+    if (!e) {
+        json_key(w, "payment");
+        view_order_payment(w, &p);
+    }
+    json_end_object(w);
     return OK;
 }
 

@@ -26,7 +26,7 @@ static enum err answer(struct request *req, struct pay *pay)
     req->status = 201;
     req->answer->location = str_printf(req->arena, "/api/customer/payments/%.*s", STR_FMT(p->reference));
     json_begin_object(w);
-    json_kv_cstr(w, "status", payment_status_names[PAYMENT_PENDING]);
+    json_kv_cstr(w, "status", "pending");
     json_kv_money(w, "amount", p->amount);
     json_key(w, "payment");
     view_pay_page(w, p);

@@ -1,0 +1,174 @@
+/* domain/payment_settle.c - see payment_settle.h. */
+#include "domain/payment_settle.h"
+
+#include "domain/order.h"
+#include "domain/payment_end.h"
+#include "domain/payment_money.h"
+#include "domain/payment_refund.h"
+#include "domain/receipt.h"
+
+#define ABOUT_MONEY (1u << REVIEW_AMOUNT | 1u << REVIEW_LATE | 1u << REVIEW_STOCK | 1u << REVIEW_DUPLICATE)
+
+struct settling {
+    struct db *db;
+    const struct gateway_config *gateway;
+    struct payment *payment;
+    struct order order; /* locked; of a top-up: empty */
+    Money free;         /* waits, and nobody has asked to give it back */
+    bool has_news;
+    Time now;
+    struct settlement *ret;
+};
+
+static enum err review(struct settling *s, enum review_kind kind, const char *reason)
+{
+    *s->ret = (struct settlement){.needs_review = true, .kind = kind, .reason = reason};
+    return OK;
+}
+
+static enum err done(struct settling *s, const char *what)
+{
+    *s->ret = (struct settlement){.reason = what};
+    return OK;
+}
+
+enum err payment_mark_succeeded(struct db *db, struct payment *p, Time now)
+{
+    p->status = PAYMENT_SUCCEEDED;
+    if (!time_is(p->succeeded_at)) p->succeeded_at = now;
+    if (!time_is(p->ended_at)) p->ended_at = now;
+    return payment_save(db, p);
+}
+
+enum err payment_sell(struct db *db, struct payment *p, Time now, bool *ret_changed)
+{
+    struct order o;
+    enum err e = order_lock(db, p->order_id, &o);
+    if (!e) e = order_confirm(db, p->order_id, p->gateway_label, now, ret_changed);
+    if (e || !*ret_changed) return e;
+    e = payment_book_sale(db, p, o.total, now);
+    if (!e) e = payment_mark_succeeded(db, p, now);
+    if (!e) e = payment_close_others(db, p, now);
+    if (!e) e = review_settle_payment(db, p->id, ABOUT_MONEY, STR("the order was confirmed"), now);
+    return e ? e : receipt_order(db, p->order_id, now);
+}
+
+/* The money is not used for its order. */
+static enum err turn_away(struct settling *s, enum payment_policy how, Money amount, const char *why)
+{
+    struct payment *p = s->payment;
+    struct refund r;
+    bool credits = how == POLICY_CREDIT || !s->gateway->api_key.len;
+    enum err e = payment_mark_succeeded(s->db, p, s->now);
+    if (!e)
+        e = credits ? payment_book_credit(s->db, p, amount, s->now)
+                    : payment_refund_request(s->db, p, amount, str_from(why), (Id){0}, s->now, &r);
+    if (!e) e = review_settle_payment(s->db, p->id, ABOUT_MONEY, str_from(why), s->now);
+    if (!e) e = receipt_trouble(s->db, p, amount, why, credits, s->now);
+    return e;
+}
+
+/* All of it: nobody waits for the order any more. */
+static enum err turn_all_away(struct settling *s, enum payment_policy how, enum review_kind kind, const char *why)
+{
+    bool changed;
+    if (how == POLICY_REVIEW) return review(s, kind, why);
+    enum err e = turn_away(s, how, s->free, why);
+    if (!e && id_is(s->order.id) && s->order.status == ORDER_PENDING)
+        e = order_cancel(s->db, s->order.id, s->now, &changed);
+    return e ? e : done(s, why);
+}
+
+static bool within_tolerance(const struct settling *s, int64_t off)
+{
+    Money allowed;
+    if (!money_percent(s->payment->amount, s->gateway->tolerance, &allowed)) return false;
+    return (off < 0 ? -off : off) <= allowed.minor;
+}
+
+/* What is left over after the order: credited or given back. */
+static enum err over(struct settling *s)
+{
+    Money rest = s->payment->waiting;
+    if (rest.minor == 0) return OK;
+    return turn_away(s, s->gateway->overpaid == POLICY_REFUND ? POLICY_REFUND : POLICY_CREDIT, rest,
+                     "more was paid than was asked for");
+}
+
+static enum err sell(struct settling *s)
+{
+    bool changed;
+    struct payment *p = s->payment;
+    enum err e = payment_sell(s->db, p, s->now, &changed);
+    if (e == ERR_OUT_OF_STOCK) {
+        e = payment_mark_succeeded(s->db, p, s->now);
+        return e ? e : review(s, REVIEW_STOCK, "paid, but it cannot be delivered: out of stock");
+    }
+    if (!e) e = over(s);
+    return e ? e : done(s, "");
+}
+
+static enum err settle_order(struct settling *s)
+{
+    const struct gateway_config *g = s->gateway;
+    const struct payment *p = s->payment;
+    bool released;
+    enum err e = coupon_is_released(s->db, s->order.id, &released);
+    if (e) return e;
+    if (released) return review(s, REVIEW_LATE, "paid after the coupon of the order was given back");
+    bool is_late = s->order.status == ORDER_CANCELLED || p->status == PAYMENT_EXPIRED || p->status == PAYMENT_CLOSED;
+    if (is_late && g->late != POLICY_ACCEPT)
+        return turn_all_away(s, g->late, REVIEW_LATE, "paid when the order was cancelled or the payment had ended");
+    int64_t off = s->free.minor - s->order.total.minor;
+    if (off != 0 && !within_tolerance(s, off)) {
+        if (off < 0) return turn_all_away(s, g->underpaid, REVIEW_AMOUNT, "less was paid than was asked for");
+        if (g->overpaid == POLICY_REVIEW) return review(s, REVIEW_AMOUNT, "more was paid than was asked for");
+    }
+    return sell(s);
+}
+
+/* The order is paid: with this payment, of which more has come since; with another one; or some other way. */
+static enum err settle_paid(struct settling *s)
+{
+    struct payment *p = s->payment;
+    struct payment other;
+    if (!s->has_news) return done(s, "known already");
+    if (p->paid_order) return turn_all_away(s, s->gateway->overpaid, REVIEW_AMOUNT, "more came than was asked for");
+    enum err e = payment_mark_succeeded(s->db, p, s->now);
+    if (!e) e = payment_find_paying(s->db, p->order_id, &other);
+    if (!e) return turn_all_away(s, POLICY_REFUND, REVIEW_DUPLICATE, "the order was paid twice");
+    if (e != ERR_NOT_FOUND) return e;
+    return review(s, REVIEW_DUPLICATE, "paid, although the order was confirmed otherwise");
+}
+
+static enum err settle_topup(struct settling *s)
+{
+    const struct gateway_config *g = s->gateway;
+    struct payment *p = s->payment;
+    int64_t off = s->free.minor + p->credited.minor - p->amount.minor;
+    if (off != 0 && !within_tolerance(s, off)) {
+        enum payment_policy how = off < 0 ? g->underpaid : g->overpaid;
+        const char *why = off < 0 ? "less was paid than was asked for" : "more was paid than was asked for";
+        return turn_all_away(s, how, REVIEW_AMOUNT, why);
+    }
+    enum err e = payment_mark_succeeded(s->db, p, s->now);
+    if (!e) e = payment_book_credit(s->db, p, s->free, s->now);
+    if (!e) e = review_settle_payment(s->db, p->id, ABOUT_MONEY, STR("it was credited"), s->now);
+    if (!e) e = receipt_topup(s->db, p, s->now);
+    return e ? e : done(s, "");
+}
+
+enum err payment_settle(struct db *db, const struct gateway_config *gateway, struct payment *p, bool has_news, Time now,
+                        struct settlement *ret)
+{
+    struct settling s = {.db = db, .gateway = gateway, .payment = p, .has_news = has_news, .now = now, .ret = ret};
+    Money asked;
+    enum err e = refund_sum_requested(db, p->id, &asked);
+    if (!e && id_is(p->order_id)) e = order_lock(db, p->order_id, &s.order);
+    if (e) return e;
+    s.free.minor = p->waiting.minor - asked.minor;
+    if (s.free.minor <= 0) return done(&s, "known already");
+    if (!id_is(p->order_id)) return settle_topup(&s);
+    bool is_paid = s.order.status == ORDER_CONFIRMED || s.order.status == ORDER_REFUNDED;
+    return is_paid ? settle_paid(&s) : settle_order(&s);
+}
