@@ -1,4 +1,5 @@
-/* base/arena.c - see arena.h. Blocks are chained newest first; each holds its size and then its bytes.
+/* base/arena.c - see arena.h. Blocks are chained newest first; each holds its size and then its bytes. A large
+ * allocation has a block to itself, in a chain of their own: so a buffer that grows can give its old bytes back.
  *
  * Under AddressSanitizer everything that was not handed out is poisoned, and a gap stays behind each allocation, so
  * that reading past one is reported as it would be on the heap. */
@@ -28,6 +29,7 @@
 
 #define FIRST_BLOCK_BYTES 4096
 #define BLOCK_BYTES_MAX ((size_t)256 * 1024)
+#define LARGE_BYTES ((size_t)64 * 1024)
 #define ALIGN 16
 
 struct arena_block {
@@ -63,9 +65,37 @@ static void add_block(struct arena *a, size_t least)
     a->used = 0;
 }
 
+static void *take_large(struct arena *a, size_t bytes)
+{
+    struct arena_block *b = malloc(sizeof *b + bytes);
+    if (!b) out_of_memory();
+    b->older = a->large;
+    b->bytes = bytes;
+    a->large = b;
+    return b->data;
+}
+
+/* Where the block of a large allocation hangs. */
+static struct arena_block **find_large(struct arena *a, const void *p)
+{
+    struct arena_block **at = &a->large;
+    while ((*at)->data != (const char *)p) at = &(*at)->older;
+    return at;
+}
+
+static void *grow_large(struct arena *a, void *old, size_t bytes)
+{
+    struct arena_block **at = find_large(a, old), *b = realloc(*at, sizeof *b + bytes);
+    if (!b) out_of_memory();
+    b->bytes = bytes;
+    *at = b;
+    return b->data;
+}
+
 void *arena_take(struct arena *a, size_t bytes)
 {
     size_t n = footprint(bytes);
+    if (bytes >= LARGE_BYTES) return take_large(a, bytes);
     if (!a->block || a->block->bytes - a->used < n) add_block(a, n);
     void *p = a->block->data + a->used;
     a->used += n;
@@ -90,7 +120,8 @@ void *arena_calloc(struct arena *a, size_t n, size_t bytes)
 void *arena_grow(struct arena *a, void *old, size_t old_bytes, size_t new_bytes)
 {
     size_t had = footprint(old_bytes), wants = footprint(new_bytes);
-    if (old && a->block && had <= a->used) {
+    if (old && old_bytes >= LARGE_BYTES && new_bytes >= LARGE_BYTES) return grow_large(a, old, new_bytes);
+    if (old && new_bytes < LARGE_BYTES && a->block && had <= a->used) {
         size_t start = a->used - had;
         if (old == a->block->data + start && a->block->bytes - start >= wants) {
             a->used = start + wants;
@@ -104,22 +135,24 @@ void *arena_grow(struct arena *a, void *old, size_t old_bytes, size_t new_bytes)
     return p;
 }
 
-static void drop_newest(struct arena *a)
+static void drop_newest(struct arena_block **chain)
 {
-    struct arena_block *b = a->block;
-    a->block = b->older;
+    struct arena_block *b = *chain;
+    *chain = b->older;
     free(b); /* the sanitizer's allocator knows the whole block as freed, poisoned or not */
 }
 
 void arena_reset(struct arena *a)
 {
-    while (a->block && (a->block->older || a->block->bytes > BLOCK_BYTES_MAX)) drop_newest(a);
+    while (a->large) drop_newest(&a->large);
+    while (a->block && a->block->older) drop_newest(&a->block);
     if (a->block) ASAN_POISON_MEMORY_REGION(a->block->data, a->block->bytes);
     a->used = 0;
 }
 
 void arena_done(struct arena *a)
 {
-    while (a->block) drop_newest(a);
+    while (a->large) drop_newest(&a->large);
+    while (a->block) drop_newest(&a->block);
     a->used = 0;
 }

@@ -14,6 +14,7 @@ struct arena_block;
 struct arena {
     struct arena_block *block; /* the newest; older ones chained behind */
     size_t used;               /* bytes used in the newest */
+    struct arena_block *large; /* allocations that have a block to themselves */
 };
 
 /* An embedded value: {0} is a valid empty arena. */
@@ -24,7 +25,8 @@ void *arena_take(struct arena *a, size_t bytes);
 #define arena_array(a, type, n) ((type *)arena_calloc((a), (n), sizeof(type)))
 void *arena_calloc(struct arena *a, size_t n, size_t bytes); /* checks the product */
 
-/* Grows the last allocation in place when it can, else copies. What is new is not zeroed. For buffers. */
+/* Grows the last allocation in place when it can, and one of 64 KiB or more always without leaving its old bytes
+ * behind; else copies. What is new is not zeroed. For buffers. */
 void *arena_grow(struct arena *a, void *old, size_t old_bytes, size_t new_bytes);
 
 /* Forgets everything but keeps the first block for reuse, unless a huge allocation made it huge. */

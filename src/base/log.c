@@ -121,3 +121,14 @@ void log_write(enum log_level level, const char *event, const struct log_field *
         continue; /* otherwise there is nowhere left to report it */
     errno = saved;
 }
+
+#define GATE_NS INT64_C(10000000000)
+
+int64_t log_gate_pass(struct log_gate *gate, int64_t now_ns)
+{
+    gate->times++;
+    if (now_ns < gate->next_ns) return 0;
+    int64_t times = gate->times;
+    *gate = (struct log_gate){.next_ns = now_ns + GATE_NS};
+    return times;
+}

@@ -21,6 +21,14 @@ struct log_field {
 #define LOGC(k, c) ((struct log_field){.key = (k), .kind = LOG_STR, .text = str_from(c)})
 #define LOGI(k, i) ((struct log_field){.key = (k), .kind = LOG_INT, .number = (int64_t)(i)})
 
+/* For what may happen thousands of times a second: one record every ten seconds, with how often it happened. */
+struct log_gate {
+    int64_t next_ns; /* nothing is said before */
+    int64_t times;   /* since it was said last */
+};
+/* One time more: 0 when it is not to be said now, else how often it happened since. The gate is one thread's. */
+int64_t log_gate_pass(struct log_gate *gate, int64_t now_ns);
+
 void log_setup(enum log_level least, enum log_format format);
 bool log_wants(enum log_level level);
 /* Fields end at the first with kind LOG_END; use the macro. */

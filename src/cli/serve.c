@@ -81,6 +81,8 @@ static struct http_options http_options(const struct config *config)
         .listen = config->listen,
         .loops = (int)config->loops,
         .connections_max = (int)config->connections_max,
+        .connections_per_address = (int)config->connections_per_address,
+        .body_memory_max = config->body_memory_max,
         .header_ms = config->header_timeout_ms,
         .idle_ms = config->idle_timeout_ms,
         .body_rate_min = config->body_rate_min,

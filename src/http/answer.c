@@ -159,6 +159,7 @@ static void finish(struct connection *c)
 {
     struct exchange *x = c->x;
     if (c->out.file_fd >= 0) close(c->out.file_fd);
+    guard_body_release(c);
     c->out.file_fd = -1;
     c->x = NULL;
     if (c->state != CONN_CLOSED) c->state = CONN_IDLE; /* also after a refusal half way through a head or a body */
@@ -244,7 +245,7 @@ void exchange_answer(struct exchange *x, const struct http_answer *answer)
     proceed(c, flush(c));
 }
 
-bool exchange_is_gone(const struct exchange *x)
+enum http_client exchange_client(const struct exchange *x)
 {
-    return x->connection->state == CONN_CLOSED;
+    return (enum http_client)x->client;
 }

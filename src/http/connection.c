@@ -14,6 +14,7 @@
 #include "http/loop.h"
 
 #define IN_BYTES_FIRST 2048
+#define BODY_RESERVE_MAX (256 * 1024)
 #define LINGER_BYTES_MAX (64 * 1024 * 1024)
 
 static void on_poll(uv_poll_t *poll, int status, int events);
@@ -24,32 +25,33 @@ static void deadline_in(struct connection *c, int64_t ms)
     c->deadline_ms = loop_now_ms(c->loop) + ms;
 }
 
-void connection_open(struct http_loop *loop, int fd, const struct sockaddr_storage *peer)
+void connection_open(struct http_loop *loop, int fd, const struct origin *origin)
 {
     struct connection *c = calloc(1, sizeof *c);
     if (!c) abort();
     c->loop = loop;
     c->fd = fd;
     c->out.file_fd = -1;
-    address_text(peer, c->peer);
-    c->is_from_proxy = loop->server->trusted_proxy[0] && strcmp(c->peer, loop->server->trusted_proxy) == 0;
+    c->origin = *origin;
     if (uv_poll_init(&loop->uv, &c->poll, fd) != 0) { /* no memory in the kernel for one more */
+        guard_leave(c);
         close(fd);
         free(c);
-        loop->server->stats.open--;
         return;
     }
     c->poll.data = c;
     loop_link(loop, c);
-    deadline_in(c, loop->server->options.idle_ms);
+    loop_idle_add(loop, c);
+    deadline_in(c, loop->server->options.header_ms);
     connection_repoll(c);
 }
 
 void connection_repoll(struct connection *c)
 {
-    bool is_busy = c->state == CONN_HANDLING || c->state == CONN_WRITING;
     int events = c->state == CONN_WRITING ? UV_WRITABLE : 0;
-    if (!c->is_eof && !(is_busy && c->in_len >= PIPELINED_BYTES_MAX)) events |= UV_READABLE;
+    /* An unfinished head may grow further: its own limits end it. */
+    bool is_full = c->in_len >= PIPELINED_BYTES_MAX && c->state != CONN_HEAD;
+    if (!c->is_eof && !is_full && c->state != CONN_HELD) events |= UV_READABLE;
     if (events == c->polled) return;
     c->polled = events;
     int r = events ? uv_poll_start(&c->poll, events, on_poll) : uv_poll_stop(&c->poll);
@@ -81,8 +83,10 @@ void connection_close(struct connection *c)
         answer_abort(c);
     }
     c->state = CONN_CLOSED;
+    if (c->x) c->x->client = CLIENT_GONE;
     c->deadline_ms = INT64_MAX;
-    c->loop->server->stats.open--;
+    loop_idle_remove(c->loop, c);
+    guard_leave(c);
     /* libuv first: it still speaks of the descriptor, and once closed its number may be another thread's. */
     uv_close((uv_handle_t *)&c->poll, on_released);
     close(c->fd);
@@ -117,6 +121,7 @@ void connection_answered(struct connection *c)
         return;
     }
     c->state = CONN_IDLE;
+    loop_idle_add(c->loop, c);
     deadline_in(c, c->loop->server->options.idle_ms);
     connection_repoll(c);
     if (c->in_len)
@@ -147,10 +152,13 @@ static void exchange_start(struct connection *c)
 {
     c->x = loop_take_exchange(c->loop, c);
     c->x->started_ns = time_monotonic_ns();
+    if (c->is_eof) c->x->client = CLIENT_SILENT;
     c->parser = (struct http_parser){0};
     c->out = (struct output){.file_fd = -1};
     c->body_unread = false;
+    c->is_held = false;
     c->state = CONN_HEAD;
+    loop_idle_remove(c->loop, c);
     deadline_in(c, c->loop->server->options.header_ms);
 }
 
@@ -163,29 +171,80 @@ static bool ask_to_continue(struct connection *c)
     return n == (ssize_t)sizeof line - 1 || (n < 0 && errno == EAGAIN);
 }
 
-/* The head is in. The exchange may be over when this returns: then the state is not CONN_BODY any more. */
-static void head_done(struct connection *c, bool is_body_here)
+static void hold(struct connection *c)
+{
+    c->state = CONN_HELD;
+    c->deadline_ms = INT64_MAX;
+}
+
+/* The owner wants the body: now its limit is known. */
+static void body_begin(struct connection *c)
 {
     struct exchange *x = c->x;
-    const struct http_server *server = c->loop->server;
-    if (c->is_from_proxy) {
-        Str client = address_forwarded(x);
-        if (client.len) x->peer = client;
-    }
-    c->state = CONN_BODY;
-    c->body_unread = x->head.content_length != 0;
-    c->window_bytes = 0;
-    deadline_in(c, server->options.body_window_ms);
-    c->loop->pass_wanted = true;
-    server->hooks.begin(c->loop->user, x);
-    if (c->state != CONN_BODY) return;
     if (x->head.content_length > x->body_bytes_max) {
         refuse(c, ERR_BODY_TOO_LARGE);
         return;
     }
     http_body_init(&c->framing, &x->head);
     buf_init(&c->body, &x->arena, (size_t)x->body_bytes_max);
-    if (c->body_unread && x->head.expect_continue && !is_body_here && !ask_to_continue(c)) connection_close(c);
+    c->is_body_begun = true;
+    if (c->body_unread && x->head.expect_continue && !c->in_len && !c->is_body_here && !ask_to_continue(c))
+        connection_close(c);
+}
+
+static void forwarded_origin(struct exchange *x)
+{
+    Str client = address_forwarded(x);
+    if (!client.len) return;
+    char network[NETWORK_TEXT_MAX];
+    address_network(client, network);
+    x->peer = client;
+    x->network = str_printf(&x->arena, "%s", network);
+}
+
+/* The head is in. The exchange may be over when this returns: then the state is not CONN_BODY any more. */
+static void head_done(struct connection *c, bool is_body_here)
+{
+    struct exchange *x = c->x;
+    const struct http_server *server = c->loop->server;
+    if (c->origin.is_from_proxy) forwarded_origin(x);
+    c->state = CONN_BODY;
+    c->body_unread = x->head.content_length != 0;
+    c->is_body_here = is_body_here;
+    c->is_body_begun = false;
+    c->window_bytes = 0;
+    deadline_in(c, server->options.body_window_ms);
+    c->loop->pass_wanted = true;
+    server->hooks.begin(c->loop->user, x);
+    if (c->state != CONN_BODY) return;
+    if (c->is_held)
+        hold(c);
+    else
+        body_begin(c);
+}
+
+void exchange_hold(struct exchange *x)
+{
+    x->connection->is_held = true;
+}
+
+void exchange_go_on(struct exchange *x)
+{
+    struct connection *c = x->connection;
+    c->is_held = false;
+    if (c->state == CONN_CLOSED) {
+        answer_abort(c);
+        connection_release(c);
+        return;
+    }
+    assert(c->state == CONN_HELD);
+    c->state = CONN_BODY;
+    c->window_bytes = 0;
+    deadline_in(c, c->loop->server->options.body_window_ms);
+    if (!c->is_body_begun) body_begin(c);
+    if (c->state != CONN_BODY) return;
+    connection_repoll(c);
+    loop_ready(c->loop, c); /* also without bytes: a body may be empty */
 }
 
 static void deliver(struct connection *c)
@@ -194,6 +253,13 @@ static void deliver(struct connection *c)
     c->deadline_ms = INT64_MAX;
     c->loop->pass_wanted = true;
     c->loop->server->hooks.request(c->loop->user, c->x);
+}
+
+/* Room for what is announced, so that it need not be moved while it comes; a long one may be an idle promise. */
+static void body_reserve(struct connection *c)
+{
+    int64_t length = c->x->head.content_length;
+    buf_reserve(&c->body, (size_t)(length < BODY_RESERVE_MAX ? length : BODY_RESERVE_MAX));
 }
 
 static void body_take(struct connection *c, Str *data)
@@ -209,11 +275,20 @@ static void body_take(struct connection *c, Str *data)
                 refuse(c, ERR_BODY_TOO_LARGE);
                 return;
             }
+            if (!x->sink && !guard_body(c, piece.len)) {
+                refuse(c, ERR_OVERLOADED);
+                return;
+            }
             if (!x->sink) {
+                if (!c->body.cap && x->head.content_length > 0) body_reserve(c);
                 buf_append(&c->body, piece);
             } else if (!x->sink(x, piece)) {
                 x->body_failed = true;
                 deliver(c);
+                return;
+            }
+            if (c->is_held) {
+                hold(c);
                 return;
             }
             break;
@@ -254,9 +329,8 @@ static size_t take(struct connection *c, Str data)
 /* After bytes were taken: what the client's silence, or the next request's presence, asks for. */
 static void settle(struct connection *c)
 {
-    if (c->state == CONN_HANDLING || c->state == CONN_WRITING)
-        connection_repoll(c);
-    else if (c->state == CONN_IDLE && c->in_len)
+    if (c->state != CONN_LINGER && c->state != CONN_CLOSED) connection_repoll(c);
+    if (c->state == CONN_IDLE && c->in_len)
         loop_ready(c->loop, c);
     else if (c->is_eof && (c->state == CONN_IDLE || c->state == CONN_HEAD || c->state == CONN_BODY))
         connection_close(c);
@@ -264,7 +338,7 @@ static void settle(struct connection *c)
 
 void connection_proceed(struct connection *c)
 {
-    size_t used = take(c, (Str){c->in + c->in_start, c->in_len});
+    size_t used = take(c, c->in ? (Str){c->in + c->in_start, c->in_len} : (Str){0});
     if (c->state == CONN_LINGER || c->state == CONN_CLOSED) return; /* the buffer is gone, or will be */
     c->in_start += used;
     c->in_len -= used;
@@ -273,7 +347,7 @@ void connection_proceed(struct connection *c)
 }
 
 /* Room behind the bytes that wait: at least half of IN_BYTES_FIRST. What a connection may keep is bounded by the limits
- * of a head, or by PIPELINED_BYTES_MAX, plus one reading. */
+ * of a head, or by twice PIPELINED_BYTES_MAX. */
 static Str in_reserve(struct connection *c)
 {
     if (c->in_start) {
@@ -305,6 +379,7 @@ static void keep(struct connection *c, Str rest)
 static void eof(struct connection *c)
 {
     c->is_eof = true;
+    if (c->x) c->x->client = CLIENT_SILENT;
     if (c->state == CONN_LINGER) {
         connection_close(c);
         return;
@@ -328,13 +403,15 @@ static void drop(struct connection *c)
 
 static void readable(struct connection *c)
 {
-    bool is_busy = c->state == CONN_HANDLING || c->state == CONN_WRITING;
+    bool is_busy = c->state == CONN_HANDLING || c->state == CONN_WRITING || c->state == CONN_HELD;
     if (c->state == CONN_LINGER || (c->state == CONN_WRITING && c->out.close)) {
         drop(c);
         return;
     }
     bool is_direct = !is_busy && !c->in_len;
-    Str room = is_direct ? (Str){c->loop->scratch, sizeof c->loop->scratch} : in_reserve(c);
+    /* Outside a body only as much as may be kept when it turns out to be more than one request. */
+    size_t most = c->state == CONN_BODY ? sizeof c->loop->scratch : PIPELINED_BYTES_MAX;
+    Str room = is_direct ? (Str){c->loop->scratch, most} : in_reserve(c);
     ssize_t n = recv(c->fd, (char *)room.ptr, room.len, 0);
     if (n == 0) {
         eof(c);
@@ -399,7 +476,13 @@ void connection_deadline(struct connection *c)
 
 void connection_drain(struct connection *c)
 {
-    if (c->state != CONN_IDLE || c->in_len) return;
+    connection_give_up(c);
+}
+
+bool connection_give_up(struct connection *c)
+{
+    if (c->state != CONN_IDLE || c->in_len) return false;
     readable(c); /* a request may have come meanwhile */
     if (c->state == CONN_IDLE && !c->in_len) connection_close(c);
+    return c->state == CONN_CLOSED;
 }

@@ -30,12 +30,14 @@ struct exchange *loop_take_exchange(struct http_loop *loop, struct connection *c
     x->head.method = (Str){0};
     x->head.header_count = 0;
     x->body = (Str){0};
-    x->peer = str_from(c->peer);
+    x->peer = str_from(c->origin.peer);
+    x->network = str_from(c->origin.network);
     x->loop = loop;
     x->body_bytes_max = loop->server->options.body_bytes_max;
     x->sink = NULL;
     x->body_failed = false;
     x->user = NULL;
+    x->client = CLIENT_THERE;
     x->connection = c;
     return x;
 }
@@ -97,24 +99,45 @@ void loop_unlink(struct http_loop *loop, struct connection *c)
     end_if_done(loop);
 }
 
+void loop_idle_add(struct http_loop *loop, struct connection *c)
+{
+    if (c->is_listed) return;
+    c->is_listed = true;
+    c->idle_newer = NULL;
+    c->idle_older = loop->idle_newest;
+    *(c->idle_older ? &c->idle_older->idle_newer : &loop->idle_oldest) = c;
+    loop->idle_newest = c;
+}
+
+void loop_idle_remove(struct http_loop *loop, struct connection *c)
+{
+    if (!c->is_listed) return;
+    c->is_listed = false;
+    *(c->idle_older ? &c->idle_older->idle_newer : &loop->idle_oldest) = c->idle_newer;
+    *(c->idle_newer ? &c->idle_newer->idle_older : &loop->idle_newest) = c->idle_older;
+}
+
 static void on_listener(uv_poll_t *poll, int status, int events);
+
+static void take_in(struct http_loop *loop, int fd, const struct sockaddr_storage *peer)
+{
+    struct origin origin;
+    loop->server->stats.accepted++;
+    guard_origin(loop->server, peer, &origin);
+    if (guard_admit(loop, &origin))
+        connection_open(loop, fd, &origin);
+    else
+        close(fd);
+}
 
 static void accept_some(struct http_loop *loop, int most)
 {
-    struct http_stats *stats = &loop->server->stats;
     while (most-- > 0) {
         struct sockaddr_storage peer;
         socklen_t peer_len = sizeof peer;
         int fd = accept4(loop->listen_fd, (struct sockaddr *)&peer, &peer_len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            stats->accepted++;
-            if (stats->open++ >= loop->server->options.connections_max) {
-                stats->open--;
-                stats->refused_cap++;
-                close(fd);
-            } else {
-                connection_open(loop, fd, &peer);
-            }
+            take_in(loop, fd, &peer);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -171,7 +194,7 @@ static void on_check(uv_check_t *check)
         for (; c; c = next) {
             next = c->next_ready;
             c->is_ready = false;
-            if (c->state == CONN_IDLE)
+            if (c->state == CONN_IDLE || c->state == CONN_BODY)
                 connection_proceed(c);
             else if (c->state == CONN_CLOSED)
                 connection_release(c);

@@ -2,30 +2,44 @@
  *
  *   server.c      options, listening sockets, threads
  *   loop.c        one thread's loop: accepting, deadlines, passes, draining, spare exchanges
+ *   guard.c       what one client, or all together, may hold
  *   connection.c  a connection's bytes in: reading, framing, refusing, closing
  *   answer.c      and out: heads, bodies, files
  *
- * A connection goes IDLE → HEAD → BODY → HANDLING → (WRITING →) IDLE, and ends in LINGER or at once. It has an exchange
- * from the first byte of a request until its answer is out, and none while idle: an idle connection costs a few hundred
- * bytes. Everything here belongs to one loop's thread, except what is _Atomic. */
+ * A connection goes IDLE → HEAD → BODY → HANDLING → (WRITING →) IDLE, and ends in LINGER or at once; from BODY to HELD
+ * and back when its owner has to look something up, or to store what has come. It has an exchange from the first byte
+ * of a request until its answer is out, and none while idle: an idle connection costs a few hundred bytes. Everything
+ * here belongs to one loop's thread, except what is _Atomic. */
 #pragma once
 
 #include <netinet/in.h>
 #include <uv.h>
 
+#include "base/log.h"
+#include "base/quota.h"
 #include "http/server.h"
 
 #define SCRATCH_BYTES 65536
-#define PIPELINED_BYTES_MAX 16384 /* bytes that may wait behind a running exchange; then its socket is not read */
+#define PIPELINED_BYTES_MAX 16384 /* bytes that may wait for their turn; then the socket is not read */
+#define NETWORK_TEXT_MAX (INET6_ADDRSTRLEN + 4)
 
 enum connection_state {
     CONN_IDLE,     /* no byte of a request yet */
     CONN_HEAD,     /* some of its head */
     CONN_BODY,     /* the head is in, some of the body is not */
+    CONN_HELD,     /* the same, and the owner does not want more of it yet */
     CONN_HANDLING, /* the owner has it */
     CONN_WRITING,  /* the socket would not take the whole answer at once */
     CONN_LINGER,   /* all said; what the client still sends is dropped so that it can read the answer */
     CONN_CLOSED,   /* the socket is closed; waits for libuv, and for the owner's answer if an exchange is out */
+};
+
+/* Where a connection comes from. */
+struct origin {
+    char peer[INET6_ADDRSTRLEN];
+    char network[NETWORK_TEXT_MAX];
+    size_t place; /* of the network, in the server's quotas */
+    bool is_from_proxy;
 };
 
 /* An answer on its way. */
@@ -44,13 +58,17 @@ struct connection {
     struct http_loop *loop;
     struct connection *next, *prev; /* of the loop */
     struct connection *next_ready;
-    struct exchange *x; /* the running one, or NULL */
+    struct connection *idle_newer, *idle_older; /* of those that wait for a request */
+    struct exchange *x;                         /* the running one, or NULL */
     int fd;
     int polled; /* UV_READABLE | UV_WRITABLE as asked for */
     enum connection_state state;
-    bool is_ready;    /* in the loop's ready list */
-    bool is_eof;      /* the client has shut down its side */
-    bool is_released; /* libuv is done with the handle */
+    bool is_ready;                    /* in the loop's ready list */
+    bool is_listed;                   /* in the loop's idle list */
+    bool is_held;                     /* the owner has asked for CONN_HELD */
+    bool is_body_here, is_body_begun; /* some of it came with the head; its limit is known */
+    bool is_eof;                      /* the client has shut down its side */
+    bool is_released;                 /* libuv is done with the handle */
     bool is_refused;
     bool body_unread; /* of the running exchange: its answer ends the connection */
 
@@ -63,9 +81,10 @@ struct connection {
     struct http_parser parser;
     struct http_body framing;
     struct buf body;
+    int64_t body_held; /* bytes of it that are counted */
+    size_t body_place; /* under this place of the server's quota */
     struct output out;
-    char peer[INET6_ADDRSTRLEN];
-    bool is_from_proxy;
+    struct origin origin;
 };
 
 struct every {
@@ -99,6 +118,8 @@ struct http_loop {
     struct connection *connections;
     size_t connection_count;
     struct connection *ready, **ready_tail; /* idle again, with bytes of the next request waiting */
+    struct connection *idle_oldest, *idle_newest;
+    struct log_gate refused_cap, refused_address, refused_body;
     struct exchange *spare;
     size_t spare_count, exchange_count; /* waiting for use; in use */
 
@@ -114,6 +135,7 @@ struct http_server {
     char trusted_proxy[INET6_ADDRSTRLEN];
     int port;
     struct http_stats stats;
+    struct quota *connections_held, *body_held; /* by network; a network has one place in both */
     _Atomic bool draining;
     bool is_started;
     uv_sem_t started; /* posted by each loop */
@@ -129,19 +151,34 @@ void loop_give_exchange(struct http_loop *loop, struct exchange *x);
 void loop_ready(struct http_loop *loop, struct connection *c);
 void loop_link(struct http_loop *loop, struct connection *c);
 void loop_unlink(struct http_loop *loop, struct connection *c);
+/* The idle list, oldest first. */
+void loop_idle_add(struct http_loop *loop, struct connection *c);
+void loop_idle_remove(struct http_loop *loop, struct connection *c);
 static inline int64_t loop_now_ms(struct http_loop *loop)
 {
     return (int64_t)uv_now(&loop->uv);
 }
 
+/* guard.c */
+void guard_origin(const struct http_server *s, const struct sockaddr_storage *peer, struct origin *ret);
+/* Counts one connection more, or refuses it. */
+bool guard_admit(struct http_loop *loop, const struct origin *o);
+void guard_leave(struct connection *c);
+/* So many more bytes of the running exchange's body are kept: false when they may not be. */
+bool guard_body(struct connection *c, size_t bytes);
+void guard_body_release(struct connection *c);
+
 /* connection.c */
-void connection_open(struct http_loop *loop, int fd, const struct sockaddr_storage *peer);
+/* Takes fd, which guard_admit has counted. */
+void connection_open(struct http_loop *loop, int fd, const struct origin *origin);
 void connection_poll(struct connection *c, int events);
 /* What a connection should be polled for as it stands. */
 void connection_repoll(struct connection *c);
 void connection_proceed(struct connection *c); /* with the bytes waiting in c->in */
 void connection_deadline(struct connection *c);
 void connection_drain(struct connection *c);
+/* Closes one that waits for a request, unless one has come meanwhile. */
+bool connection_give_up(struct connection *c);
 void connection_close(struct connection *c);
 /* Frees a closed one once nobody has a hold on it any more: libuv, the ready list, the owner. */
 void connection_release(struct connection *c);
@@ -156,9 +193,11 @@ bool answer_is_moving(struct connection *c);
 /* Ends the exchange without an answer. */
 void answer_abort(struct connection *c);
 
-/* address.c */
+/* peer.c */
 bool address_parse(const char *text, struct sockaddr_storage *ret, socklen_t *ret_len);
 void address_text(const struct sockaddr_storage *address, char ret[INET6_ADDRSTRLEN]);
+/* Whom limits count: an IPv4 address is itself, of an IPv6 address the first 64 bits are one customer's. */
+void address_network(Str peer, char ret[NETWORK_TEXT_MAX]);
 /* The one spelling of an IPv4 or IPv6 address, brackets allowed; false when it is none. */
 bool address_canonical(Str text, char ret[INET6_ADDRSTRLEN]);
 /* The right-most entry of the last X-Forwarded-For, in its one canonical spelling, into the exchange's arena; or an

@@ -1,6 +1,7 @@
 /* http/peer.c - addresses in text: to listen on, of clients, from proxies. */
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "http/loop.h"
@@ -53,6 +54,20 @@ void address_text(const struct sockaddr_storage *address, char ret[INET6_ADDRSTR
             inet_ntop(AF_INET, v6.sin6_addr.s6_addr + 12, ret, INET6_ADDRSTRLEN);
         else
             inet_ntop(AF_INET6, &v6.sin6_addr, ret, INET6_ADDRSTRLEN);
+    }
+}
+
+void address_network(Str peer, char ret[NETWORK_TEXT_MAX])
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr v6;
+    snprintf(text, sizeof text, "%.*s", STR_FMT(peer));
+    if (inet_pton(AF_INET6, text, &v6) == 1) {
+        memset(v6.s6_addr + 8, 0, 8);
+        inet_ntop(AF_INET6, &v6, text, sizeof text);
+        snprintf(ret, NETWORK_TEXT_MAX, "%s/64", text);
+    } else {
+        snprintf(ret, NETWORK_TEXT_MAX, "%s", text);
     }
 }
 

@@ -17,6 +17,7 @@ static void options_fill(struct http_options *o)
     if (o->loops <= 0) o->loops = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (o->loops <= 0) o->loops = 1;
     if (o->connections_max <= 0) o->connections_max = 10000;
+    if (o->body_memory_max <= 0) o->body_memory_max = INT64_C(256) * 1024 * 1024;
     if (o->header_ms <= 0) o->header_ms = 10000;
     if (o->idle_ms <= 0) o->idle_ms = 60000;
     if (o->body_rate_min <= 0) o->body_rate_min = 500;
@@ -106,6 +107,8 @@ void http_server_free(struct http_server *s)
         for (size_t i = 0; i < s->loop_count; i++) uv_mutex_destroy(&s->loops[i].wake_lock);
         uv_sem_destroy(&s->started);
     }
+    quota_free(s->connections_held);
+    quota_free(s->body_held);
     free(s->loops);
     free(s);
 }
@@ -124,6 +127,8 @@ enum err http_server_start(const struct http_options *options, const struct http
     s->options = *options;
     s->hooks = *hooks;
     options_fill(&s->options);
+    s->connections_held = quota_new();
+    s->body_held = quota_new();
     if (options->trusted_proxy && !address_canonical(str_from(options->trusted_proxy), s->trusted_proxy)) {
         snprintf(ret_why, why_bytes, "the trusted proxy \"%s\" is not an address", options->trusted_proxy);
         http_server_free(s);

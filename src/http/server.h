@@ -33,19 +33,27 @@ struct http_answer {
     bool close;                   /* close the connection after this */
 };
 
+enum http_client {
+    CLIENT_THERE,
+    CLIENT_SILENT, /* has shut down its side of the connection, or all of it: nobody can tell yet */
+    CLIENT_GONE,   /* the connection is closed */
+};
+
 struct exchange {
     struct http_head head;
     struct arena arena; /* the request's own memory: head, body and answer live here */
     Str body;           /* complete when `request` is called (unless a sink took it) */
     Str peer;           /* the client's address in text, without port; from X-Forwarded-For behind a trusted proxy */
+    Str network;        /* whom limits count: the address itself, or its /64 for IPv6; ends with a NUL */
     struct http_loop *loop;
     int64_t started_ns;     /* monotonic, when its first byte was seen */
     int64_t body_bytes_max; /* `begin` may change it before the body is read */
     /* Set by `begin`: takes body bytes as they come instead of collecting them. False: refused, `request` is called at
-     * once with body_failed set. Must not answer itself. */
+     * once with body_failed set. Must not answer itself, but may call exchange_hold. */
     bool (*sink)(struct exchange *x, Str bytes);
     bool body_failed;
-    void *user; /* the owner's; NULL at `begin` */
+    _Atomic int client; /* enum http_client; the server's */
+    void *user;         /* the owner's; NULL at `begin` */
 
     struct connection *connection; /* the server's */
     struct exchange *next_free;    /* the server's */
@@ -58,8 +66,8 @@ struct http_hooks {
     void *(*loop_start)(void *ctx, struct http_loop *loop, int index);
     void (*loop_stop)(void *loop_user);
     /* The head is in. May change body_bytes_max or set a sink; may answer at once (a refusal): then the body is not
-     * read, and the connection is closed unless there was none. Content-Length over body_bytes_max is refused (413)
-     * after this by the server, through `refuse`. */
+     * read, and the connection is closed unless there was none; may call exchange_hold to do either later.
+     * Content-Length over body_bytes_max is refused (413) after this by the server, through `refuse`. */
     void (*begin)(void *loop_user, struct exchange *x);
     /* The whole request is in. */
     void (*request)(void *loop_user, struct exchange *x);
@@ -77,10 +85,14 @@ struct http_hooks {
 };
 
 struct http_options {
-    const char *listen;        /* "127.0.0.1:8080", "[::1]:0", ":8080" */
-    int loops;                 /* 0: cores */
-    int connections_max;       /* in all; 0: 10000. Past it: accepted and closed at once, counted */
-    int64_t header_ms;         /* from the first byte to the end of the head; 0: 10000 */
+    const char *listen;  /* "127.0.0.1:8080", "[::1]:0", ":8080" */
+    int loops;           /* 0: cores */
+    int connections_max; /* in all; 0: 10000. Past it: accepted and closed at once, counted */
+    /* of one network; 0: no cap. A trusted proxy has none. Past it one that waits for a request makes room, else
+     * as above. */
+    int connections_per_address;
+    int64_t body_memory_max;   /* bytes of collected bodies, in all; one network may hold a quarter; 0: 256 MiB */
+    int64_t header_ms;         /* for the first byte of a connection, and from there to the end of the head; 0: 10000 */
     int64_t idle_ms;           /* between requests, and for a client that stops reading its answer; 0: 60000 */
     int64_t body_rate_min;     /* bytes per second over each body_window_ms; 0: 500 */
     int64_t body_window_ms;    /* 0: 10000 */
@@ -91,7 +103,10 @@ struct http_options {
 };
 
 struct http_stats {
-    _Atomic int64_t open, accepted, refused_cap, timeouts, bad_requests;
+    _Atomic int64_t open, accepted, timeouts, bad_requests;
+    _Atomic int64_t refused_cap, refused_address; /* connections past a cap */
+    _Atomic int64_t given_up;                     /* connections without a request, for new ones */
+    _Atomic int64_t body_bytes, refused_bodies;   /* held right now; refused past body_memory_max */
 };
 
 /* Everything in options is copied. Returns when every loop_start has run and clients can connect; *ret is set before
@@ -114,10 +129,15 @@ void http_loop_wake(struct http_loop *loop);
 /* Milliseconds repeating; runs on the loop's thread, and is called there. For caches that look for changes. */
 void http_loop_every(struct http_loop *loop, int64_t ms, void (*fn)(void *loop_user));
 
+/* From `begin` or a sink: no more of the body is read until exchange_go_on, or the answer. */
+void exchange_hold(struct exchange *x);
+/* On the loop's thread, later. `begin` and `request` are not run from within; the exchange may be over when it returns:
+ * refused, or its client is gone. */
+void exchange_go_on(struct exchange *x);
 /* Takes the answer; x must not be touched afterwards. */
 void exchange_answer(struct exchange *x, const struct http_answer *answer);
-/* True once the client's connection is known to be closed. */
-bool exchange_is_gone(const struct exchange *x);
+/* What is known of the client. From any thread. */
+enum http_client exchange_client(const struct exchange *x);
 
 /* Whether what listens there ("host:port") can be reached from this machine only. */
 bool listens_on_loopback(const char *listen);

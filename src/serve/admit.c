@@ -180,6 +180,24 @@ enum err call_read(struct call *c)
     return e ? e : read_body(c);
 }
 
+/* A client that closes its connection cannot be told from one that shuts down its own side only and waits for the
+ * answer. The latter is rare, and told to come again when others wait, too. */
+#define HALF_OPEN_PATIENCE_NS INT64_C(250000000)
+
+enum err call_is_wanted(const struct call *c)
+{
+    switch (exchange_client(c->req.exchange)) {
+    case CLIENT_THERE: return OK;
+    case CLIENT_SILENT:
+        if (time_monotonic_ns() - c->queued_ns < HALF_OPEN_PATIENCE_NS) return OK;
+        metrics_event(c->req.app->metrics, METRIC_CLIENT_GONE);
+        return ERR_OVERLOADED;
+    case CLIENT_GONE: break;
+    }
+    metrics_event(c->req.app->metrics, METRIC_CLIENT_GONE);
+    return ERR_CLIENT_GONE;
+}
+
 /* 1 to 255 printable characters, bare or as a quoted string. */
 static enum err read_idempotency_key(struct call *c)
 {

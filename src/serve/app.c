@@ -21,6 +21,7 @@
 #define POOL_THREADS 4
 #define POOL_QUEUE_MAX 512
 #define CALL_THREADS 64 /* so many that the lanes of several gateways that hang (gateway/lane.h) leave some free */
+#define FILE_THREADS 2
 
 void app_set_settings(struct app *app, const struct settings *s)
 {
@@ -70,6 +71,7 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     app->used = seen_new(token_used);
     app->pool = pool_new(POOL_THREADS, POOL_QUEUE_MAX);
     app->calls = pool_new(CALL_THREADS, POOL_QUEUE_MAX);
+    app->files = pool_new(FILE_THREADS, POOL_QUEUE_MAX);
     app->outbound = outbound_start(&(struct outbound_options){.ca_file = options->ca_file});
     app->link = link_new(app->outbound);
     mail_enable(*options->mail.url != '\0', options->base_url);
@@ -134,6 +136,7 @@ void app_stop(struct app *app)
 {
     pool_free(app->pool);
     pool_free(app->calls);
+    pool_free(app->files);
     outbound_cancel(app->outbound);
     dispatcher_stop(app->dispatcher);
     link_free(app->link);

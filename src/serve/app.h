@@ -49,6 +49,7 @@ struct app {
     struct http_server *server;
     struct pool *pool;  /* password hashing and other slow handlers */
     struct pool *calls; /* handlers that wait for somebody else's server */
+    struct pool *files; /* uploads on their way to the disk */
     struct outbound *outbound;
     struct gateway_link *link;
     struct dispatcher *dispatcher;

@@ -3,6 +3,7 @@
  * A call lives in its exchange's arena and is on one thread at a time. */
 #pragma once
 
+#include "base/log.h"
 #include "domain/idempotency.h"
 #include "serve/app.h"
 #include "serve/limit.h"
@@ -15,6 +16,7 @@ struct loop {
     struct tx_port *port;
     struct mailbox home;             /* calls coming back from the pool */
     struct periodic_state *periodic; /* the first loop's */
+    struct log_gate overloaded, rate_limited;
 };
 
 struct call {
@@ -36,6 +38,9 @@ struct call {
     int64_t limit_rate;
     const char *limit_name;
     enum err pool_result;
+    int64_t queued_ns; /* since when it waits for a thread */
+    struct intake *intake;
+    void (*came_home)(struct call *c); /* on the loop's thread, when `home` has come */
 };
 
 #define call_of(ptr, member) ((struct call *)((char *)(ptr)-offsetof(struct call, member)))
@@ -51,6 +56,19 @@ enum err call_read(struct call *c);
 enum err call_check(struct call *c, struct db *db);
 /* Makes a kept answer the call's own. */
 void call_replay(struct call *c, const struct kept_answer *kept);
+
+/* Whether it is still worth running: ERR_CLIENT_GONE, or ERR_OVERLOADED when the client has shut down its side and
+ * the call has waited for long. From any thread. */
+enum err call_is_wanted(const struct call *c);
+
+/* intake.c: long bodies, and files. */
+bool call_wants_intake(const struct call *c);
+/* From `begin`: admits and authenticates, and lets the body be read, or answers. */
+void call_intake(struct call *c);
+/* On the pool, before the handler: the last bytes of a file. */
+void call_intake_end(struct call *c);
+/* At the end of the exchange: what was not kept goes. */
+void call_intake_drop(struct call *c);
 
 /* send.c: the answer on its way out, on the loop's thread. */
 void call_finish(struct call *c, enum err e);

@@ -36,6 +36,8 @@ static const char *const event_names[METRIC_EVENTS] = {
     [METRIC_LOGIN_FAILED] = "souk_logins_failed_total",
     [METRIC_REPLAYED] = "souk_idempotent_replays_total",
     [METRIC_SIGNATURE_REFUSED] = "souk_webhook_signatures_refused_total",
+    [METRIC_CLIENT_GONE] = "souk_requests_abandoned_total",
+    [METRIC_OVERLOADED] = "souk_requests_overloaded_total",
 };
 
 struct metrics *metrics_new(size_t routes)
@@ -162,6 +164,13 @@ void metrics_write(struct app *app, struct buf *out)
     single(out, "souk_connections_open", "gauge", "Open client connections.", get(&h->open));
     single(out, "souk_connections_total", "counter", "Connections accepted.", get(&h->accepted));
     single(out, "souk_connections_refused_total", "counter", "Connections closed at the cap.", get(&h->refused_cap));
+    single(out, "souk_connections_refused_address_total", "counter", "Connections closed at the cap of their address.",
+           get(&h->refused_address));
+    single(out, "souk_connections_given_up_total", "counter", "Idle connections closed to make room for new ones.",
+           get(&h->given_up));
+    single(out, "souk_body_bytes", "gauge", "Bytes of request bodies in memory.", get(&h->body_bytes));
+    single(out, "souk_bodies_refused_total", "counter", "Bodies refused because too many bytes of them were in memory.",
+           get(&h->refused_bodies));
     single(out, "souk_connection_timeouts_total", "counter", "Connections cut by a deadline.", get(&h->timeouts));
     single(out, "souk_bad_requests_total", "counter", "Requests that were not HTTP.", get(&h->bad_requests));
     for (int i = 0; i < METRIC_EVENTS; i++)

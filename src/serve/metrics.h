@@ -18,6 +18,8 @@ enum metric_event {
     METRIC_LOGIN_FAILED,
     METRIC_REPLAYED,
     METRIC_SIGNATURE_REFUSED,
+    METRIC_CLIENT_GONE,
+    METRIC_OVERLOADED,
     METRIC_EVENTS
 };
 void metrics_event(struct metrics *m, enum metric_event e);

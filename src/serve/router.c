@@ -15,7 +15,6 @@
 
 #include "base/log.h"
 #include "base/random.h"
-#include "domain/upload.h"
 #include "serve/call.h"
 #include "serve/metrics.h"
 #include "serve/periodic.h"
@@ -152,6 +151,8 @@ static enum err run(struct tx_job *job, struct db *db)
 {
     struct call *c = call_of(job, job);
     const struct route *r = c->req.route;
+    enum err wanted = call_is_wanted(c);
+    if (wanted) return wanted;
     answer_reset(&c->req);
     c->is_replayed = false;
     if (has_money(r->body)) {
@@ -172,16 +173,27 @@ static void run_on_pool(struct pool_job *job)
 {
     struct call *c = call_of(job, pool_job);
     answer_reset(&c->req);
-    c->pool_result = c->req.route->handler(&c->req);
+    c->pool_result = call_is_wanted(c);
+    if (!c->pool_result) {
+        call_intake_end(c);
+        c->pool_result = c->req.route->handler(&c->req);
+    }
     mailbox_post(&c->loop->home, &c->home);
+}
+
+static void finish_from_pool(struct call *c)
+{
+    call_finish(c, c->pool_result);
 }
 
 static void submit_to_pool(struct call *c)
 {
     const struct app *app = c->req.app;
     c->pool_job.run = run_on_pool;
+    c->came_home = finish_from_pool;
+    c->queued_ns = time_monotonic_ns();
     if (!pool_submit(c->req.route->flags & CALLS_OUT ? app->calls : app->pool, &c->pool_job))
-        call_finish(c, ERR_UNAVAILABLE);
+        call_finish(c, ERR_OVERLOADED);
 }
 
 static void done(struct tx_job *job, enum err e)
@@ -235,44 +247,16 @@ enum err request_step_finish_untyped(struct request *req, bool forget, request_s
 
 /* ---- hooks ---- */
 
-static enum err authenticate_alone(void *arg, struct db *db)
-{
-    return call_authenticate(arg, db);
-}
-
-static bool upload_sink(struct exchange *x, Str bytes)
-{
-    struct call *c = x->user;
-    return upload_write(c->req.upload, bytes);
-}
-
-/* A body that may be gigabytes is not read for strangers: the token is looked up before, and the loop waits for it.
- * Staff upload seldom. */
-static enum err begin_upload(struct call *c)
-{
-    struct request *req = &c->req;
-    enum err e = call_admit(c);
-    if (!e) e = tx_call(req->app->database, TX_READ, authenticate_alone, c, req->arena);
-    if (e) return e;
-    c->is_admitted = true;
-    req->upload = arena_new(req->arena, struct upload);
-    e = upload_begin(req->app->options.data_dir, req->upload);
-    if (e) return e;
-    req->exchange->body_bytes_max = req->app->options.file_bytes_max;
-    req->exchange->sink = upload_sink;
-    return OK;
-}
-
 static void on_begin(void *loop_user, struct exchange *x)
 {
     struct loop *loop = loop_user;
     struct call *c = call_new(loop, x);
     matcher_find(loop->app->matcher, x->head.method, x->head.path, &c->match);
     const struct route *r = c->req.route = c->match.route;
-    if (r && r->body_bytes_max) x->body_bytes_max = r->body_bytes_max;
-    if (!r || !(r->flags & BODY_TO_FILE)) return;
-    enum err e = begin_upload(c);
-    if (e) call_finish(c, e);
+    if (call_wants_intake(c))
+        call_intake(c);
+    else if (r && r->body_bytes_max)
+        x->body_bytes_max = r->body_bytes_max;
 }
 
 /* Whether something has to be looked up before the handler is called: whose token it is, a kept answer, or the currency
@@ -304,6 +288,7 @@ static void submit_to_database(struct call *c)
     c->job.run = run;
     c->job.done = done;
     c->job.arena = c->req.arena;
+    c->queued_ns = time_monotonic_ns();
     tx_submit(c->loop->port, &c->job);
 }
 
@@ -339,7 +324,7 @@ static void on_finished(void *loop_user, struct exchange *x, int status, int64_t
     struct loop *loop = loop_user;
     struct call *c = x->user;
     struct app *app = loop->app;
-    if (c && c->req.upload) upload_drop(c->req.upload);
+    if (c) call_intake_drop(c);
     int64_t ns = time_monotonic_ns() - x->started_ns;
     size_t route = c && c->req.route ? c->match.index : matcher_count(app->matcher);
     metrics_count(app->metrics, route, status, ns);
@@ -397,7 +382,7 @@ static void on_woken(void *loop_user)
     for (struct letter *l = mailbox_take(&loop->home), *next; l; l = next) {
         next = l->next;
         struct call *c = call_of(l, home);
-        call_finish(c, c->pool_result);
+        c->came_home(c);
     }
 }
 

@@ -114,18 +114,40 @@ Str call_path(const struct call *c)
     return r && r->flags & SECRET_PATH ? str_from(r->path) : c->req.exchange->head.path;
 }
 
-static void log_failure(const struct call *c, enum err e)
+/* What a stranger can bring about as often as they like is said seldom. */
+static void log_seldom(struct call *c, struct log_gate *gate, enum err e)
 {
-    if (err_info(e)->status < 500) return;
-    log_event(LOG_ERROR, "request_failed", LOGS("request_id", c->req.id), LOGS("method", c->req.exchange->head.method),
-              LOGS("path", call_path(c)), LOGC("code", err_info(e)->code));
+    int64_t times = log_gate_pass(gate, time_monotonic_ns());
+    if (times)
+        log_event(LOG_WARN, err_info(e)->code, LOGS("request_id", c->req.id), LOGS("path", call_path(c)),
+                  LOGS("network", c->req.exchange->network), LOGI("account", c->req.account.v), LOGI("times", times));
+}
+
+static void log_failure(struct call *c, enum err e)
+{
+    if (e == ERR_OVERLOADED)
+        log_seldom(c, &c->loop->overloaded, e);
+    else if (e == ERR_RATE_LIMITED)
+        log_seldom(c, &c->loop->rate_limited, e);
+    else if (err_info(e)->status >= 500)
+        log_event(LOG_ERROR, "request_failed", LOGS("request_id", c->req.id),
+                  LOGS("method", c->req.exchange->head.method), LOGS("path", call_path(c)),
+                  LOGC("code", err_info(e)->code));
+}
+
+/* What the client is told; nobody hears it when there is no client any more. */
+static enum err told(struct call *c, enum err e)
+{
+    if (e == ERR_OVERLOADED || e == ERR_CLIENT_GONE) metrics_event(c->req.app->metrics, METRIC_OVERLOADED);
+    if (e == ERR_CLIENT_GONE) return ERR_OVERLOADED;
+    return err_info(e)->status ? e : ERR_INTERNAL;
 }
 
 void call_finish(struct call *c, enum err e)
 {
     if (!e && !c->answer.is_rendered) e = answer_check(&c->req);
     if (e) {
-        if (!err_info(e)->status) e = ERR_INTERNAL;
+        e = told(c, e);
         log_failure(c, e);
         answer_error(&c->req, e);
         add_error_headers(c, e);

@@ -23,6 +23,7 @@ const BODY_MAX = 65536;
 
 const get = (lines = '', target = '/readyz') => `GET ${target} HTTP/1.1\r\n${HOST}${lines}\r\n`;
 const post = (lines, body = '') => `POST /api/auth/login HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n${lines}\r\n${body}`;
+const residentBytes = (pid) => Number(/VmRSS:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 const chunked = (body) => post('Transfer-Encoding: chunked\r\n', body);
 
 /** [what, bytes, status]: each is answered once, with that status, and the connection is closed. */
@@ -520,15 +521,17 @@ for (const kind of kinds) {
         const connection = await connect(capped.url);
         connection.write(get('', capped.get.target));
         const status = (await connection.answer())?.status;
-        if (status === capped.get.status) open.push(connection);
-        else assert.ok(i < 100 && status === undefined, String(status));
+        if (status !== capped.get.status) { assert.ok(i < 100 && status === undefined, String(status)); continue; }
+        connection.write('GET '); // a request has begun: it does not give way
+        open.push(connection);
       }
+      await sleep(50);
       for (let i = 0; i < 3; i++) {
         const over = await connect(capped.url);
         assert.ok(await over.waitClosed(3000));
         assert.equal(over.text, '');
       }
-      open[0].write(get('', capped.get.target));
+      open[0].write(get('', capped.get.target).slice(4));
       assert.equal((await open[0].answer())?.status, capped.get.status, 'those that are in stay in');
       for (const connection of open) connection.destroy();
       let status;
@@ -537,6 +540,89 @@ for (const kind of kinds) {
         status = await once(capped.url, get('Connection: close\r\n', capped.get.target)).then((r) => r.answer?.status, () => 0);
       }
       assert.equal(status, capped.get.status);
+    });
+
+    test('at the cap the connection that waits for longest makes room for a new one', async () => {
+      const server = await startRawServer(kind, { connectionsMax: 5, loops: 1 });
+      try {
+        await sleep(100); // the connection that asked whether it is up is gone
+        const idle = await together(5, 1, async () => { await sleep(10); return connect(server.url); });
+        await sleep(50);
+        for (let i = 0; i < 3; i++) {
+          const fresh = await connect(server.url);
+          fresh.write(`${get('', server.get.target)}GET `); // answered, and busy with the next
+          assert.equal((await fresh.answer())?.status, server.get.status);
+        }
+        await idle[2].waitClosed(3000);
+        assert.deepEqual(idle.map((c) => c.closed), [true, true, true, false, false]);
+        for (const connection of idle) connection.destroy();
+      } finally { await server.stop(); }
+    });
+
+    test('one address has a cap of its own, and gives up its own idle connections', async () => {
+      const server = await startRawServer(kind, { connectionsPerAddress: 4, loops: 1 });
+      try {
+        const busy = await together(4, 1, () => connect(server.url));
+        for (const connection of busy) connection.write('GET ');
+        await sleep(50);
+        assert.ok(await (await connect(server.url)).waitClosed(3000), 'the fifth is closed');
+        busy[0].destroy();
+        await sleep(50);
+        const idle = await connect(server.url);
+        await sleep(50);
+        const fresh = await connect(server.url);
+        fresh.write(get('', server.get.target));
+        assert.equal((await fresh.answer())?.status, server.get.status);
+        assert.ok(await idle.waitClosed(3000), 'the idle one made room');
+        for (const connection of [...busy, fresh]) connection.destroy();
+      } finally { await server.stop(); }
+    });
+
+    test('a client that says nothing is closed after the deadline of a head', async () => {
+      const server = await startRawServer(kind, { headerMs: 300, idleMs: 60000 });
+      try {
+        const silent = await connect(server.url);
+        assert.ok(await silent.waitClosed(10000 * SLOW), 'a silent connection stayed open');
+        assert.equal(silent.text, '');
+      } finally { await server.stop(); }
+    });
+
+    test('who pipelines faster than it is served is not read any further', async () => {
+      const server = await startRawServer(kind);
+      try {
+        const greedy = net.connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {}).resume();
+        const many = Buffer.from(get('', server.get.target).repeat(5000));
+        const before = residentBytes(server.pid);
+        for (const until = Date.now() + 2000; Date.now() < until;) {
+          if (!greedy.write(many)) await Promise.race([new Promise((resolve) => { greedy.once('drain', resolve); }), sleep(500)]);
+        }
+        const more = residentBytes(server.pid) - before;
+        assert.ok(more < 24 * 1024 * 1024 * SLOW, `${more} bytes more`);
+        assert.equal((await once(server.url, get('Connection: close\r\n', server.get.target))).answer?.status, server.get.status);
+        greedy.destroy();
+      } finally { await server.stop(); }
+    });
+
+    test('bodies in memory are counted, and given back', async () => {
+      const server = await startRawServer(kind, { bodyMemoryMax: 4 * 65536 }); // one address: a quarter
+      try {
+        const half = Buffer.alloc(40000, 0x20);
+        const first = await connect(server.url);
+        first.write(post('Content-Length: 60000\r\n', '')).write(half);
+        await sleep(100);
+        const second = await connect(server.url);
+        second.write(post('Content-Length: 60000\r\n', '')).write(half);
+        const refused = await second.answer();
+        assert.equal(refused.status, 503);
+        assert.equal(refused.headers.connection, 'close');
+        if (kind !== 'echo') { assert.equal(refused.json.code, 'overloaded'); assert.equal(refused.headers['retry-after'], '1'); }
+        first.destroy();
+        await sleep(100);
+        const third = await connect(server.url);
+        third.write(post('Content-Length: 60000\r\n', '')).write(Buffer.alloc(60000, 0x20));
+        assert.notEqual((await third.answer()).status, 503, 'what was held is given back');
+        third.destroy();
+      } finally { await server.stop(); }
     });
 
     test('SIGTERM: running requests end, idle connections and the port close, the program ends', async () => {

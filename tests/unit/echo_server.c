@@ -246,12 +246,36 @@ static void file_make(void)
 
 int main(int argc, char **argv)
 {
-    enum { LISTEN, LOOPS, CONNECTIONS, HEADER, IDLE, RATE, WINDOW, BODY, LINGER, DRAIN, PROXY };
+    enum {
+        LISTEN,
+        LOOPS,
+        CONNECTIONS,
+        HEADER,
+        IDLE,
+        RATE,
+        WINDOW,
+        BODY,
+        LINGER,
+        DRAIN,
+        PROXY,
+        PER_ADDRESS,
+        BODY_MEMORY
+    };
     static const struct option names[] = {
-        {"listen", 1, 0, LISTEN},         {"loops", 1, 0, LOOPS},         {"connections-max", 1, 0, CONNECTIONS},
-        {"header-ms", 1, 0, HEADER},      {"idle-ms", 1, 0, IDLE},        {"body-rate-min", 1, 0, RATE},
-        {"body-window-ms", 1, 0, WINDOW}, {"body-bytes-max", 1, 0, BODY}, {"linger-ms", 1, 0, LINGER},
-        {"drain-ms", 1, 0, DRAIN},        {"trusted-proxy", 1, 0, PROXY}, {0},
+        {"listen", 1, 0, LISTEN},
+        {"loops", 1, 0, LOOPS},
+        {"connections-max", 1, 0, CONNECTIONS},
+        {"header-ms", 1, 0, HEADER},
+        {"idle-ms", 1, 0, IDLE},
+        {"body-rate-min", 1, 0, RATE},
+        {"body-window-ms", 1, 0, WINDOW},
+        {"body-bytes-max", 1, 0, BODY},
+        {"linger-ms", 1, 0, LINGER},
+        {"drain-ms", 1, 0, DRAIN},
+        {"trusted-proxy", 1, 0, PROXY},
+        {"connections-per-address", 1, 0, PER_ADDRESS},
+        {"body-memory-max", 1, 0, BODY_MEMORY},
+        {0},
     };
     struct http_options options = {.listen = "127.0.0.1:0"};
     for (int which; (which = getopt_long(argc, argv, "", names, NULL)) != -1;) {
@@ -269,6 +293,8 @@ int main(int argc, char **argv)
         case BODY: options.body_bytes_max = n; break;
         case LINGER: options.linger_ms = n; break;
         case DRAIN: options.drain_ms = n; break;
+        case PER_ADDRESS: options.connections_per_address = (int)n; break;
+        case BODY_MEMORY: options.body_memory_max = n; break;
         case PROXY: options.trusted_proxy = optarg; break;
         }
     }

@@ -90,6 +90,27 @@ static void grows_two_by_turns(void **state)
         for (size_t i = 0; i < n[k]; i++) assert_int_equal(p[k][i], 'a' + k);
 }
 
+/* What a large buffer leaves behind when it grows is given back, whatever was allocated beside it. */
+static void gives_old_bytes_of_large_ones_back(void **state)
+{
+    (void)state;
+    size_t n = 64 * 1024;
+    char *p = arena_take(&arena, n), *other = arena_take(&arena, 100 * 1024);
+    memset(p, 'p', n);
+    memset(other, 'o', 100 * 1024);
+    for (; n < (size_t)64 << 20; n *= 2) {
+        p = arena_grow(&arena, p, n, n * 2);
+        assert_int_equal(p[n - 1], n == 64 * 1024 ? 'p' : 'q');
+        p[n * 2 - 1] = 'q'; /* only these pages are touched: what counts is how many blocks there are */
+        assert_non_null(arena_take(&arena, 10));
+    }
+    assert_int_equal(other[100 * 1024 - 1], 'o');
+    size_t large = 0;
+    for (const void *const *b = (void *)arena.large; b; b = *(void *const *)b) large++; /* the link stands first */
+    assert_int_equal(large, 2);
+    assert_int_equal(p[0], 'p');
+}
+
 static void starts_over(void **state)
 {
     (void)state;
@@ -138,6 +159,7 @@ int main(void)
         cmocka_unit_test_teardown(keeps_allocations_apart, empty_arena),
         cmocka_unit_test_teardown(grows, empty_arena),
         cmocka_unit_test_teardown(grows_two_by_turns, empty_arena),
+        cmocka_unit_test_teardown(gives_old_bytes_of_large_ones_back, empty_arena),
         cmocka_unit_test_teardown(starts_over, empty_arena),
         cmocka_unit_test_teardown(refuses_sizes_that_wrap, empty_arena),
     };

@@ -55,7 +55,7 @@ static void request(void *loop_user, struct exchange *x)
 {
     (void)loop_user;
     seen.requests++;
-    assert_false(exchange_is_gone(x));
+    assert_int_equal(exchange_client(x), CLIENT_THERE);
     exchange_answer(x, &(struct http_answer){.status = 200, .body = STR("hello")});
 }
 

@@ -14,11 +14,13 @@ import { SLOW, Souk } from './souk.mjs';
 const STORE_FLAGS = {
   connectionsMax: '--connections-max', headerMs: '--header-timeout-ms', idleMs: '--idle-timeout-ms',
   bodyRateMin: '--body-rate-min', drainMs: '--drain-timeout-ms', loops: '--loops',
+  connectionsPerAddress: '--connections-per-address', bodyMemoryMax: '--body-memory-max',
 };
 const ECHO_FLAGS = {
   connectionsMax: '--connections-max', headerMs: '--header-ms', idleMs: '--idle-ms', bodyRateMin: '--body-rate-min',
   drainMs: '--drain-ms', loops: '--loops', bodyWindowMs: '--body-window-ms', lingerMs: '--linger-ms',
-  trustedProxy: '--trusted-proxy', listen: '--listen',
+  trustedProxy: '--trusted-proxy', listen: '--listen', connectionsPerAddress: '--connections-per-address',
+  bodyMemoryMax: '--body-memory-max',
 };
 
 function flags(names, options) {
