@@ -22,14 +22,9 @@ struct guess {
 };
 #define PLACES 10 /* times as much for the wider counts */
 
-static Str network_here(struct request *req)
-{
-    return network_of(req->exchange->peer, arena_alloc(req->arena, 64));
-}
-
 static Str guess_key(const struct guess *g)
 {
-    return str_printf(g->req->arena, "%.*s\n%.*s", STR_FMT(g->account), STR_FMT(network_here(g->req)));
+    return str_printf(g->req->arena, "%.*s\n%.*s", STR_FMT(g->account), STR_FMT(g->req->exchange->network));
 }
 
 static enum err guess_allowed(const struct guess *g)
@@ -38,7 +33,7 @@ static enum err guess_allowed(const struct guess *g)
     struct app *app = req->app;
     int64_t rate = app->options.rate_auth, now = time_monotonic_ns(), wait_s = 1;
     if (!rate) return OK;
-    bool allowed = limiter_look(app->limiter, 'a', network_here(req), rate * PLACES, now).allowed &&
+    bool allowed = limiter_look(app->limiter, 'a', req->exchange->network, rate * PLACES, now).allowed &&
                    guess_begin(app->guesses, 'g', guess_key(g), rate, now, &wait_s);
     if (allowed && !g->is_home && !guess_begin(app->guesses, 'w', g->account, rate * PLACES, now, &wait_s)) {
         guess_undo(app->guesses, 'g', guess_key(g), rate);
@@ -55,7 +50,7 @@ static void guess_ended(const struct guess *g, enum err e)
     int64_t rate = app->options.rate_auth;
     if (!rate) return;
     if (e == ERR_CREDENTIALS_INVALID) {
-        limiter_charge(app->limiter, 'a', network_here(g->req), rate * PLACES, time_monotonic_ns());
+        limiter_charge(app->limiter, 'a', g->req->exchange->network, rate * PLACES, time_monotonic_ns());
         return;
     }
     if (!g->is_home) guess_undo(app->guesses, 'w', g->account, rate * PLACES);
@@ -124,7 +119,7 @@ static enum err proof_look(struct request *req, struct proof *p)
     p->is_known = !e;
     if (e) return e == ERR_NOT_FOUND ? OK : e;
     e = totp_is_on(req->db, p->account.id, &p->has_totp);
-    return e ? e : token_network_is_known(req->db, p->account.id, network_here(req), &p->is_home);
+    return e ? e : token_network_is_known(req->db, p->account.id, req->exchange->network, &p->is_home);
 }
 REQUEST_STEP(proof_look);
 

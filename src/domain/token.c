@@ -90,11 +90,34 @@ static Str token_text(struct arena *a, enum token_kind kind)
     return (Str){text, n + CHECK_CHARS};
 }
 
+static enum err make_room(struct db *db, const struct token *t, Time now)
+{
+    static const char count[] = "SELECT count(*) FROM token WHERE account_id = $1 AND kind = 'api'"
+                                " AND (expires_at IS NULL OR expires_at > $2)";
+    static const char end_oldest[] =
+        "DELETE FROM token WHERE id IN (SELECT id FROM token WHERE account_id = $1 AND kind = 'login'"
+        " ORDER BY id DESC LIMIT 1000 OFFSET $2)";
+    if (t->kind == TOKEN_LOGIN) {
+        struct stmt *st = db_prepare(db, end_oldest);
+        bind_id(st, t->account);
+        bind_int(st, TOKENS_MAX - 1);
+        return db_run(st);
+    }
+    struct stmt *st = db_prepare(db, count);
+    bind_id(st, t->account);
+    bind_time(st, now);
+    int64_t has = db_step(st) ? col_int(st) : 0;
+    enum err e = db_done(st);
+    return e ? e : has >= TOKENS_MAX ? ERR_TOKEN_LIMIT : OK;
+}
+
 enum err token_create(struct db *db, const struct token *t, Time now, struct token *ret, Str *ret_text)
 {
     static const char insert[] =
         "INSERT INTO token (account_id, kind, name, hash, hint, scopes, created_at, expires_at,"
         " confirmed_at, network, last_used_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
+    enum err e = make_room(db, t, now);
+    if (e) return e;
     Str text = token_text(db_arena(db), t->kind);
     uint8_t hash[TOKEN_HASH_BYTES];
     token_hash(text, hash);
@@ -113,7 +136,7 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
     bind_text(st, t->network);
     bind_opt_time(st, t->kind == TOKEN_LOGIN ? now : (Time){0});
     Id id = db_step(st) ? col_id(st) : (Id){0};
-    enum err e = db_done(st);
+    e = db_done(st);
     if (e) return e;
 
     *ret = *t;

@@ -4,6 +4,8 @@
 #include "serve/metrics.h"
 #include "serve/seen.h"
 
+#define ACCOUNT_LIMIT_FACTOR 10 /* an account may make as many calls as ten of its tokens */
+
 static void limit_pick(struct call *c)
 {
     const struct route *r = c->req.route;
@@ -20,24 +22,53 @@ static void limit_pick(struct call *c)
     }
 }
 
+/* Who is counted: the token; for v1 the token in one network, because a token that is shipped in a program is used by
+ * many people, none of whom may stop the others; the network of callers without one. */
+static Str limit_caller(struct call *c)
+{
+    Str network = c->req.exchange->network;
+    if (!c->has_token) return network;
+    if (c->limit_name[0] != 'v') return (Str){(const char *)c->token, sizeof c->token};
+    struct buf both;
+    buf_init(&both, c->req.arena, sizeof c->token + network.len);
+    buf_append(&both, (Str){(const char *)c->token, sizeof c->token});
+    buf_append(&both, network);
+    return buf_str(&both);
+}
+
 static enum err limit_check(struct call *c)
 {
     limit_pick(c);
     if (!c->limit_rate) return OK;
-    Str caller = c->has_token ? (Str){(const char *)c->token, sizeof c->token} : c->req.exchange->peer;
-    c->limit = limiter_charge(c->req.app->limiter, c->limit_name[0], caller, c->limit_rate, time_monotonic_ns());
+    c->limit =
+        limiter_charge(c->req.app->limiter, c->limit_name[0], limit_caller(c), c->limit_rate, time_monotonic_ns());
     if (c->limit.allowed) return OK;
     metrics_event(c->req.app->metrics, METRIC_RATE_LIMITED);
     return ERR_RATE_LIMITED;
 }
 
-/* Made-up tokens count against the caller's address, so that inventing new ones does not get around the limit. */
+/* Behind the limit of a token stands one of its account: many tokens are not many limits. */
+static enum err limit_account(struct call *c)
+{
+    if (!c->limit_rate || c->is_account_charged) return OK;
+    c->is_account_charged = true;
+    Str account = {(const char *)&c->req.account.v, sizeof c->req.account.v};
+    char name = c->limit_name[0] == 'v' ? 'V' : 'C';
+    struct limit_result r =
+        limiter_charge(c->req.app->limiter, name, account, c->limit_rate * ACCOUNT_LIMIT_FACTOR, time_monotonic_ns());
+    if (r.allowed) return OK;
+    c->limit = r;
+    metrics_event(c->req.app->metrics, METRIC_RATE_LIMITED_ACCOUNT);
+    return ERR_RATE_LIMITED;
+}
+
+/* Made-up tokens count against the caller's network, so that inventing new ones does not get around the limit. */
 static enum err token_refused(struct call *c, enum err e)
 {
     metrics_event(c->req.app->metrics, METRIC_TOKEN_REFUSED);
     if (!c->limit_rate || !c->has_token) return e;
     struct limit_result r =
-        limiter_charge(c->req.app->limiter, 't', c->req.exchange->peer, c->limit_rate, time_monotonic_ns());
+        limiter_charge(c->req.app->limiter, 't', c->req.exchange->network, c->limit_rate, time_monotonic_ns());
     if (r.allowed) return e;
     c->limit = r;
     return ERR_RATE_LIMITED;
@@ -87,7 +118,8 @@ enum err call_authenticate(struct call *c, struct db *db)
     req->confirmed_at = who.confirmed_at;
     req->scopes = who.scopes;
     req->role = who.role;
-    e = req->route->flags & PROVEN_EMAIL && who.is_unproven ? check_unproven(db) : OK;
+    e = limit_account(c);
+    if (!e && req->route->flags & PROVEN_EMAIL && who.is_unproven) e = check_unproven(db);
     return e ? e : request_is_confirmed(req, req->route->flags);
 }
 
@@ -210,7 +242,7 @@ static enum err read_idempotency_key(struct call *c)
     if (!fine) return request_bad_field(req, "Idempotency-Key", ERR_FIELD_FORMAT);
 
     struct idempotency_scope scope = {.account = req->account,
-                                      .network = req->exchange->peer,
+                                      .network = req->exchange->network,
                                       .method = req->route->method,
                                       .path = req->route->path,
                                       .key = key};

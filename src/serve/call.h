@@ -33,6 +33,7 @@ struct call {
     bool is_checked;  /* authenticated and read; not done again when a transaction is retried */
     bool is_replayed; /* the answer is a kept one */
     bool has_key;
+    bool is_account_charged; /* also counted against its account's limit */
     struct idempotency key;
     struct limit_result limit;
     int64_t limit_rate;

@@ -2,7 +2,6 @@
  * that nobody outside can make two of them share a slot. A full bucket gives up the slot that waited for longest. */
 #include "serve/guess.h"
 
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -110,15 +109,4 @@ void guess_undo(struct guesses *g, char name, Str who, int64_t free)
         s->until_ns = s->failures < free ? 0 : s->last_ns;
     }
     pthread_mutex_unlock(&g->lock);
-}
-
-Str network_of(Str address, char ret[64])
-{
-    char text[INET6_ADDRSTRLEN] = {0};
-    struct in6_addr v6;
-    if (address.len < sizeof text) memcpy(text, address.ptr, address.len);
-    if (inet_pton(AF_INET6, text, &v6) != 1) return address;
-    memset(v6.s6_addr + 8, 0, 8);
-    if (!inet_ntop(AF_INET6, &v6, ret, 64)) return address;
-    return str_from(ret);
 }

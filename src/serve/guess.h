@@ -19,7 +19,3 @@ bool guess_begin(struct guesses *g, char name, Str who, int64_t free, int64_t no
 void guess_right(struct guesses *g, char name, Str who);
 /* Neither right nor wrong: as if it had not been made. */
 void guess_undo(struct guesses *g, char name, Str who, int64_t free);
-
-/* The network that an address belongs to: an IPv6 address counts by its /64, an IPv4 address is its own. Written to
- * `ret`, which holds 64 bytes. */
-Str network_of(Str address, char ret[64]);

@@ -33,6 +33,7 @@ struct metrics {
 static const char *const event_names[METRIC_EVENTS] = {
     [METRIC_TOKEN_REFUSED] = "souk_tokens_refused_total",
     [METRIC_RATE_LIMITED] = "souk_rate_limited_total",
+    [METRIC_RATE_LIMITED_ACCOUNT] = "souk_rate_limited_account_total",
     [METRIC_LOGIN_FAILED] = "souk_logins_failed_total",
     [METRIC_REPLAYED] = "souk_idempotent_replays_total",
     [METRIC_SIGNATURE_REFUSED] = "souk_webhook_signatures_refused_total",

@@ -15,6 +15,7 @@ void metrics_count(struct metrics *m, size_t route, int status, int64_t ns);
 enum metric_event {
     METRIC_TOKEN_REFUSED,
     METRIC_RATE_LIMITED,
+    METRIC_RATE_LIMITED_ACCOUNT,
     METRIC_LOGIN_FAILED,
     METRIC_REPLAYED,
     METRIC_SIGNATURE_REFUSED,

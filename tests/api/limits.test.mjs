@@ -49,6 +49,50 @@ test('every token has a limit of its own', async (t) => {
   expectStatus(await souk.get('/api/auth/me', { token: two.token }), 200);
 });
 
+/** A server behind a proxy that says where callers are; `call(token, address)` verifies a key that nobody has. */
+async function fromNetworks(t, args) {
+  const souk = await limited(t, [...args, '--trusted-proxy', '127.0.0.1']);
+  const call = (token, address) => souk.post('/api/v1/license/verify', { license_key: 'AAAAA-AAAAA-AAAAA-AAAAA-AAAAA' },
+    { token, headers: { 'X-Forwarded-For': address } });
+  return { souk, call };
+}
+const refusedOf = (answers) => answers.filter((a) => a.status === 429).length;
+
+test('a token that many networks share is limited in each of them; an IPv6 network is a /64', async (t) => {
+  const { souk, call } = await fromNetworks(t, ['--rate-v1', '10', '--rate-customer', '0']);
+  const { token } = await souk.customer();
+  assert.ok(refusedOf(await together(15, 5, () => call(token, '192.0.2.1'))) >= 3);
+  assert.equal(refusedOf([await call(token, '192.0.2.2')]), 0, 'another installation goes on');
+  assert.ok(refusedOf(await together(15, 5, (i) => call(token, `2001:db8::${i}`))) >= 3, 'one customer has a whole /64');
+  assert.equal(refusedOf([await call(token, '2001:db8:0:1::1')]), 0);
+});
+
+test('many tokens, and many networks, are not many limits: behind them stands the account\'s', async (t) => {
+  const { souk, call } = await fromNetworks(t, ['--rate-v1', '10', '--rate-customer', '0']);
+  const { token } = await souk.customer();
+  const tokens = await together(20, 1, async (i) =>
+    dataOf(await souk.post('/api/customer/tokens', { name: `t${i}`, scopes: ['verify'] }, { token }), 201).token);
+  const answers = await together(180, 6, (i) => call(tokens[i % 20], `192.0.2.${i % 20}`));
+  const passed = answers.length - refusedOf(answers);
+  assert.ok(passed >= 95 && passed <= 120, `${passed} of 180 passed; ten times a token's limit is 100`);
+  assert.ok((await souk.metrics()).get('souk_rate_limited_account_total') >= 60);
+  const other = await souk.customer();
+  assert.equal(refusedOf([await call(other.token, '192.0.2.1')]), 0, 'other accounts are not touched');
+});
+
+test('an account has at most 100 API tokens, and a login past 100 ends the oldest', async (t) => {
+  const souk = await startSouk({ t });
+  const { token, email, password: own } = await souk.customer();
+  const made = await together(100, 4, async (i) => dataOf(await souk.post('/api/customer/tokens', { name: `t${i}` }, { token }), 201));
+  expectError(await souk.post('/api/customer/tokens', { name: 'one too many' }, { token }), 409, 'token_limit');
+  expectStatus(await souk.delete(`/api/customer/tokens/${made[0].id}`, { token }), 200);
+  expectStatus(await souk.post('/api/customer/tokens', { name: 'in its place' }, { token }), 201);
+  await together(99, 4, async () => dataOf(await souk.post('/api/auth/login', { email, password: own })));
+  expectStatus(await souk.get('/api/auth/me', { token }), 200);
+  dataOf(await souk.post('/api/auth/login', { email, password: own }));
+  expectError(await souk.get('/api/auth/me', { token }), 401, 'token_invalid');
+});
+
 test('made-up tokens count against the address', async (t) => {
   const souk = await limited(t, ['--rate-customer', '10']);
   const { token } = await souk.customer();

@@ -28,13 +28,12 @@ static const struct shape register_body = {register_fields, sizeof(struct creden
 /* A registration answers with token and account, a login says when it ends, too. */
 static enum err give_token(struct request *req, const struct account *a, bool says_when)
 {
-    char network[64];
     struct token want = {
         .account = a->id,
         .kind = TOKEN_LOGIN,
         .scopes = scopes_of_role(a->role),
         .confirmed_at = req->now,
-        .network = network_of(req->exchange->peer, network),
+        .network = req->exchange->network,
         .expires_at =
             time_add(req->now, a->role == ROLE_CUSTOMER ? LOGIN_DAYS * TIME_DAY : STAFF_LOGIN_HOURS * TIME_HOUR),
     };

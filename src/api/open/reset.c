@@ -28,7 +28,7 @@ static bool is_allowed(struct request *req, Str email)
     int64_t rate = req->app->options.rate_auth, now = time_monotonic_ns();
     if (!rate) return true;
     bool by_email = !email.len || limiter_charge(req->app->limiter, 'r', email, rate, now).allowed;
-    return limiter_charge(req->app->limiter, 'R', req->exchange->peer, rate * 10, now).allowed && by_email;
+    return limiter_charge(req->app->limiter, 'R', req->exchange->network, rate * 10, now).allowed && by_email;
 }
 
 /* Only that somebody asked: everything that depends on there being an account happens later. */
