@@ -37,8 +37,9 @@ CREATE INDEX mail_link_by_end ON mail_link (expires_at);
 
 CREATE TABLE token (
     id         @id_kept,
-    account_id @int NOT NULL REFERENCES account (id),
-    kind       TEXT NOT NULL CHECK (kind IN ('login', 'api')),
+    account_id @int REFERENCES account (id),        -- NULL: a guest in the shop
+    kind       TEXT NOT NULL CHECK (kind IN ('login', 'api', 'shop', 'cart')), -- shop: a browser's session, its text in a
+                                                    -- cookie; cart: no text at all, a customer's cart in the shop hangs on it
     name       TEXT NOT NULL DEFAULT '',
     hash       @bytes NOT NULL UNIQUE,              -- keyed hash of the text; the text itself is stored nowhere
     hint       TEXT NOT NULL,                       -- last 4 characters, to tell tokens apart in a list
@@ -47,9 +48,11 @@ CREATE TABLE token (
     expires_at @int,                                -- NULL: never
     confirmed_at @int,                              -- of a login: when password and code were last proved
     last_used_at @int,                              -- of a login: written in batches, a minute late at most
-    network    TEXT NOT NULL DEFAULT ''             -- where a login came from: an IPv4 address, or an IPv6 /64
+    network    TEXT NOT NULL DEFAULT '',            -- where a login came from: an IPv4 address, or an IPv6 /64
+    CHECK (account_id IS NOT NULL OR kind = 'shop')
 ) @strict;
 CREATE INDEX token_by_account ON token (account_id, id);
+CREATE UNIQUE INDEX token_cart ON token (account_id) WHERE kind = 'cart';
 CREATE INDEX token_by_end ON token (expires_at) WHERE expires_at IS NOT NULL; -- what is to be purged
 
 -- One row per Idempotency-Key: written in the transaction of the effect, so both exist or neither. Rows are large and only

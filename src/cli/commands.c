@@ -75,18 +75,20 @@ static const char *scope_text(const struct route *r)
     return scope_name(r->scope);
 }
 
-/* METHOD PATH SCOPE TRANSACTION [owner] [confirmed] [owner-token] [idempotent] */
+/* METHOD PATH SCOPE TRANSACTION [owner] [confirmed] [owner-token] [idempotent] [login]; with --pages the shop's pages
+ * and forms too. */
 static int routes_command(const struct config *config, struct arena *a)
 {
     static const char *const modes[] = {
         [TX_NONE] = "none", [TX_READ] = "read", [TX_WRITE] = "write", [TX_SELF] = "self"};
-    (void)config, (void)a;
+    (void)a;
     for (size_t t = 0; route_tables[t]; t++)
         for (const struct route *r = route_tables[t]; r->method; r++)
-            if (!(r->flags & HIDDEN))
-                printf("%s %s %s %s%s%s%s%s\n", r->method, r->path, scope_text(r), modes[r->tx],
+            if (!(r->flags & HIDDEN) || (config->pages && r->flags & SHOP))
+                printf("%s %s %s %s%s%s%s%s%s\n", r->method, r->path, scope_text(r), modes[r->tx],
                        r->flags & OWNER_ONLY ? " owner" : "", r->flags & CONFIRMED ? " confirmed" : "",
-                       r->flags & OWNER_TOKEN ? " owner-token" : "", r->flags & IDEMPOTENT ? " idempotent" : "");
+                       r->flags & OWNER_TOKEN ? " owner-token" : "", r->flags & IDEMPOTENT ? " idempotent" : "",
+                       r->flags & LOGIN_FIRST ? " login" : "");
     return EXIT_OK;
 }
 

@@ -78,6 +78,7 @@ static const struct option options[] = {
     {"currency", TEXT, AT(currency), "", "init: ISO 4217 code of the store", .of_command = true},
     {"store-name", TEXT, AT(store_name), "", "init", .of_command = true},
     {"product", TEXT, AT(product), "", "serials import: slug", .of_command = true},
+    {"pages", FLAG, AT(pages), "", "routes: the shop's pages and forms too", .of_command = true},
     {"variant", TEXT, AT(variant), "", "serials import: id", .of_command = true},
 };
 #define OPTIONS (sizeof options / sizeof *options)

@@ -68,7 +68,7 @@ enum err account_find_email(struct db *db, Str email, struct account *ret)
 enum err account_prove_email(struct db *db, Id id, Id kept_token)
 {
     static const char prove[] = "UPDATE account SET is_unproven = 0 WHERE id = $1 AND is_unproven = 1 RETURNING id";
-    static const char end[] = "DELETE FROM token WHERE account_id = $1 AND id <> $2";
+    static const char end[] = "DELETE FROM token WHERE account_id = $1 AND id <> $2 AND kind <> 'cart'";
     struct stmt *st = db_prepare(db, prove);
     bind_id(st, id);
     bool is_first = db_step(st);
@@ -80,10 +80,20 @@ enum err account_prove_email(struct db *db, Id id, Id kept_token)
     return db_run(st);
 }
 
+enum err account_set_name(struct db *db, Id id, Str name)
+{
+    static const char set[] = "UPDATE account SET name = $1 WHERE id = $2";
+    struct stmt *st = db_prepare(db, set);
+    bind_text(st, name);
+    bind_id(st, id);
+    return db_run(st);
+}
+
 enum err account_set_password(struct db *db, Id id, Str password_hash, bool ends_api_tokens)
 {
     static const char set[] = "UPDATE account SET password_hash = $1 WHERE id = $2";
-    static const char end_logins[] = "DELETE FROM token WHERE account_id = $1 AND (kind = 'login' OR $2 = 1)";
+    static const char end_logins[] = "DELETE FROM token WHERE account_id = $1"
+                                     " AND (kind IN ('login', 'shop') OR ($2 = 1 AND kind = 'api'))";
     struct stmt *st = db_prepare(db, set);
     bind_text(st, password_hash);
     bind_id(st, id);

@@ -25,5 +25,7 @@ enum err account_find_email(struct db *db, Str email, struct account *ret);
 /* The address is its owner's. The first time, whatever was made without that proof ends: sessions and tokens, but for
  * `kept_token` (0: none), so that registering somebody else's address in advance gains nothing. */
 enum err account_prove_email(struct db *db, Id id, Id kept_token);
-/* Sets a new hash and ends all login sessions; the API tokens, too, where nobody proved that they knew the old one. */
+enum err account_set_name(struct db *db, Id id, Str name);
+/* Sets a new hash and ends all logins, in the API and in the shop; the API tokens, too, where nobody proved that they
+ * knew the old one. */
 enum err account_set_password(struct db *db, Id id, Str password_hash, bool ends_api_tokens);

@@ -11,8 +11,10 @@
 static enum err load(struct db *db, Id token, Time now, struct cart *ret)
 {
     static const char find_lines[] =
-        "SELECT l.product_id, l.variant_id, p.name, l.quantity, l.unit_price, l.priced_at FROM cart_line l"
-        " JOIN product p ON p.id = l.product_id WHERE l.token_id = $1 ORDER BY l.id";
+        "SELECT l.product_id, l.variant_id, p.name, p.slug, COALESCE(v.name, ''), l.quantity, l.unit_price,"
+        " l.priced_at"
+        " FROM cart_line l JOIN product p ON p.id = l.product_id LEFT JOIN variant v ON v.id = l.variant_id"
+        " WHERE l.token_id = $1 ORDER BY l.id";
     static const char find_coupon[] = "SELECT coupon_id FROM cart WHERE token_id = $1";
 
     struct cart cart = {.lines = arena_array(db_arena(db), struct cart_line, CART_LINES_MAX)};
@@ -26,6 +28,8 @@ static enum err load(struct db *db, Id token, Time now, struct cart *ret)
         l->product_id = col_id(st);
         l->variant_id = col_id(st);
         l->name = col_text(st);
+        l->slug = col_text(st);
+        l->variant_name = col_text(st);
         l->quantity = col_int(st);
         l->unit_price = col_money(st);
         cart.has_old_price |= col_time(st).ms < now.ms - PRICE_KEPT_MS;
@@ -207,6 +211,34 @@ enum err cart_refill(struct db *db, Id token, Id order, Time now)
     bind_id(st, order);
     bind_time(st, now);
     return db_run(st);
+}
+
+enum err cart_move(struct db *db, Id from, Id to, Time now)
+{
+    static const char move[] = "INSERT INTO cart_line (token_id, product_id, variant_id, quantity, unit_price, priced_at)"
+                               " SELECT CAST($2 AS BIGINT), product_id, variant_id, quantity, unit_price FROM "
+                               "cart_line f WHERE f.token_id = $1"
+                               " ORDER BY id LIMIT (SELECT 100 - COUNT(*) FROM cart_line t WHERE t.token_id = $2)"
+                               " ON CONFLICT (token_id, product_id, variant_id) DO UPDATE SET quantity ="
+                               " CASE WHEN cart_line.quantity + excluded.quantity > 1000 THEN 1000 ELSE "
+                               "cart_line.quantity + excluded.quantity END";
+    static const char move_coupon[] =
+        "UPDATE cart SET coupon_id = (SELECT f.coupon_id FROM cart f WHERE f.token_id = $1)"
+        " WHERE token_id = $2 AND coupon_id IS NULL";
+    static_assert(CART_QUANTITY_MAX == 1000 && CART_LINES_MAX == 100, "as the statement says");
+    if (id_eq(from, to)) return OK;
+    enum err e = hold(db, to, now);
+    if (e) return e;
+    struct stmt *st = db_prepare(db, move);
+    bind_id(st, from);
+    bind_id(st, to);
+    e = db_run(st);
+    if (e) return e;
+    st = db_prepare(db, move_coupon);
+    bind_id(st, from);
+    bind_id(st, to);
+    e = db_run(st);
+    return e ? e : cart_clear(db, from, now);
 }
 
 enum err cart_add(struct db *db, Id token, Id account, Id product, Id variant, int64_t quantity, Time now,

@@ -18,7 +18,7 @@
 struct cart_line {
     Id product_id;
     Id variant_id; /* 0: the product has no variants */
-    Str name;
+    Str name, slug, variant_name;
     int64_t quantity;
     Money unit_price, subtotal;
 };
@@ -43,6 +43,9 @@ enum err cart_lock(struct db *db, Id token, Id account, Time now, struct cart *r
 enum err cart_clear(struct db *db, Id token, Time now);
 /* Puts back what an order took that could not be paid for, where the cart is still empty and the token still there. */
 enum err cart_refill(struct db *db, Id token, Id order, Time now);
+
+/* Puts what one cart holds into another, as far as it fits, and empties it. For visitors who log in. TX_WRITE. */
+enum err cart_move(struct db *db, Id from, Id to, Time now);
 
 /* The changes; each gives the cart that it leaves. TX_WRITE; on any error the transaction is to be rolled back.
  *

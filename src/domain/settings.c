@@ -12,10 +12,15 @@ static void copy_text(char *to, size_t bytes, Str value)
 
 enum err settings_load(struct db *db, struct settings *ret)
 {
-    static const char list[] =
-        "SELECT name, value FROM setting"
-        " WHERE name IN ('currency', 'store_name', 'rate_v1', 'rate_customer', 'require_verified_email')";
-    struct settings s = {.currency = "USD", .exponent = 2, .store_name = "souk", .rate_v1 = 120, .rate_customer = 600};
+    static const char list[] = "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
+                               " 'rate_customer', 'require_verified_email', 'storefront', 'languages', 'accent', 'tagline')";
+    struct settings s = {.currency = "USD",
+                         .exponent = 2,
+                         .store_name = "souk",
+                         .rate_v1 = 120,
+                         .rate_customer = 600,
+                         .storefront = true,
+                         .languages = "en"};
     enum err e = settings_revision(db, &s.revision);
     if (e) return e;
 
@@ -33,6 +38,14 @@ enum err settings_load(struct db *db, struct settings *ret)
             str_to_int64(value, &s.rate_customer);
         } else if (str_eq(name, STR("require_verified_email"))) {
             s.require_verified_email = str_eq(value, STR("1"));
+        } else if (str_eq(name, STR("storefront"))) {
+            s.storefront = str_eq(value, STR("1"));
+        } else if (str_eq(name, STR("languages"))) {
+            copy_text(s.languages, sizeof s.languages, value);
+        } else if (str_eq(name, STR("accent"))) {
+            copy_text(s.accent, sizeof s.accent, value);
+        } else if (str_eq(name, STR("tagline"))) {
+            copy_text(s.tagline, sizeof s.tagline, value);
         }
     }
     e = db_done(st);

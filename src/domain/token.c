@@ -188,7 +188,8 @@ static enum err list_kind(struct db *db, Id account, Str kind, Id before, int64_
 {
     static const char list[] =
         "SELECT id, kind, name, hint, scopes, created_at, expires_at, last_used_at, network FROM token"
-        " WHERE account_id = $1 AND id < $2 AND ($4 = '' OR kind = $4) ORDER BY id DESC LIMIT $3";
+        " WHERE account_id = $1 AND id < $2 AND kind IN ('login', 'api') AND ($4 = '' OR kind = $4)"
+        " ORDER BY id DESC LIMIT $3";
     struct token *tokens = arena_array(db_arena(db), struct token, (size_t)limit);
     size_t n = 0;
     struct stmt *st = db_prepare(db, list);
@@ -258,7 +259,7 @@ enum err token_end_logins(struct db *db, Id account, Id kept)
 
 enum err token_revoke(struct db *db, Id account, Id token)
 {
-    static const char revoke[] = "DELETE FROM token WHERE id = $1 AND account_id = $2 RETURNING id";
+    static const char revoke[] = "DELETE FROM token WHERE id = $1 AND account_id = $2 AND kind <> 'cart' RETURNING id";
     struct stmt *st = db_prepare(db, revoke);
     bind_id(st, token);
     bind_id(st, account);
@@ -277,7 +278,8 @@ enum err token_revoke_all(struct db *db, Id account)
 
 enum err token_network_is_known(struct db *db, Id account, Str network, bool *ret)
 {
-    static const char find[] = "SELECT 1 FROM token WHERE account_id = $1 AND kind = 'login' AND network = $2 LIMIT 1";
+    static const char find[] =
+        "SELECT 1 FROM token WHERE account_id = $1 AND kind IN ('login', 'shop') AND network = $2 LIMIT 1";
     struct stmt *st = db_prepare(db, find);
     bind_id(st, account);
     bind_text(st, network);

@@ -23,6 +23,8 @@ enum vault_use {
     VAULT_FINGERPRINT,
     VAULT_RESET,
     VAULT_SERIAL,
+    VAULT_CSRF,
+    VAULT_REF,
     VAULT_USES
 };
 

@@ -195,6 +195,7 @@ static void body_begin(struct connection *c)
 static void forwarded_origin(struct exchange *x)
 {
     Str client = address_forwarded(x);
+    x->is_tls = str_eq_nocase(http_header_get(&x->head, "X-Forwarded-Proto"), STR("https"));
     if (!client.len) return;
     char network[NETWORK_TEXT_MAX];
     address_network(client, network);

@@ -32,6 +32,7 @@ struct exchange *loop_take_exchange(struct http_loop *loop, struct connection *c
     x->body = (Str){0};
     x->peer = str_from(c->origin.peer);
     x->network = str_from(c->origin.network);
+    x->is_tls = false;
     x->loop = loop;
     x->body_bytes_max = loop->server->options.body_bytes_max;
     x->sink = NULL;

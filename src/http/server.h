@@ -45,6 +45,7 @@ struct exchange {
     Str body;           /* complete when `request` is called (unless a sink took it) */
     Str peer;           /* the client's address in text, without port; from X-Forwarded-For behind a trusted proxy */
     Str network;        /* whom limits count: the address itself, or its /64 for IPv6; ends with a NUL */
+    bool is_tls;        /* a trusted proxy says that the client came through TLS (X-Forwarded-Proto) */
     struct http_loop *loop;
     int64_t started_ns;     /* monotonic, when its first byte was seen */
     int64_t body_bytes_max; /* `begin` may change it before the body is read */

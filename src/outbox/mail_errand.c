@@ -49,7 +49,7 @@ static enum err record_reset(struct errand *x, struct db *db)
     if (!e && token.len) {
         Str text = str_printf(db_arena(db),
                               "Somebody, hopefully you, asked for a new password for your account.\n\n"
-                              "Choose it here within %d minutes:\n%s/reset#token=%.*s\n\n"
+                              "Choose it here within %d minutes:\n%s/reset?token=%.*s\n\n"
                               "If it was not you, there is nothing to do.\n",
                               PASSWORD_RESET_MINUTES, x->options->shop_url, STR_FMT(token));
         e = mail_queue(db, account, STR("Your new password"), text, x->now);

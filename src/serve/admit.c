@@ -264,9 +264,10 @@ enum err call_check(struct call *c, struct db *db)
 {
     struct request *req = &c->req;
     enum err e = OK;
-    if (req->route->scope != SCOPE_NONE) e = call_authenticate(c, db);
+    if (req->route->flags & SHOP) e = call_visit(c, db);
+    if (!e && req->route->scope != SCOPE_NONE) e = call_authenticate(c, db);
     if (!e) e = call_read(c);
-    if (!e) e = read_idempotency_key(c);
+    if (!e) e = req->route->flags & SHOP ? call_read_once(c) : read_idempotency_key(c);
     if (!e && c->has_key) {
         struct kept_answer kept;
         e = idempotency_find(db, &c->key, &kept);

@@ -51,6 +51,11 @@ struct call {
 enum err call_admit(struct call *c);
 /* Who is calling, and are they allowed to? Fills in the request's account, scopes and role. */
 enum err call_authenticate(struct call *c, struct db *db);
+/* visit.c: the browser's session out of its cookie, and whether a form may be believed. ERR_FORM_REFUSED,
+ * ERR_LOGIN_FIRST. */
+enum err call_visit(struct call *c, struct db *db);
+/* The one-time key of a form. */
+enum err call_read_once(struct call *c);
 /* Path, query and body into their structs. */
 enum err call_read(struct call *c);
 /* All of it, and the kept answer of the Idempotency-Key, which ends the call (is_replayed). */

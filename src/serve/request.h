@@ -12,6 +12,7 @@
 struct app;
 struct settings;
 struct upload;
+struct session;
 
 #define REQUEST_PARAMS_MAX 4
 
@@ -39,6 +40,8 @@ struct request {
     Time confirmed_at; /* of a login: when password and code were last proved */
     unsigned scopes;
     enum role role;
+    const struct session *session; /* SHOP: the browser's; NULL: it has none. token_id is then its cart's */
+    Str csrf;                      /* SHOP: what its forms must carry; empty without a session */
 
     /* The answer. */
     struct json_writer out; /* writes the `data` value; nothing written: no data member */

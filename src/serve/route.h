@@ -28,6 +28,10 @@ enum route_flags {
     PROVEN_EMAIL = 2048, /* where the setting asks for it, the account's e-mail address must have been proved */
     SECRET_PATH = 4096,  /* who knows the path may have what is there: logs show the pattern */
     HIDDEN = 64,         /* not part of the API: pages and their parts; absent from `souk routes` and the document */
+    SHOP = 8192, /* a page or a form of the shop: the caller is known by cookie, forms are checked for where they come
+                  * from, errors are pages. IDEMPOTENT: the key is the form's `once` */
+    LOGIN_FIRST = 16384, /* of the shop: whoever is not logged in is sent to the login */
+    STAYS = 32768,       /* of the shop: there also while the storefront is switched off, because mails lead to it */
 };
 
 /* Which limit counts a route's calls. LIMIT_BY_SCOPE: v1 for catalog, verify and order, customer for the others;

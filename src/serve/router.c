@@ -264,7 +264,8 @@ static void on_begin(void *loop_user, struct exchange *x)
 static bool needs_transaction(const struct call *c)
 {
     const struct route *r = c->req.route;
-    if (r->tx == TX_READ || r->tx == TX_WRITE || r->scope != SCOPE_NONE || has_money(r->body)) return true;
+    if (r->tx == TX_READ || r->tx == TX_WRITE || r->scope != SCOPE_NONE || r->flags & SHOP || has_money(r->body))
+        return true;
     return r->flags & IDEMPOTENT && request_header(&c->req, "Idempotency-Key").ptr;
 }
 

@@ -1,6 +1,7 @@
 /* serve/send.c - the answer on its way out: headers that every answer has, CORS, limits, and what an error asks for. */
 #include "base/log.h"
 #include "serve/call.h"
+#include "serve/frame.h"
 #include "serve/metrics.h"
 
 static void add_limit_headers(struct call *c)
@@ -143,14 +144,46 @@ static enum err told(struct call *c, enum err e)
     return err_info(e)->status ? e : ERR_INTERNAL;
 }
 
+static bool takes_html(const struct request *req)
+{
+    Str accept = request_header(req, "Accept");
+    for (size_t i = 0; i + 9 <= accept.len; i++)
+        if (str_eq_nocase((Str){accept.ptr + i, 9}, STR("text/html"))) return true;
+    return false;
+}
+
+/* Programs get JSON, people pages: for what belongs to the shop, and for addresses where nothing is. */
+static bool error_is_page(const struct request *req)
+{
+    if (req->route) return req->route->flags & SHOP && (req->status != 404 || takes_html(req));
+    Str path = req->exchange->head.path;
+    return takes_html(req) && !str_starts(path, STR("/api/")) && !str_starts(path, STR("/webhook/"));
+}
+
+/* To the login, and back to the page that was asked for. */
+static void send_to_login(struct request *req)
+{
+    bool is_get = strcmp(req->route->method, "GET") == 0;
+    answer_reset(req);
+    req->status = 303;
+    req->answer->location =
+        is_get ? str_printf(req->arena, "/login?next=%.*s", STR_FMT(req->exchange->head.path)) : STR("/login");
+    request_ready(req, "text/plain", (Str){0});
+}
+
 void call_finish(struct call *c, enum err e)
 {
+    if (e == ERR_LOGIN_FIRST) {
+        send_to_login(&c->req);
+        e = OK;
+    }
     if (!e && !c->answer.is_rendered) e = answer_check(&c->req);
     if (e) {
         e = told(c, e);
         log_failure(c, e);
         answer_error(&c->req, e);
         add_error_headers(c, e);
+        if (error_is_page(&c->req)) frame_error(&c->req, e);
     } else if (!c->answer.is_rendered) {
         answer_success(&c->req);
     }

@@ -138,7 +138,7 @@ export function strayNouns(root) {
     const table = /^const struct route (\w+)_routes\[\]/m.exec(text);
     if (!table) continue;
     const name = path.basename(file, '.c');
-    surfaces.set(name, [...text.matchAll(/\{"(?:GET|POST|PUT|PATCH|DELETE)",[\s\S]*?\},\n/g)].some(([row]) => !row.includes('HIDDEN')));
+    surfaces.set(name, [...text.matchAll(/\{"(?:GET|POST|PUT|PATCH|DELETE)",[\s\S]*?\},\n/g)].some(([row]) => !/HIDDEN|SHOP_(PAGE|FORM)/.test(row)));
     if (table[1] !== name) surfaces.set(`${table[1]} (the table in ${file})`, true);
   }
   const names = (folder, end) => fs.readdirSync(path.join(root, folder)).filter((f) => f.endsWith(end)).map((f) => f.slice(0, -end.length));

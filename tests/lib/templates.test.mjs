@@ -38,6 +38,7 @@ const WRONG = {
   'a word with an argument of another type': ['<p>{{ @items count=name }}</p>', /is int, not text/],
   'a value as a tag': ['<{{ name }}>', /opens no tag/],
   'a value as an attribute': ['<p {{ name }}></p>', /needs quotes around it/],
+  'a tag that goes on behind a condition': ['<p{% if ok %}re{% end %}></p>', /not an attribute/],
   'an attribute without quotes': ['<p class={{ name }}></p>', /needs quotes/],
   'an attribute in single quotes': ["<p class='x'></p>", /needs quotes/],
   'text at the start of an address': ['<a href="{{ name }}">x</a>', /no url, but text/],

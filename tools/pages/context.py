@@ -10,7 +10,7 @@ REFUSED = {"style", "base", "iframe", "object", "embed", "template", "noscript",
 URLS = {"href", "src", "action", "formaction", "cite", "poster"}
 PLAIN_ONLY = {"http-equiv", "srcset", "imagesrcset", "srcdoc", "ping", "rel", "type", "id_prefix", "target"}
 RAW_TEXT = {"title", "textarea"}
-TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)(?=[\s/>])")
+TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)(?=[\s/>]|\Z)")
 ATTRIBUTE = re.compile(r"([a-z][a-z0-9:_-]*)(=)?", re.I)
 
 
@@ -24,6 +24,7 @@ class Place:
         self.tag_line = 0
         self.is_closing = False
         self.attributes = {}
+        self.has_gap = False  # white space before the next attribute
         self.attribute = None
         self.value = ""  # what of the attribute is known; \0 stands for a value
         self.in_json_string = False
@@ -66,7 +67,7 @@ def in_text(place, text, at, path, line):
     if not match:
         raise Mistake(path, line, "a < that opens no tag: write &lt;, and tags in small letters")
     place.mode, place.tag, place.tag_line = "tag", match[2], line
-    place.is_closing, place.attributes = bool(match[1]), {}
+    place.is_closing, place.attributes, place.has_gap = bool(match[1]), {}, False
     if place.tag in REFUSED:
         raise Mistake(path, line, f"<{place.tag}> has no place in a page")
     return match[0], match.end()
@@ -75,6 +76,7 @@ def in_text(place, text, at, path, line):
 def in_tag(place, text, at, path, line):
     match = re.compile(r"\s+").match(text, at)
     if match:
+        place.has_gap = True
         return " ", match.end()
     if text[at] == ">":
         end_of_tag(place, path, line)
@@ -83,7 +85,7 @@ def in_tag(place, text, at, path, line):
         place.mode, place.tag = "text", None
         return "/>", at + 2
     match = ATTRIBUTE.match(text, at)
-    if not match or place.is_closing:
+    if not match or place.is_closing or not place.has_gap:
         raise Mistake(path, line, f"not an attribute of <{place.tag}>: {text[at:at + 10].strip()}")
     name = match[1].lower()
     if name.startswith("on") or name == "style" or name == "srcdoc":
@@ -91,6 +93,7 @@ def in_tag(place, text, at, path, line):
     if name in place.attributes:
         raise Mistake(path, line, f"the attribute {name} is there twice")
     place.attributes[name] = None
+    place.has_gap = False
     if not match[2]:
         return match[0], match.end()
     if not text.startswith('"', match.end()):

@@ -1,7 +1,22 @@
 /* api/admin/admin_settings.c - the store's settings. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
+#include "page/color.h"
+#include "page/words.h"
 #include "serve/app.h"
+
+static void view_languages(struct json_writer *w, const struct settings *s)
+{
+    json_key(w, "languages");
+    json_begin_array(w);
+    for (Str list = str_from(s->languages); list.len;) {
+        Str code = list, rest = {0};
+        str_cut(list, ',', &code, &rest);
+        json_str(w, code);
+        list = rest;
+    }
+    json_end_array(w);
+}
 
 static void view_settings(struct json_writer *w, const void *thing)
 {
@@ -12,14 +27,21 @@ static void view_settings(struct json_writer *w, const void *thing)
     json_kv_int(w, "rate_v1", s->rate_v1);
     json_kv_int(w, "rate_customer", s->rate_customer);
     json_kv_bool(w, "require_verified_email", s->require_verified_email);
+    json_kv_bool(w, "storefront", s->storefront);
+    view_languages(w, s);
+    json_kv_cstr(w, "accent", s->accent);
+    json_kv_cstr(w, "tagline", s->tagline);
     json_end_object(w);
 }
 
 struct settings_body {
     Str store_name, currency;
     int64_t rate_v1, rate_customer;
-    bool require_verified_email;
-    bool has_store_name, has_currency, has_rate_v1, has_rate_customer, has_require_verified_email;
+    bool require_verified_email, storefront;
+    struct str_list languages;
+    Str accent, tagline;
+    bool has_store_name, has_currency, has_rate_v1, has_rate_customer, has_require_verified_email, has_storefront,
+        has_languages, has_accent, has_tagline;
 };
 
 #define RATE_MAX 1000000
@@ -35,6 +57,14 @@ static const struct field settings_fields[] = {
      .has = offsetof(struct settings_body, has_rate_customer)},
     {"require_verified_email", FIELD_BOOL, OPTIONAL, offsetof(struct settings_body, require_verified_email),
      .has = offsetof(struct settings_body, has_require_verified_email)},
+    {"storefront", FIELD_BOOL, OPTIONAL, offsetof(struct settings_body, storefront),
+     .has = offsetof(struct settings_body, has_storefront)},
+    {"languages", FIELD_LINES, OPTIONAL, offsetof(struct settings_body, languages), .min = 1, .max = LANG_COUNT,
+     .item_max = 8, .has = offsetof(struct settings_body, has_languages)},
+    {"accent", FIELD_LINE, OPTIONAL, offsetof(struct settings_body, accent), .max = 7,
+     .has = offsetof(struct settings_body, has_accent)},
+    {"tagline", FIELD_LINE, OPTIONAL, offsetof(struct settings_body, tagline), .max = 160,
+     .has = offsetof(struct settings_body, has_tagline)},
     {0},
 };
 static const struct shape settings_shape = {settings_fields, sizeof(struct settings_body)};
@@ -60,6 +90,44 @@ static enum err set_currency(struct request *req, Str code)
     return e == ERR_FIELD_VALUE ? request_bad_field(req, "currency", e) : e;
 }
 
+/* Codes that the shop has words for, each once. */
+static enum err set_languages(struct request *req, const struct str_list *codes)
+{
+    bool seen[LANG_COUNT] = {0};
+    struct buf b;
+    buf_init(&b, req->arena, 64);
+    for (size_t i = 0; i < codes->count; i++) {
+        enum lang lang;
+        if (!lang_find(codes->items[i], &lang)) return request_bad_field(req, "languages", ERR_FIELD_VALUE);
+        if (seen[lang]) return request_bad_field(req, "languages", ERR_FIELD_DUPLICATE);
+        seen[lang] = true;
+        if (b.len) buf_char(&b, ',');
+        buf_append(&b, str_from(lang_codes[lang]));
+    }
+    return settings_set(req->db, "languages", buf_str(&b));
+}
+
+/* "#rrggbb", dark enough for white text on it or light enough for black: buttons stay readable. Empty: the shop's own.
+ */
+static enum err set_accent(struct request *req, Str accent)
+{
+    struct color color;
+    if (accent.len && !color_read(accent, &color)) return request_bad_field(req, "accent", ERR_FIELD_FORMAT);
+    if (accent.len && !color_is_readable(&color)) return request_bad_field(req, "accent", ERR_FIELD_VALUE);
+    return settings_set(req->db, "accent", str_lower(req->arena, accent));
+}
+
+/* What the shop looks like and whether it is there. */
+static enum err set_shop(struct request *req, const struct settings_body *in)
+{
+    enum err e = OK;
+    if (in->has_storefront) e = settings_set(req->db, "storefront", in->storefront ? STR("1") : STR("0"));
+    if (!e && in->has_languages) e = set_languages(req, &in->languages);
+    if (!e && in->has_accent) e = set_accent(req, in->accent);
+    if (!e && in->has_tagline) e = settings_set(req->db, "tagline", in->tagline);
+    return e;
+}
+
 static enum err patch_settings(struct request *req)
 {
     const struct settings_body *in = req->body;
@@ -72,6 +140,7 @@ static enum err patch_settings(struct request *req)
     if (!e) e = set_number(req, in->has_rate_v1, "rate_v1", in->rate_v1);
     if (!e) e = set_number(req, in->has_rate_customer, "rate_customer", in->rate_customer);
     if (!e) e = set_number(req, in->has_require_verified_email, "require_verified_email", in->require_verified_email);
+    if (!e) e = set_shop(req, in);
     if (!e) e = settings_load(req->db, &after);
     if (e) return e;
     request_etag_version(req, after.revision);

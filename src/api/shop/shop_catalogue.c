@@ -1,0 +1,196 @@
+/* api/shop/shop_catalogue.c - what is for sale: the catalogue, and a page per product. */
+#include "api/shop/shop.h"
+#include "api/tables.h"
+#include "domain/cart.h"
+#include "domain/catalog.h"
+#include "domain/settings.h"
+#include "page/markdown.h"
+#include "page/words.h"
+#include "serve/form.h"
+
+#define CARDS_PER_PAGE 24
+#define SUMMARY_BYTES 160
+
+static bool contains(Str text, Str word)
+{
+    for (size_t i = 0; i + word.len <= text.len; i++)
+        if (str_eq_nocase((Str){text.ptr + i, word.len}, word)) return true;
+    return false;
+}
+
+/* Every word stands in the name or in the description. */
+static bool is_found(const struct product *p, Str words)
+{
+    while ((words = str_trim(words)).len) {
+        Str word = words, rest = {0};
+        str_cut(words, ' ', &word, &rest);
+        if (!contains(p->name, word) && !contains(p->description, word)) return false;
+        words = rest;
+    }
+    return true;
+}
+
+/* The first character of a name stands where a picture is missing. */
+static Str initial_of(Str name)
+{
+    size_t n = name.len ? utf8_step(name.ptr, name.len) : 0;
+    return (Str){name.ptr, n};
+}
+
+static bool has_other_prices(const struct product *p)
+{
+    for (size_t i = 1; i < p->variant_count; i++)
+        if (p->variants[i].price.minor != p->variants[0].price.minor) return true;
+    return false;
+}
+
+static Money lowest_price(const struct product *p)
+{
+    Money lowest = p->price;
+    for (size_t i = 0; i < p->variant_count; i++)
+        if (money_cmp(p->variants[i].price, lowest) < 0) lowest = p->variants[i].price;
+    return lowest;
+}
+
+struct catalogue_query {
+    Str q;
+    int64_t page;
+};
+static const struct field catalogue_fields[] = {
+    {"q", FIELD_LINE, OPTIONAL, offsetof(struct catalogue_query, q), .max = 100},
+    {"page", FIELD_INT, OPTIONAL, offsetof(struct catalogue_query, page), .min = 1, .max = 100000},
+    {0},
+};
+static const struct shape catalogue_query = {catalogue_fields, sizeof(struct catalogue_query)};
+
+/* Addresses are typed and linked by people: what the query can not be read as is left out. */
+static struct catalogue_query read_query(struct request *req)
+{
+    const void *read;
+    enum err e = shape_read_query(&catalogue_query, req->exchange->head.query, 0, req->arena, &read, &req->errors);
+    struct catalogue_query q = e ? (struct catalogue_query){0} : *(const struct catalogue_query *)read;
+    if (!q.page) q.page = 1;
+    return q;
+}
+
+static enum err show_off(struct request *req)
+{
+    struct sheet s;
+    sheet_begin(req, &s, (Str){0});
+    page_write_closed(&s.page, &(const struct page_closed){.store = s.frame.store});
+    sheet_send(req, &s);
+    return OK;
+}
+
+static enum err get_catalogue(struct request *req)
+{
+    if (!req->settings->storefront) return show_off(req);
+    struct catalogue_query q = read_query(req);
+    struct product *products;
+    size_t count, found = 0, n = 0;
+    enum err e = catalog_list(req->db, &products, &count);
+    if (e) return e;
+    struct page_card *cards = arena_array(req->arena, struct page_card, CARDS_PER_PAGE);
+    size_t from = (size_t)(q.page - 1) * CARDS_PER_PAGE;
+    for (size_t i = 0; i < count; i++) {
+        const struct product *p = &products[i];
+        if (!is_found(p, q.q)) continue;
+        if (found++ < from || n == CARDS_PER_PAGE) continue;
+        cards[n++] = (struct page_card){.slug = p->slug,
+                                        .name = p->name,
+                                        .summary = markdown_summary(req->arena, p->description, SUMMARY_BYTES),
+                                        .price = lowest_price(p),
+                                        .is_from = has_other_prices(p),
+                                        .in_stock = p->in_stock,
+                                        .initial = initial_of(p->name)};
+    }
+    int64_t pages = (int64_t)((found + CARDS_PER_PAGE - 1) / CARDS_PER_PAGE);
+    if (!pages) pages = 1;
+    if (q.page > pages) return ERR_NOT_FOUND;
+
+    struct sheet s;
+    sheet_begin(req, &s, (Str){0});
+    s.frame.is_hidden = q.q.len > 0;
+    s.frame.search = q.q;
+    s.frame.description = s.frame.tagline;
+    if (!q.q.len)
+        s.frame.canonical =
+            sheet_address(req, q.page > 1 ? str_printf(req->arena, "/?page=%lld", (long long)q.page) : STR("/"));
+    page_write_catalogue(&s.page, &(const struct page_catalogue){.frame = s.frame,
+                                                                 .cards = {cards, n},
+                                                                 .words = q.q,
+                                                                 .page = q.page,
+                                                                 .page_count = pages,
+                                                                 .previous = q.page - 1,
+                                                                 .next = q.page < pages ? q.page + 1 : 0});
+    sheet_send(req, &s);
+    return OK;
+}
+
+static enum word kind_word(enum delivery_type type)
+{
+    switch (type) {
+    case DELIVERY_LICENSE_KEY: return WORD_kind_license_key;
+    case DELIVERY_SERIAL_CODE: return WORD_kind_serial_code;
+    case DELIVERY_DOWNLOAD_URL: return WORD_kind_download_url;
+    }
+    return WORD_NONE;
+}
+
+static struct page_option_list options_of(struct request *req, const struct product *p, Str chosen)
+{
+    struct page_option *options = arena_array(req->arena, struct page_option, p->variant_count);
+    for (size_t i = 0; i < p->variant_count; i++) {
+        const struct variant *v = &p->variants[i];
+        int64_t id = 0;
+        bool is_chosen = chosen.len ? str_to_int64(chosen, &id) && id == v->id.v : v->is_default && v->in_stock;
+        options[i] = (struct page_option){
+            .id = v->id.v, .name = v->name, .price = v->price, .is_chosen = is_chosen, .in_stock = v->in_stock};
+    }
+    return (struct page_option_list){options, p->variant_count};
+}
+
+enum err shop_show_product(struct request *req, Str slug, const struct trouble *t)
+{
+    struct product p;
+    struct sheet s;
+    enum err e = catalog_find_slug(req->db, slug, &p);
+    if (e) return e;
+    sheet_begin(req, &s, p.name);
+    Str path = str_printf(req->arena, "/p/%.*s", STR_FMT(p.slug)),
+        quantity = t->e ? form_field(req, "quantity") : STR("1");
+    s.frame.is_hidden = false;
+    s.frame.description = markdown_summary(req->arena, p.description, SUMMARY_BYTES);
+    s.frame.canonical = sheet_address(req, path);
+    page_write_product(&s.page, &(const struct page_product){
+                                    .frame = s.frame,
+                                    .id = p.id.v,
+                                    .slug = p.slug,
+                                    .name = p.name,
+                                    .summary = s.frame.description,
+                                    .body = markdown_render(req->arena, p.description),
+                                    .kind = kind_word(p.delivery_type),
+                                    .price = p.price,
+                                    .currency = s.page.currency,
+                                    .initial = initial_of(p.name),
+                                    .in_stock = p.in_stock,
+                                    .options = options_of(req, &p, t->e ? form_field(req, "variant_id") : (Str){0}),
+                                    .quantity = quantity,
+                                    .variant_problem = trouble_field(&s, t, "variant_id"),
+                                    .quantity_problem = trouble_field(&s, t, "quantity"),
+                                    .problem = trouble_text(&s, t),
+                                });
+    sheet_send(req, &s);
+    return OK;
+}
+
+static enum err get_product(struct request *req)
+{
+    return shop_show_product(req, req->params[0], &(struct trouble){0});
+}
+
+const struct route shop_catalogue_routes[] = {
+    {"GET", "/", SCOPE_NONE, TX_READ, NULL, get_catalogue, SHOP_PAGE | STAYS, .limit = LIMIT_NONE},
+    {"GET", "/p/{slug}", SCOPE_NONE, TX_READ, NULL, get_product, SHOP_PAGE, .limit = LIMIT_NONE},
+    {0},
+};

@@ -1,0 +1,201 @@
+// The account's pages in the shop: orders, licences, wallet, support, notifications, settings.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Browser } from './lib/browser.mjs';
+import { openPaidShop } from './lib/gateways.mjs';
+import { dataOf } from './lib/http.mjs';
+
+const PASSWORD = 'a long enough password';
+let shop;
+let product;
+let department;
+
+before(async () => {
+  shop = await openPaidShop();
+  await shop.connect('sandbox', {});
+  product = dataOf(await shop.admin('POST', '/api/admin/products', { name: 'Thing', slug: 'thing', price: 2.5, delivery_type: 'license_key', is_active: true }), 201);
+  department = dataOf(await shop.admin('POST', '/api/admin/departments', { name: 'Sales' }), 201);
+});
+after(() => shop.stop());
+
+let number = 0;
+/** A customer who is logged in, with money: a Browser with {id, email}. */
+async function customer({ balance = 10000 } = {}) {
+  const b = new Browser(shop.souk.url);
+  b.email = `c${++number}@example.com`;
+  await b.open('/register');
+  await b.submit('/register', { email: b.email, password: PASSWORD, name: `Customer ${number}` }, { expect: 303 });
+  [{ id: b.id }] = dataOf(await shop.admin('GET', `/api/admin/customers?q=${b.email}`));
+  if (balance) shop.fund(b, balance);
+  return b;
+}
+async function bought(b, { quantity = 1 } = {}) {
+  await b.open('/p/thing');
+  await b.submit('/cart/add', { quantity, then: 'checkout' }, { expect: 303 });
+  const { location } = await b.submit('/checkout', { pay_with: 'wallet' }, { expect: 303 });
+  assert.match(location, /^\/order\//);
+  await b.open('/account/orders');
+  return /href="(\/account\/orders\/\d+)"/.exec(b.page)[1];
+}
+const PAGES = ['/account', '/account/orders', '/account/licenses', '/account/wallet', '/account/tickets', '/account/notifications', '/account/settings'];
+
+test('whoever is not logged in is sent to the login, and then back', async () => {
+  for (const page of [...PAGES, '/account/orders/1', '/account/tickets/1']) {
+    const answer = await new Browser(shop.souk.url).request('GET', page);
+    assert.equal(answer.status, 303, page);
+    assert.equal(answer.location, `/login?next=${page}`);
+  }
+});
+
+test('a customer pays from the wallet and finds order, key and movement', async () => {
+  const b = await customer();
+  const order = await bought(b, { quantity: 2 });
+  await b.open(order);
+  assert.match(b.text, /Paid and delivered/);
+  const keys = [...b.page.matchAll(/<code[^>]*>([A-Z0-9-]{20,})<\/code>/g)].map((m) => m[1]);
+  assert.equal(keys.length, 2);
+  await b.open('/account/licenses');
+  for (const key of keys) assert.ok(b.page.includes(key));
+  await b.open('/account/wallet');
+  assert.match(b.text, /Balance \$95\.00/);
+  assert.match(b.text, /−\$5\.00/);
+  await b.open('/account');
+  assert.match(b.text, /Hello, Customer/);
+  assert.match(b.text, /Paid and delivered/);
+  await b.open('/account/notifications');
+  assert.match(b.text, /is confirmed and delivered/);
+});
+
+test('somebody else’s things are not there', async () => {
+  const owner = await customer();
+  const order = await bought(owner);
+  await owner.open('/account/tickets');
+  const ticket = (await owner.submit('/account/tickets', { subject: 'Mine', message: 'Mine' }, { expect: 303 })).location;
+  await owner.open('/account/settings');
+  const session = /\/account\/settings\/sessions\/\d+\/end/.exec(owner.page)[0];
+  const license = dataOf(await shop.admin('GET', `/api/admin/licenses?q=${owner.email}`))[0];
+  const thief = await customer();
+  for (const path of [order, ticket]) assert.equal((await thief.open(path)).status, 404, path);
+  await thief.open('/account/settings');
+  const { csrf } = thief.form('/account/settings/profile').fields;
+  for (const path of [`${order}/cancel`, `${ticket}/reply`, `${ticket}/close`, session, `/account/licenses/${license.id}/move`]) {
+    assert.equal((await thief.post(path, { csrf, message: 'x' })).status, 404, path);
+  }
+  const about = await thief.post('/account/tickets', { csrf, department_id: department.id, subject: 's', message: 'm', order_id: /\d+$/.exec(order)[0] });
+  assert.equal(about.status, 404);
+});
+
+test('support: ask about an order, read the answer, reply, close', async () => {
+  const b = await customer();
+  const order = await bought(b);
+  await b.open(`/account/tickets?order_id=${/\d+$/.exec(order)[0]}`);
+  const empty = await b.submit('/account/tickets', { subject: 'Why?', message: '' });
+  assert.equal(empty.status, 422);
+  assert.equal(b.form('/account/tickets').fields.subject, 'Why?');
+  const { location } = await b.submit('/account/tickets', { subject: 'Why?', message: '<b>Because</b>\nof that' }, { expect: 303 });
+  assert.match(b.text, /Order #\d+ <b>Because<\/b> of that/);
+  const id = /\d+$/.exec(location)[0];
+  dataOf(await shop.admin('POST', `/api/admin/tickets/${id}/replies`, { message: 'So that it works.' }), 201);
+  await b.open(location);
+  assert.match(b.text, /So that it works\./);
+  assert.match(b.text, /Answered/);
+  await b.submit(`${location}/reply`, { message: 'Thank you' }, { expect: 303 });
+  assert.match(b.text, /Waiting for an answer/);
+  await b.submit(`${location}/close`, {}, { expect: 303 });
+  assert.match(b.text, /Closed/);
+});
+
+test('a new computer opens a ticket that names the licence', async () => {
+  const b = await customer();
+  await bought(b);
+  const license = dataOf(await shop.admin('GET', `/api/admin/licenses?q=${b.email}`))[0];
+  await b.open('/account/licenses');
+  assert.doesNotMatch(b.text, /I have a new computer/);
+  const token = dataOf(await shop.admin('POST', `/api/admin/customers/${b.id}/tokens`, { name: 'x' }), 201).token;
+  dataOf(await shop.souk.post('/api/v1/license/verify', { license_key: license.license_key, product_id: product.id, hardware_id: 'old' }, { token }));
+  await b.open('/account/licenses');
+  await b.submit(`/account/licenses/${license.id}/move`, {}, { expect: 303 });
+  assert.ok(b.page.includes(license.license_key));
+  const found = dataOf(await shop.admin('GET', `/api/admin/licenses?q=${b.email}`))[0];
+  assert.equal(found.hardware_id, 'old');
+});
+
+test('the wallet is topped up through the sandbox, and money asked back', async () => {
+  const b = await customer({ balance: 0 });
+  await b.open('/account/wallet');
+  const bad = await b.submit('/account/wallet/topup', { amount: '1,234' });
+  assert.equal(bad.status, 422);
+  assert.equal(b.form('/account/wallet/topup').fields.amount, '1,234');
+  await b.submit('/account/wallet/topup', { amount: '12,50', gateway: 'sandbox' }, { expect: 303 });
+  const link = await shop.until(async () => {
+    await b.open(b.path);
+    return /href="([^"]*\/sandbox\/pay\/[^"]+)"/.exec(b.page)?.[1];
+  });
+  await fetch(link, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ action: 'pay' }) });
+  await shop.until(async () => { await b.open('/account/wallet'); return /Balance \$12\.50/.test(b.text); });
+  const much = await b.submit('/account/wallet/withdraw', { amount: '13' });
+  assert.equal(much.status, 422);
+  assert.match(b.text, /more than your balance/);
+  assert.equal(b.form('/account/wallet/withdraw').fields.amount, '13');
+  await b.submit('/account/wallet/withdraw', { amount: '2.50' }, { expect: 303 });
+  assert.match(b.text, /Balance \$10\.00/);
+  assert.match(b.text, /Being looked at/);
+});
+
+test('a pending order is cancelled once', async () => {
+  const b = await customer();
+  await b.open('/p/thing');
+  await b.submit('/cart/add', { then: 'checkout' });
+  await b.submit('/checkout', { pay_with: 'sandbox' }, { expect: 303 });
+  await b.open('/account/orders');
+  const order = /href="(\/account\/orders\/\d+)"/.exec(b.page)[1];
+  await b.open(order);
+  assert.match(b.page, /href="\/pay\/[0-9a-f]+o[0-9a-f]+"/);
+  await b.submit(`${order}/cancel`, {}, { expect: 303 });
+  assert.match(b.text, /Cancelled/);
+  const paid = await bought(b);
+  const { csrf } = b.form('/logout').fields;
+  const late = await b.post(`${paid}/cancel`, { csrf });
+  assert.equal(late.status, 409);
+  assert.match(late.text, /cannot be done any more/);
+});
+
+test('name, sessions and tokens', async () => {
+  const b = await customer();
+  await b.open('/account/settings');
+  await b.submit('/account/settings/profile', { name: 'New <i>Name</i>' }, { expect: 303 });
+  assert.match(b.text, /Saved\./);
+  assert.equal(b.form('/account/settings/profile').fields.name, 'New <i>Name</i>');
+
+  const second = new Browser(shop.souk.url);
+  await second.open('/login');
+  await second.submit('/login', { email: b.email, password: PASSWORD }, { expect: 303 });
+  await b.open('/account/settings');
+  const ends = [...b.page.matchAll(/This browser|\/account\/settings\/sessions\/\d+\/end/g)].map((m) => m[0]);
+  assert.equal(ends.filter((e) => e.startsWith('/')).length, 2);
+  await b.submit(ends.find((e) => e.startsWith('/')), {}, { expect: 303 });
+  assert.equal((await second.request('GET', '/account')).status, 303);
+  assert.equal((await b.request('GET', '/account')).status, 200);
+
+  await b.open('/account/settings');
+  const made = await b.submit('/account/settings/tokens', { name: 'My program', scopes: 'verify' });
+  assert.equal(made.status, 200);
+  const token = /souk_api_\w+/.exec(b.page)[0];
+  assert.equal((await shop.souk.get('/api/customer/wallet', { token })).status, 403);
+  await b.open('/account/settings');
+  assert.ok(!b.page.includes(token));
+  assert.match(b.text, /My program .*verify/);
+  await b.submit(/\/account\/settings\/tokens\/\d+\/revoke/.exec(b.page)[0], {}, { expect: 303 });
+  assert.equal((await shop.souk.get('/api/customer/wallet', { token })).status, 401);
+  const admin = await b.post('/account/settings/tokens', { csrf: b.form('/logout').fields.csrf, name: 'x', scopes: 'admin' });
+  assert.equal(admin.status, 422);
+});
+
+test('a new password ends every session', async () => {
+  const b = await customer();
+  await b.open('/account/settings');
+  const wrong = await b.submit('/account/settings/password', { current_password: 'not this one', password: 'another long password' });
+  assert.equal(wrong.status, 422);
+  await b.submit('/account/settings/password', { current_password: PASSWORD, password: 'another long password' }, { expect: 303 });
+  assert.equal((await b.request('GET', '/account')).status, 303);
+});

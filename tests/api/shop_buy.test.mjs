@@ -1,0 +1,265 @@
+// Buying in the shop, as a guest and as a customer, without a line of script.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Browser, formsOf, textOf } from './lib/browser.mjs';
+import { openPaidShop } from './lib/gateways.mjs';
+import { dataOf } from './lib/http.mjs';
+
+let shop;
+let souk;
+let plain;
+let choice;
+const NAUGHTY = '<script>alert(1)</script> "quoted" & \'single\' ${x} {{ y }}';
+
+before(async () => {
+  shop = await openPaidShop();
+  souk = shop.souk;
+  await shop.connect('sandbox', {});
+  const product = async (body) => dataOf(await shop.admin('POST', '/api/admin/products', { delivery_type: 'license_key', is_active: true, ...body }), 201);
+  plain = await product({ name: 'Plain Editor', slug: 'plain-editor', price: 19.99, description: 'Edits *plain* text.\n\n<b>raw</b> [bad](javascript:alert(1))' });
+  choice = await product({ name: 'Choice', slug: 'choice', price: 5 });
+  choice.small = dataOf(await shop.admin('POST', `/api/admin/products/${choice.id}/variants`, { name: 'Small', price: 5, is_default: true }), 201);
+  choice.large = dataOf(await shop.admin('POST', `/api/admin/products/${choice.id}/variants`, { name: 'Large', price: 50 }), 201);
+  await product({ name: NAUGHTY, slug: 'naughty', price: 1, description: NAUGHTY });
+  await product({ name: 'Gone', slug: 'gone', price: 1, is_active: false });
+  dataOf(await shop.admin('POST', '/api/admin/coupons', { code: 'TEN', kind: 'percent', value: 10, max_uses_per_customer: 100 }), 201);
+});
+after(() => shop.stop());
+
+const browser = (options) => new Browser(souk.url, options);
+
+/** Pays at the sandbox: the address is on the page that sends the browser on. */
+async function payAtSandbox(b) {
+  const link = await shop.until(async () => {
+    await b.open(b.path);
+    return /href="([^"]*\/sandbox\/pay\/[^"]+)"/.exec(b.page)?.[1];
+  }, 'the payment page has an address');
+  const answer = await fetch(link, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ action: 'pay' }) });
+  assert.equal(answer.status, 303);
+}
+
+test('the catalogue shows what is for sale, and sets no cookie', async () => {
+  const b = browser();
+  const answer = await b.open('/');
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get('content-type'), /^text\/html/);
+  assert.deepEqual(answer.set, []);
+  assert.match(b.text, /Plain Editor .*\$19\.99/);
+  assert.match(b.text, /Choice .*from \$5\.00/);
+  assert.doesNotMatch(b.text, /Gone/);
+  assert.doesNotMatch(b.page, /<script>alert/);
+  assert.match(b.text, /<script>alert\(1\)<\/script> "quoted" & 'single'/);
+});
+
+test('search finds by name and description, and says when it finds nothing', async () => {
+  const b = browser();
+  await b.open('/?q=EDITS+plain');
+  assert.match(b.text, /Plain Editor/);
+  assert.doesNotMatch(b.text, /Choice/);
+  await b.open(`/?q=${encodeURIComponent('"><img src=x>')}`);
+  assert.match(b.text, /Nothing was found/);
+  assert.doesNotMatch(b.page, /<img src=x/);
+});
+
+test('a product page has its description as markup, raw HTML as text, and data for search engines', async () => {
+  const b = browser();
+  const answer = await b.open('/p/plain-editor');
+  assert.equal(answer.status, 200);
+  assert.match(b.page, /<em>plain<\/em>/);
+  assert.match(b.page, /&lt;b&gt;raw&lt;\/b&gt;/);
+  assert.doesNotMatch(b.page, /javascript:/);
+  const data = JSON.parse(/<script type="application\/ld\+json">([\s\S]*?)<\/script>/.exec(b.page)[1]);
+  assert.equal(data['@type'], 'Product');
+  assert.equal(data.name, 'Plain Editor');
+  assert.deepEqual(data.offers.map((o) => [o.price, o.priceCurrency, o.availability]), [['19.99', 'USD', 'https://schema.org/InStock']]);
+  const naughty = await b.open('/p/naughty');
+  assert.equal(JSON.parse(/<script type="application\/ld\+json">([\s\S]*?)<\/script>/.exec(naughty.text)[1]).name, NAUGHTY);
+});
+
+test('pages carry a strict policy and cannot be framed', async () => {
+  const { headers } = await browser().open('/');
+  const policy = headers.get('content-security-policy');
+  assert.match(policy, /default-src 'none'/);
+  assert.match(policy, /frame-ancestors 'none'/);
+  assert.doesNotMatch(policy, /unsafe/);
+  assert.equal(headers.get('referrer-policy'), 'same-origin');
+});
+
+test('what is not there is a page for people and JSON for programs', async () => {
+  for (const path of ['/p/gone', '/p/nothing', '/nothing', '/order/0123', '/?page=99']) {
+    const page = await browser().open(path);
+    assert.equal(page.status, 404, path);
+    assert.match(page.text, /<h1>Page not found<\/h1>/);
+    const json = await souk.get(path, { unchecked: true, headers: { Accept: 'application/json' } });
+    assert.equal(json.status, 404);
+    assert.equal(json.json.code, 'not_found');
+  }
+  const api = await browser().open('/api/nothing');
+  assert.match(api.headers.get('content-type'), /^application\/json/);
+});
+
+test('the first thing put into the cart makes a session', async () => {
+  const b = browser();
+  await b.open('/p/plain-editor');
+  assert.equal(b.form('/cart/add').fields.csrf, undefined);
+  const answer = await b.submit('/cart/add', { quantity: 2, then: 'cart' }, { expect: 303 });
+  assert.equal(answer.location, '/cart');
+  assert.equal(answer.set.length, 1);
+  assert.match(answer.set[0], /^souk=[A-Za-z0-9]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax$/);
+  assert.match(b.text, /Plain Editor .*\$39\.98/);
+  assert.match(b.form('/cart/update').fields.csrf, /^[0-9a-f]{32}$/);
+});
+
+test('lines are changed and removed, coupons put in and taken out', async () => {
+  const b = browser();
+  await b.open('/p/plain-editor');
+  await b.submit('/cart/add', { then: 'cart' });
+  await b.submit('/cart/update', { quantity: 3 }, { expect: 303 });
+  assert.match(b.text, /Total \$59\.97/);
+  const bad = await b.submit('/cart/coupon', { code: 'NOPE' });
+  assert.equal(bad.status, 422);
+  assert.match(b.text, /The coupon code is invalid or has expired/);
+  assert.match(b.page, /value="NOPE"[^>]*aria-invalid="true"/);
+  await b.submit('/cart/coupon', { code: 'ten' }, { expect: 303 });
+  assert.match(b.text, /Coupon TEN .*Total \$53\.97/);
+  await b.submit('/cart/coupon/remove', {}, { expect: 303 });
+  assert.match(b.text, /Total \$59\.97/);
+  const many = await b.submit('/cart/update', { quantity: 1001 });
+  assert.equal(many.status, 422);
+  await b.submit('/cart/update', { quantity: 0 }, { n: 1, expect: 303 });
+  assert.match(b.text, /Your cart is empty/);
+});
+
+test('a variant must be chosen, and the form comes back with what was typed', async () => {
+  const b = browser();
+  await b.open('/p/choice');
+  assert.equal(b.form('/cart/add').fields.variant_id, String(choice.small.id));
+  const none = await b.submit('/cart/add', { variant_id: null, quantity: 7 });
+  assert.equal(none.status, 422);
+  assert.deepEqual(none.set, []);
+  assert.match(b.text, /This is needed/);
+  assert.equal(b.form('/cart/add').fields.quantity, '7');
+  const zero = await b.submit('/cart/add', { variant_id: choice.large.id, quantity: 0 });
+  assert.equal(zero.status, 422);
+  assert.equal(b.form('/cart/add').fields.variant_id, String(choice.large.id));
+  await b.submit('/cart/add', { variant_id: choice.large.id, quantity: 1, then: 'checkout' }, { expect: 303 });
+  assert.equal(b.path, '/checkout');
+  assert.match(b.text, /Choice Large \$50\.00/);
+});
+
+test('a guest buys through the sandbox: the key is on the order’s page', async () => {
+  const b = browser();
+  await b.open('/p/plain-editor');
+  await b.submit('/cart/add', { then: 'checkout' });
+  const missing = await b.submit('/checkout', {});
+  assert.equal(missing.status, 422);
+  assert.match(b.text, /This is needed/);
+  const wrong = await b.submit('/checkout', { email: 'not an address' });
+  assert.equal(wrong.status, 422);
+  assert.equal(b.form('/checkout').fields.email, 'not an address');
+  const sent = await b.submit('/checkout', { email: 'Guest@Example.com', pay_with: 'sandbox' }, { expect: 303 });
+  const ref = /^\/pay\/([0-9a-f]{32}o[0-9a-f]+)$/.exec(sent.location)[1];
+  await payAtSandbox(b);
+  await shop.until(async () => {
+    await b.open(`/order/${ref}`);
+    return /Paid and delivered/.test(b.text);
+  }, 'the order is delivered');
+  assert.match(b.text, /guest@example\.com/);
+  assert.match(b.page, /<code[^>]*>[A-Z0-9-]{29,}<\/code>/);
+  const cart = await b.open('/cart');
+  assert.match(textOf(cart.text), /Your cart is empty/);
+  // Whoever has the address sees the order; a changed one leads nowhere.
+  const other = browser();
+  assert.equal((await other.open(`/order/${ref}`)).status, 200);
+  const bent = ref.replace(/^./, (c) => (c === '0' ? '1' : '0'));
+  assert.equal((await other.open(`/order/${bent}`)).status, 404);
+  assert.equal((await other.open(`/pay/${bent}`)).status, 404);
+  // The payment is over: its page leads to the order.
+  assert.equal((await b.request('GET', `/pay/${ref}`)).location, `/order/${ref}`);
+});
+
+test('a pending order says so, renews itself and leads to the payment', async () => {
+  const b = browser();
+  await b.open('/p/plain-editor');
+  await b.submit('/cart/add', { then: 'checkout' });
+  const sent = await b.submit('/checkout', { email: 'waits@example.com', pay_with: 'sandbox' });
+  const page = await b.open(sent.location.replace('/pay/', '/order/'));
+  assert.match(b.text, /Waiting for payment/);
+  assert.match(page.headers.get('refresh'), /^\d+$/);
+  assert.match(b.page, new RegExp(`href="${sent.location}"`));
+  const way = await shop.until(async () => {
+    const answer = await b.request('GET', sent.location);
+    return /^0; url=http/.test(answer.headers.get('refresh')) && answer;
+  });
+  assert.equal(way.status, 200);
+});
+
+test('an address alone opens no wallet', async () => {
+  const rich = await shop.buyer({ balance: 100000 });
+  const b = browser();
+  await b.open('/p/plain-editor');
+  await b.submit('/cart/add', { then: 'checkout' });
+  assert.doesNotMatch(b.page, /value="wallet"/);
+  const refused = await b.submit('/checkout', { email: rich.email, pay_with: 'wallet' });
+  assert.equal(refused.status, 422);
+  assert.equal((await shop.wallet(rich)).balance, 1000);
+});
+
+test('the same form sent 20 times at once makes one order', async () => {
+  const b = browser();
+  await b.open('/p/plain-editor');
+  await b.submit('/cart/add', { then: 'checkout' });
+  const { fields } = b.form('/checkout');
+  const body = { ...fields, email: 'twenty@example.com', pay_with: 'sandbox' };
+  const answers = await Promise.all(Array.from({ length: 20 }, () => b.post('/checkout', body)));
+  assert.deepEqual([...new Set(answers.map((a) => a.status))], [303]);
+  assert.equal(new Set(answers.map((a) => a.location)).size, 1);
+  // The back button and another choice: the same order still.
+  const again = await b.post('/checkout', { ...body, email: 'other@example.com' });
+  assert.equal(again.location, answers[0].location);
+  const orders = dataOf(await shop.admin('GET', '/api/admin/orders?q=twenty@example.com'));
+  assert.equal(orders.length, 1);
+});
+
+test('what costs nothing is delivered at once', async () => {
+  dataOf(await shop.admin('POST', '/api/admin/coupons', { code: 'ALL', kind: 'percent', value: 100, max_uses_per_customer: 100 }), 201);
+  const b = browser();
+  await b.open('/p/choice');
+  await b.submit('/cart/add', { then: 'cart' });
+  await b.submit('/cart/coupon', { code: 'ALL' });
+  await b.open('/checkout');
+  assert.match(b.text, /nothing to pay/);
+  const sent = await b.submit('/checkout', { email: 'free@example.com' }, { expect: 303 });
+  assert.match(sent.location, /^\/order\//);
+  assert.match(b.text, /Paid and delivered/);
+});
+
+test('every language has its words; the store offers those of its setting', async () => {
+  const b = browser({ language: 'de-AT,de;q=0.9,en;q=0.5' });
+  const english = await b.open('/');
+  assert.equal(english.headers.get('content-language'), 'en');
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { languages: ['en', 'de', 'fr', 'es'] }));
+  const german = await shop.until(async () => {
+    const answer = await b.open('/');
+    return answer.headers.get('content-language') === 'de' && answer;
+  });
+  assert.match(german.text, /<html lang="de">/);
+  assert.match(german.text, /19,99\u00a0\$/);
+  for (const [language, words] of [['fr', 'Panier'], ['es', 'Carrito'], ['it', 'Cart']]) {
+    assert.match((await browser({ language }).open('/')).text, new RegExp(words));
+  }
+});
+
+test('with the storefront switched off only what mails lead to is left', async () => {
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { storefront: false }));
+  const b = browser();
+  await shop.until(async () => (await b.open('/cart')).status === 404);
+  const root = await b.open('/');
+  assert.equal(root.status, 200);
+  assert.match(root.text, /href="\/docs"/);
+  assert.match(root.text, /href="\/admin\/"/);
+  assert.equal((await b.open('/p/plain-editor')).status, 404);
+  assert.equal((await b.open('/login')).status, 404);
+  assert.equal(formsOf(root.text).length, 0);
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { storefront: true }));
+});

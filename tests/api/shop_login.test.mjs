@@ -1,0 +1,159 @@
+// Getting in and out of the shop: sessions, registration, forgotten passwords.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Browser } from './lib/browser.mjs';
+import { dataOf } from './lib/http.mjs';
+import { openMailShop } from './lib/mail_shop.mjs';
+
+const PASSWORD = 'a long enough password';
+let mail;
+let shop;
+let thing;
+
+before(async () => {
+  mail = await openMailShop();
+  shop = mail.shop;
+  const make = async (name) => dataOf(await shop.admin('POST', '/api/admin/products', { name, slug: name.toLowerCase(), price: 2, delivery_type: 'license_key', is_active: true }), 201);
+  thing = await make('Thing');
+  await make('Other');
+});
+after(() => mail.stop());
+
+const browser = () => new Browser(shop.souk.url);
+let number = 0;
+async function registered() {
+  const b = browser();
+  b.email = `buyer${++number}@example.com`;
+  await b.open('/register');
+  await b.submit('/register', { email: b.email, password: PASSWORD, name: 'A Buyer' }, { expect: 303 });
+  return b;
+}
+async function login(b, email, password = PASSWORD) {
+  await b.open('/login');
+  return b.submit('/login', { email, password });
+}
+const add = async (b, slug) => { await b.open(`/p/${slug}`); await b.submit('/cart/add', { then: 'cart' }, { expect: 303 }); };
+/** The store's address is https: its cookie is this host's alone. */
+const COOKIE = '__Host-souk';
+const session = (b) => b.cookies.get(COOKIE);
+
+test('registering logs in, and the account is the API’s', async () => {
+  const b = await registered();
+  assert.match(session(b), /^[A-Za-z0-9]{43}$/);
+  await b.open('/');
+  assert.match(b.page, /href="\/account"/);
+  dataOf(await shop.souk.post('/api/auth/login', { email: b.email, password: PASSWORD }));
+});
+
+test('a refused registration comes back with what was typed, and says what is wrong', async () => {
+  const taken = await registered();
+  const b = browser();
+  await b.open('/register');
+  const short = await b.submit('/register', { email: 'x', password: 'short', name: '<b>Me</b>' });
+  assert.equal(short.status, 422);
+  assert.equal(b.form('/register').fields.email, 'x');
+  assert.equal(b.form('/register').fields.name, '<b>Me</b>');
+  assert.equal(b.form('/register').fields.password, '');
+  assert.match(b.text, /This is too short/);
+  const again = await b.submit('/register', { email: taken.email, password: PASSWORD });
+  assert.equal(again.status, 422);
+  assert.match(b.text, /There is an account with this address already/);
+  assert.equal(session(b), undefined);
+});
+
+test('a wrong password and an unknown address are answered the same', async () => {
+  const known = await registered();
+  const b = browser();
+  const texts = [];
+  for (const email of [known.email, 'nobody@example.com']) {
+    const answer = await login(b, email, 'not the right one');
+    assert.equal(answer.status, 401);
+    assert.equal(answer.headers.get('www-authenticate'), null);
+    texts.push(b.text.replaceAll(email, 'X'));
+    assert.equal(b.form('/login').fields.email, email);
+  }
+  assert.equal(texts[0], texts[1]);
+  assert.equal(session(b), undefined);
+});
+
+test('a login begins a new session: one that was there before does not get in', async () => {
+  const known = await registered();
+  const b = browser();
+  await add(b, 'thing');
+  const planted = session(b);
+  await login(b, known.email);
+  assert.notEqual(session(b), planted);
+  const thief = browser();
+  thief.cookies.set(COOKIE, planted);
+  await thief.open('/cart');
+  assert.match(thief.text, /Your cart is empty/);
+  assert.match(thief.page, /href="\/login"/);
+});
+
+test('a visitor’s cart comes along, and a customer has one cart in every browser', async () => {
+  const known = await registered();
+  await add(known, 'thing');
+  const b = browser();
+  await add(b, 'thing');
+  await add(b, 'other');
+  await login(b, known.email);
+  await b.open('/cart');
+  assert.deepEqual([...b.page.matchAll(/name="quantity" type="number"[^>]*value="(\d+)"/g)].map((m) => m[1]), ['2', '1']);
+  await known.open('/cart');
+  assert.match(known.text, /Other/);
+});
+
+test('logging out ends the session, and the cart is there at the next login', async () => {
+  const b = await registered();
+  await add(b, 'thing');
+  const old = session(b);
+  const out = await b.submit('/logout', {}, { expect: 303 });
+  assert.match(out.set[0], /^__Host-souk=; Path=\/; Max-Age=0; /);
+  const thief = browser();
+  thief.cookies.set(COOKIE, old);
+  await thief.open('/cart');
+  assert.match(thief.text, /Your cart is empty/);
+  await login(b, b.email);
+  await b.open('/cart');
+  assert.match(b.text, /Thing/);
+});
+
+test('after the login the browser goes where it wanted to go, if that is here', async () => {
+  const known = await registered();
+  for (const [next, goes] of [['/checkout', '/checkout'], ['//evil.example', '/account'], ['https://evil.example/', '/account'],
+    ['/\\evil.example', '/account'], ['javascript:x', '/account']]) {
+    const b = browser();
+    await b.open(`/login?next=${encodeURIComponent(next)}`);
+    const answer = await b.submit('/login', { email: known.email, password: PASSWORD }, { expect: 303 });
+    assert.equal(answer.location, goes, next);
+  }
+});
+
+test('a forgotten password is renewed through the mail, once, and ends every session', async () => {
+  const b = await registered();
+  const other = browser();
+  await other.open('/forgot');
+  await other.submit('/forgot', { email: b.email }, { expect: 303 });
+  assert.match(other.text, /a message is on its way/);
+  const { text } = await mail.mailTo(b.email);
+  const [path] = /\/reset\?token=\w+/.exec(text);
+  await other.open(path);
+  const short = await other.submit('/reset', { password: 'short' });
+  assert.equal(short.status, 422);
+  assert.match(other.text, /This is too short/);
+  await other.submit('/reset', { password: 'another long password' }, { expect: 303 });
+  assert.match(other.text, /Your password was changed/);
+  await b.open('/');
+  assert.match(b.page, /href="\/login"/);
+  await other.open(path);
+  assert.match(other.text, /used up or too old/);
+  assert.equal((await login(other, b.email)).status, 401);
+  assert.equal((await login(other, b.email, 'another long password')).status, 303);
+});
+
+test('behind TLS the cookie is for this host alone', async () => {
+  const b = new Browser(shop.souk.url);
+  await b.open('/p/thing');
+  const answer = await b.post('/cart/add', { product_id: thing.id, quantity: 1 });
+  assert.match(answer.set[0], /^__Host-souk=[A-Za-z0-9]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax; Secure$/);
+});
