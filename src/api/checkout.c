@@ -39,9 +39,7 @@ static enum err pay_now(struct request *req, struct checkout *c, const struct or
 
 static Str page_of(struct request *req, Id order)
 {
-    const struct app *app = req->app;
-    const char *base = *app->options.base_url ? app->options.base_url : app->self_url;
-    return str_printf(req->arena, "%s/order/%.*s", base, STR_FMT(ref_make(req->arena, REF_ORDER, order)));
+    return str_printf(req->arena, "%s/order/%.*s", req->app->shop_url, STR_FMT(ref_make(req->arena, REF_ORDER, order)));
 }
 
 static enum err pay_later(struct request *req, const struct checkout_wish *in, struct checkout *c,

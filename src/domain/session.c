@@ -74,7 +74,8 @@ static enum err move_end(struct db *db, struct session *s, Time now)
 enum err session_find(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct session *ret)
 {
     static const char find[] =
-        "SELECT t.id, t.account_id, t.expires_at, a.role, a.name, a.email, a.is_active, COALESCE(c.id, t.id),"
+        "SELECT t.id, t.account_id, t.expires_at, COALESCE(a.role, ''), a.name, a.email, a.is_active, COALESCE(c.id, "
+        "t.id),"
         " (SELECT CAST(COALESCE(SUM(l.quantity), 0) AS BIGINT) FROM cart_line l WHERE l.token_id = COALESCE(c.id, "
         "t.id))"
         " FROM token t LEFT JOIN account a ON a.id = t.account_id"
@@ -88,7 +89,7 @@ enum err session_find(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time 
         s.id = col_id(st);
         s.account = col_id(st);
         s.expires_at = col_time(st);
-        role_parse(col_text(st), &s.role);
+        s.role = col_choice(st, role_names);
         s.name = col_text(st);
         s.email = col_text(st);
         is_active = col_bool(st);

@@ -123,9 +123,7 @@ static enum err topup_undo(struct request *req, struct pay *pay)
 
 static enum err topup_write(struct request *req, struct topup *t)
 {
-    const struct app *app = req->app;
-    Str page =
-        str_printf(req->arena, "%s/account/wallet", *app->options.base_url ? app->options.base_url : app->self_url);
+    Str page = str_printf(req->arena, "%s/account/wallet", req->app->shop_url);
     enum err e = pay_gateway(req, t->in->gateway, &t->pay.gateway);
     if (e == ERR_FIELD_VALUE) return request_bad_field(req, "gateway", e);
     if (e) return e;
