@@ -215,13 +215,14 @@ enum err cart_refill(struct db *db, Id token, Id order, Time now)
 
 enum err cart_move(struct db *db, Id from, Id to, Time now)
 {
-    static const char move[] = "INSERT INTO cart_line (token_id, product_id, variant_id, quantity, unit_price, priced_at)"
-                               " SELECT CAST($2 AS BIGINT), product_id, variant_id, quantity, unit_price FROM "
-                               "cart_line f WHERE f.token_id = $1"
-                               " ORDER BY id LIMIT (SELECT 100 - COUNT(*) FROM cart_line t WHERE t.token_id = $2)"
-                               " ON CONFLICT (token_id, product_id, variant_id) DO UPDATE SET quantity ="
-                               " CASE WHEN cart_line.quantity + excluded.quantity > 1000 THEN 1000 ELSE "
-                               "cart_line.quantity + excluded.quantity END";
+    static const char move[] =
+        "INSERT INTO cart_line (token_id, product_id, variant_id, quantity, unit_price, priced_at)"
+        " SELECT CAST($2 AS BIGINT), product_id, variant_id, quantity, unit_price, priced_at FROM "
+        "cart_line f WHERE f.token_id = $1"
+        " ORDER BY id LIMIT (SELECT 100 - COUNT(*) FROM cart_line t WHERE t.token_id = $2)"
+        " ON CONFLICT (token_id, product_id, variant_id) DO UPDATE SET quantity ="
+        " CASE WHEN cart_line.quantity + excluded.quantity > 1000 THEN 1000 ELSE "
+        "cart_line.quantity + excluded.quantity END";
     static const char move_coupon[] =
         "UPDATE cart SET coupon_id = (SELECT f.coupon_id FROM cart f WHERE f.token_id = $1)"
         " WHERE token_id = $2 AND coupon_id IS NULL";

@@ -90,7 +90,8 @@ enum err form_read(struct request *req, const struct shape *shape, void **ret)
         if (pairs[i].value.len && !is_routers(pairs[i].name)) gather(&b, pairs, n, i);
     }
     const void *read;
-    enum err e = shape_read_query(shape, buf_str(&b), req->settings->exponent, req->arena, &read, &req->errors);
+    enum err e =
+        shape_read_query(shape, buf_str(&b), UNKNOWN_REFUSED, req->settings->exponent, req->arena, &read, &req->errors);
     if (!e) *ret = (void *)read; /* it is the caller's, in the request's arena */
     return e;
 }

@@ -25,7 +25,8 @@ Id account_before(struct request *req)
     };
     static const struct shape shape = {fields, sizeof(struct before_query)};
     const void *read;
-    enum err e = shape_read_query(&shape, req->exchange->head.query, 0, req->arena, &read, &req->errors);
+    enum err e =
+        shape_read_query(&shape, req->exchange->head.query, UNKNOWN_IGNORED, 0, req->arena, &read, &req->errors);
     return e ? (Id){0} : ((const struct before_query *)read)->before;
 }
 

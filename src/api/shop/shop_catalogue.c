@@ -67,7 +67,8 @@ static const struct shape catalogue_query = {catalogue_fields, sizeof(struct cat
 static struct catalogue_query read_query(struct request *req)
 {
     const void *read;
-    enum err e = shape_read_query(&catalogue_query, req->exchange->head.query, 0, req->arena, &read, &req->errors);
+    enum err e = shape_read_query(&catalogue_query, req->exchange->head.query, UNKNOWN_IGNORED, 0, req->arena, &read,
+                                  &req->errors);
     struct catalogue_query q = e ? (struct catalogue_query){0} : *(const struct catalogue_query *)read;
     if (!q.page) q.page = 1;
     return q;

@@ -36,7 +36,8 @@ static const struct shape next_query = {next_fields, sizeof(struct next_query)};
 static struct next_query read_query(struct request *req)
 {
     const void *read;
-    enum err e = shape_read_query(&next_query, req->exchange->head.query, 0, req->arena, &read, &req->errors);
+    enum err e =
+        shape_read_query(&next_query, req->exchange->head.query, UNKNOWN_IGNORED, 0, req->arena, &read, &req->errors);
     return e ? (struct next_query){0} : *(const struct next_query *)read;
 }
 
