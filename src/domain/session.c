@@ -74,10 +74,9 @@ static enum err move_end(struct db *db, struct session *s, Time now)
 enum err session_find(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct session *ret)
 {
     static const char find[] =
-        "SELECT t.id, t.account_id, t.expires_at, COALESCE(a.role, ''), a.name, a.email, a.is_active, COALESCE(c.id, "
-        "t.id),"
-        " (SELECT CAST(COALESCE(SUM(l.quantity), 0) AS BIGINT) FROM cart_line l WHERE l.token_id = COALESCE(c.id, "
-        "t.id))"
+        "SELECT t.id, t.account_id, t.expires_at, COALESCE(a.role, ''), a.name, a.email, a.is_active, a.is_unproven,"
+        " COALESCE(c.id, t.id),"
+        " (SELECT CAST(COALESCE(SUM(l.quantity), 0) AS BIGINT) FROM cart_line l WHERE l.token_id = COALESCE(c.id, t.id))"
         " FROM token t LEFT JOIN account a ON a.id = t.account_id"
         " LEFT JOIN token c ON c.account_id = t.account_id AND c.kind = 'cart'"
         " WHERE t.hash = $1 AND t.kind = 'shop'";
@@ -93,6 +92,7 @@ enum err session_find(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time 
         s.name = col_text(st);
         s.email = col_text(st);
         is_active = col_bool(st);
+        s.is_unproven = col_bool(st);
         s.cart = col_id(st);
         s.cart_units = col_int(st);
     }

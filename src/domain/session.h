@@ -17,6 +17,7 @@ struct session {
     Id account; /* 0: a guest */
     Id cart;    /* the token that stands for the cart */
     enum role role;
+    bool is_unproven; /* the account's e-mail address */
     Str name, email;
     int64_t cart_units;
     Time expires_at;

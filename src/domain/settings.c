@@ -12,8 +12,9 @@ static void copy_text(char *to, size_t bytes, Str value)
 
 enum err settings_load(struct db *db, struct settings *ret)
 {
-    static const char list[] = "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
-                               " 'rate_customer', 'require_verified_email', 'storefront', 'languages', 'accent', 'tagline')";
+    static const char list[] =
+        "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
+        " 'rate_customer', 'require_verified_email', 'storefront', 'languages', 'accent', 'tagline')";
     struct settings s = {.currency = "USD",
                          .exponent = 2,
                          .store_name = "souk",

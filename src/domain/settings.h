@@ -13,10 +13,10 @@ struct settings {
     int64_t rate_v1;      /* requests per minute and caller; 0: no limit */
     int64_t rate_customer;
     bool require_verified_email; /* before money is spent or moved */
-    bool storefront;    /* the shop's pages are there */
-    char languages[64]; /* codes with commas between: the first is the fallback */
-    char accent[8];     /* "#rrggbb"; empty: the shop's own */
-    char tagline[652];  /* bytes; up to 160 code points */
+    bool storefront;             /* the shop's pages are there */
+    char languages[64];          /* codes with commas between: the first is the fallback */
+    char accent[8];              /* "#rrggbb"; empty: the shop's own */
+    char tagline[652];           /* bytes; up to 160 code points */
 };
 
 enum err settings_load(struct db *db, struct settings *ret);

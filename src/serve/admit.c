@@ -90,7 +90,7 @@ static enum err read_token(struct call *c)
 }
 
 /* As the setting is now, not as this server last heard of it. */
-static enum err check_unproven(struct db *db)
+enum err call_check_unproven(struct db *db)
 {
     Str value;
     enum err e = settings_get(db, "require_verified_email", &value);
@@ -119,7 +119,7 @@ enum err call_authenticate(struct call *c, struct db *db)
     req->scopes = who.scopes;
     req->role = who.role;
     e = limit_account(c);
-    if (!e && req->route->flags & PROVEN_EMAIL && who.is_unproven) e = check_unproven(db);
+    if (!e && req->route->flags & PROVEN_EMAIL && who.is_unproven) e = call_check_unproven(db);
     return e ? e : request_is_confirmed(req, req->route->flags);
 }
 

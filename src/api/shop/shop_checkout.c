@@ -184,9 +184,9 @@ static enum err get_pay(struct request *req)
 
 const struct route shop_checkout_routes[] = {
     {"GET", "/checkout", SCOPE_NONE, TX_READ, NULL, get_checkout, SHOP_PAGE},
-    {"POST", "/checkout", SCOPE_NONE, TX_SELF, NULL, post_checkout, SHOP_FORM | IDEMPOTENT | CALLS_OUT,
+    {"POST", "/checkout", SCOPE_NONE, TX_SELF, NULL, post_checkout, SHOP_FORM | IDEMPOTENT | CALLS_OUT | PROVEN_EMAIL,
      .accepts = FORM_TYPE},
-    {"GET", "/order/{ref}", SCOPE_NONE, TX_READ, NULL, get_order, SHOP_PAGE | STAYS},
-    {"GET", "/pay/{ref}", SCOPE_NONE, TX_READ, NULL, get_pay, SHOP_PAGE | STAYS},
+    {"GET", "/order/{ref}", SCOPE_NONE, TX_READ, NULL, get_order, SHOP_PAGE | STAYS | SECRET_PATH},
+    {"GET", "/pay/{ref}", SCOPE_NONE, TX_READ, NULL, get_pay, SHOP_PAGE | STAYS | SECRET_PATH},
     {0},
 };

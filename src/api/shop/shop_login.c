@@ -6,10 +6,12 @@
 #include "api/recovery.h"
 #include "api/shop/shop.h"
 #include "api/tables.h"
+#include "domain/email_proof.h"
 #include "domain/mail.h"
 #include "domain/password.h"
 #include "domain/password_reset.h"
 #include "page/words.h"
+#include "serve/app.h"
 #include "serve/form.h"
 #include "serve/visit.h"
 
@@ -166,10 +168,14 @@ struct registration {
 
 static enum err register_write(struct request *req, const struct registration *r)
 {
-    struct account made,
-        want = {.email = r->in->email, .name = r->in->name, .role = ROLE_CUSTOMER, .password_hash = r->hash};
+    struct account made, want = {.email = r->in->email,
+                                 .name = r->in->name,
+                                 .role = ROLE_CUSTOMER,
+                                 .password_hash = r->hash,
+                                 .is_unproven = true};
     enum err e = account_create(req->db, &want, req->now, &made);
     if (!e) e = auth_event(req, "register", &made);
+    if (!e) e = email_proof_begin(req->db, made.id, str_from(req->app->shop_url), req->now);
     if (!e) e = visit_begin(req, made.id);
     return e ? e : shop_go(req, STR("/account"));
 }
@@ -183,6 +189,7 @@ static enum err post_register(struct request *req)
     struct registration r = {.in = read};
     r.hash = password_hash(req->arena, r.in->password);
     e = r.hash.len ? request_step(req, TX_WRITE, register_write, &r) : ERR_UNAVAILABLE;
+    if (!e) dispatcher_wake(req->app->dispatcher);
     if (e == ERR_EMAIL_TAKEN) {
         answer_reset(req);
         e = request_bad_field(req, "email", e);
