@@ -76,7 +76,8 @@ enum err session_find(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time 
     static const char find[] =
         "SELECT t.id, t.account_id, t.expires_at, COALESCE(a.role, ''), a.name, a.email, a.is_active, a.is_unproven,"
         " COALESCE(c.id, t.id),"
-        " (SELECT CAST(COALESCE(SUM(l.quantity), 0) AS BIGINT) FROM cart_line l WHERE l.token_id = COALESCE(c.id, t.id))"
+        " (SELECT CAST(COALESCE(SUM(l.quantity), 0) AS BIGINT) FROM cart_line l WHERE l.token_id = COALESCE(c.id, "
+        "t.id))"
         " FROM token t LEFT JOIN account a ON a.id = t.account_id"
         " LEFT JOIN token c ON c.account_id = t.account_id AND c.kind = 'cart'"
         " WHERE t.hash = $1 AND t.kind = 'shop'";

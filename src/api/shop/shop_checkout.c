@@ -160,7 +160,7 @@ static enum err get_order(struct request *req)
 static enum err show_way(struct request *req, const struct payment *p, Str back)
 {
     struct sheet s;
-    if (p->status != PAYMENT_PENDING) return shop_go(req, back);
+    if (p->status != PAYMENT_OPEN) return shop_go(req, back);
     sheet_begin(req, &s, (Str){0});
     s.frame.title = words_text(s.page.lang, WORD_pay_title);
     request_add_header(req, "Refresh", p->url.len ? str_printf(req->arena, "0; url=%.*s", STR_FMT(p->url)) : STR("3"));

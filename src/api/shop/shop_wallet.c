@@ -175,9 +175,9 @@ static enum err post_withdraw(struct request *req)
 
 const struct route shop_wallet_routes[] = {
     {"GET", "/account/wallet", SCOPE_NONE, TX_READ, NULL, get_wallet, SHOP_PAGE | LOGIN_FIRST},
-    {"POST", "/account/wallet/topup", SCOPE_NONE, TX_SELF, NULL, post_topup, SHOP_FORM | LOGIN_FIRST | CALLS_OUT | PROVEN_EMAIL,
-     .accepts = FORM_TYPE},
-    {"POST", "/account/wallet/withdraw", SCOPE_NONE, TX_SELF, NULL, post_withdraw, SHOP_FORM | LOGIN_FIRST | PROVEN_EMAIL,
-     .accepts = FORM_TYPE},
+    {"POST", "/account/wallet/topup", SCOPE_NONE, TX_SELF, NULL, post_topup,
+     SHOP_FORM | LOGIN_FIRST | CALLS_OUT | PROVEN_EMAIL, .accepts = FORM_TYPE},
+    {"POST", "/account/wallet/withdraw", SCOPE_NONE, TX_SELF, NULL, post_withdraw,
+     SHOP_FORM | LOGIN_FIRST | PROVEN_EMAIL, .accepts = FORM_TYPE},
     {0},
 };
