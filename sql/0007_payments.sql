@@ -166,15 +166,17 @@ CREATE TABLE outbox (
     payment_id @int REFERENCES payment (id),        -- NULL: not about a payment
     refund_id  @int REFERENCES refund (id),         -- refund: which
     amount     @int,                                -- refund: how much
-    payload    @bytes,                              -- sealed: create (the body of the call), mail, sandbox and reset; dropped when it is done
+    payload    @bytes,                              -- sealed: create (the body of the call), mail, sandbox and reset; dropped when the work is done
     status     TEXT NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'done', 'failed')),
     attempts   @int NOT NULL DEFAULT 0,
+    claims     @int NOT NULL DEFAULT 0,             -- taken since an attempt's end was last recorded: many mean that it never ends
     due_at     @int NOT NULL,
     last_error TEXT NOT NULL DEFAULT '',
     created_at @int NOT NULL,
     done_at    @int
 ) @strict;
 CREATE INDEX outbox_due ON outbox (due_at) WHERE status = 'waiting';
+CREATE INDEX outbox_open ON outbox (id) WHERE status <> 'done';
 CREATE INDEX outbox_by_payment ON outbox (payment_id) WHERE payment_id IS NOT NULL;
 CREATE INDEX outbox_by_age ON outbox (done_at) WHERE done_at IS NOT NULL;
 

@@ -41,6 +41,7 @@ const struct route *const route_tables[] = {
     sandbox_page_routes,
     admin_gateways_routes,
     admin_webhook_events_routes,
+    admin_outbox_routes,
     reset_routes,
     shop_assets_routes,
     admin_payments_routes,

@@ -3,10 +3,12 @@
 
 #include <assert.h>
 
+#include "base/log.h"
 #include "base/random.h"
 #include "domain/vault.h"
 
 #define KEPT_DAYS 30
+#define CLAIMS_MAX 5
 
 const char *const outbox_kind_names[] = {"create", "capture", "refund", "ask", "close",
                                          "mail",   "sandbox", "reset",  NULL};
@@ -46,7 +48,7 @@ enum err outbox_add(struct db *db, const struct outbox_item *item, Time due_at, 
     return e;
 }
 
-static bool read_row(struct arena *a, struct stmt *st, struct outbox_item *ret)
+bool outbox_read_row(struct arena *a, struct stmt *st, struct outbox_item *ret)
 {
     ret->id = col_id(st);
     ret->kind = col_choice(st, outbox_kind_names);
@@ -59,14 +61,31 @@ static bool read_row(struct arena *a, struct stmt *st, struct outbox_item *ret)
     return !sealed.len || vault_unseal(a, context(ret->kind), sealed, &ret->payload);
 }
 
+#define ENDLESS "it was begun several times and never came to an end"
+#define UNREADABLE "its content cannot be opened with this master key"
+
+struct poison {
+    Id id;
+    enum outbox_kind kind;
+    const char *why;
+};
+
+static enum err set_aside(struct db *db, const struct poison *p, Time now)
+{
+    log_event(LOG_ERROR, "outbox_set_aside", LOGC("kind", outbox_kind_names[p->kind]), LOGI("id", p->id.v),
+              LOGC("why", p->why));
+    return outbox_fail(db, p->id, str_from(p->why), now);
+}
+
 enum err outbox_claim(struct db *db, Time now, int64_t lease_ms, int64_t limit, struct outbox_item **ret,
                       size_t *ret_count)
 {
     /* A worker that waited for a row which another one took looks at it again: its due time has moved. */
     static const char claim[] =
-        "UPDATE outbox SET due_at = $2, attempts = attempts + 1 WHERE status = 'waiting' AND due_at <= $1 AND id IN"
+        "UPDATE outbox SET due_at = $2, attempts = attempts + 1, claims = claims + 1"
+        " WHERE status = 'waiting' AND due_at <= $1 AND id IN"
         " (SELECT id FROM outbox WHERE status = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT $3)"
-        " RETURNING id, kind, payment_id, refund_id, amount, payload, attempts, created_at";
+        " RETURNING id, kind, payment_id, refund_id, amount, payload, attempts, created_at, claims";
 
     assert(limit > 0 && lease_ms > 0);
     struct outbox_item *items = arena_array(db_arena(db), struct outbox_item, (size_t)limit);
@@ -75,11 +94,20 @@ enum err outbox_claim(struct db *db, Time now, int64_t lease_ms, int64_t limit, 
     bind_time(st, now);
     bind_time(st, time_add(now, lease_ms));
     bind_int(st, limit);
-    bool whole = true;
-    while (whole && db_step(st)) whole = read_row(db_arena(db), st, &items[count++]);
+    struct poison *poison = arena_array(db_arena(db), struct poison, (size_t)limit);
+    size_t poisoned = 0;
+    while (db_step(st)) {
+        struct outbox_item *item = &items[count];
+        bool can_be_read = outbox_read_row(db_arena(db), st, item);
+        bool is_endless = col_int(st) > CLAIMS_MAX;
+        if (can_be_read && !is_endless)
+            count++;
+        else
+            poison[poisoned++] = (struct poison){item->id, item->kind, is_endless ? ENDLESS : UNREADABLE};
+    }
     enum err e = db_done(st);
+    for (size_t i = 0; !e && i < poisoned; i++) e = set_aside(db, &poison[i], now);
     if (e) return e;
-    if (!whole) return ERR_INTERNAL;
     *ret = items;
     *ret_count = count;
     return OK;
@@ -109,7 +137,8 @@ enum err outbox_done(struct db *db, Id id, Time now)
 
 enum err outbox_retry(struct db *db, Id id, Time due_at, Str error)
 {
-    static const char retry[] = "UPDATE outbox SET due_at = $2, last_error = $3 WHERE id = $1 AND status = 'waiting'";
+    static const char retry[] =
+        "UPDATE outbox SET due_at = $2, last_error = $3, claims = 0 WHERE id = $1 AND status = 'waiting'";
 
     struct stmt *st = db_prepare(db, retry);
     bind_id(st, id);
@@ -120,7 +149,7 @@ enum err outbox_retry(struct db *db, Id id, Time due_at, Str error)
 
 enum err outbox_postpone(struct db *db, Id id, Time due_at, Str why)
 {
-    static const char postpone[] = "UPDATE outbox SET due_at = $2, attempts = attempts - 1, last_error = $3"
+    static const char postpone[] = "UPDATE outbox SET due_at = $2, attempts = attempts - 1, last_error = $3, claims = 0"
                                    " WHERE id = $1 AND status = 'waiting' AND attempts > 0";
 
     struct stmt *st = db_prepare(db, postpone);
@@ -132,7 +161,7 @@ enum err outbox_postpone(struct db *db, Id id, Time due_at, Str why)
 
 enum err outbox_fail(struct db *db, Id id, Str error, Time now)
 {
-    static const char fail[] = "UPDATE outbox SET status = 'failed', done_at = $3, payload = NULL, last_error = $2"
+    static const char fail[] = "UPDATE outbox SET status = 'failed', done_at = $3, last_error = $2, claims = 0"
                                " WHERE id = $1 AND status = 'waiting'";
 
     struct stmt *st = db_prepare(db, fail);

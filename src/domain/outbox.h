@@ -34,9 +34,14 @@ struct outbox_item {
 /* Of `item` kind, payment, refund, amount and payload are read. TX_WRITE, all of them, unless said otherwise. */
 enum err outbox_add(struct db *db, const struct outbox_item *item, Time due_at, Time now, Id *ret_id);
 
-/* Takes up to `limit` rows that are due, for lease_ms. */
+/* Takes up to `limit` rows that are due, for lease_ms. A row that cannot be read, or that was begun several times and
+ * never came to an end, is set aside as failed: it must not stop the others. */
 enum err outbox_claim(struct db *db, Time now, int64_t lease_ms, int64_t limit, struct outbox_item **ret,
                       size_t *ret_count);
+/* Reads id, kind, payment, refund, amount, payload, attempts, created_at, in this order. False: the payload cannot be
+ * opened.
+ */
+bool outbox_read_row(struct arena *a, struct stmt *st, struct outbox_item *ret);
 /* When the next row is due; 0: there is none. TX_READ is enough. */
 enum err outbox_next(struct db *db, Time *ret);
 
@@ -53,5 +58,5 @@ enum err outbox_find(struct db *db, enum outbox_kind kind, Id payment, Id *ret);
  * 0: not any more. */
 int64_t outbox_delay_ms(int64_t attempts);
 
-/* Forgets what was done more than 30 days ago, at most `limit` rows. */
+/* Forgets what was done or given up more than 30 days ago, at most `limit` rows. */
 enum err outbox_expire(struct db *db, Time now, int64_t limit);

@@ -15,6 +15,7 @@
 
 struct dispatcher {
     struct dispatch_options options;
+    struct outbox_stats stats;
     struct pool *pool;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -103,6 +104,7 @@ struct dispatcher *dispatcher_start(const struct dispatch_options *options)
     struct dispatcher *d = calloc(1, sizeof *d);
     if (!d) abort();
     d->options = *options;
+    d->options.stats = &d->stats;
     d->pool = pool_new(WORKERS, WORKERS * 2);
     pthread_condattr_t clock;
     pthread_condattr_init(&clock);
@@ -112,6 +114,11 @@ struct dispatcher *dispatcher_start(const struct dispatch_options *options)
     pthread_condattr_destroy(&clock);
     if (pthread_create(&d->thread, NULL, run, d) != 0) abort();
     return d;
+}
+
+const struct outbox_stats *dispatcher_stats(const struct dispatcher *d)
+{
+    return &d->stats;
 }
 
 void dispatcher_wake(struct dispatcher *d)

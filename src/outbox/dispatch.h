@@ -5,6 +5,8 @@
  * the next one. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "db/tx.h"
 #include "domain/payment.h"
 #include "gateway/link.h"
@@ -16,19 +18,27 @@ struct mail_options {
     bool is_plain;    /* without encryption, inside the own network */
 };
 
+/* Since the start. */
+struct outbox_stats {
+    _Atomic int64_t mail_failed; /* attempts */
+    _Atomic int64_t given_up;    /* rows, of any kind */
+};
+
 struct dispatch_options {
     struct database *database;
     struct outbound *outbound;
     struct gateway_link *link;
     struct mail_options mail;
-    Str self_url;         /* where this server's own webhooks are reached: the sandbox sends to it */
-    const char *shop_url; /* what customers come back to; never empty */
+    Str self_url;               /* where this server's own webhooks are reached: the sandbox sends to it */
+    const char *shop_url;       /* what customers come back to; never empty */
+    struct outbox_stats *stats; /* the dispatcher's own */
 };
 
 struct dispatcher;
 struct dispatcher *dispatcher_start(const struct dispatch_options *options);
 /* Something may be due now. From any thread; a hint, nothing is lost without it. */
 void dispatcher_wake(struct dispatcher *d);
+const struct outbox_stats *dispatcher_stats(const struct dispatcher *d);
 /* Lets the workers end what they are doing. */
 void dispatcher_stop(struct dispatcher *d);
 

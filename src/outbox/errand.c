@@ -25,6 +25,14 @@ enum err errand_read_settings(struct errand *x, struct db *db)
     return settings_load(db, &x->settings);
 }
 
+enum err errand_fail(struct errand *x, struct db *db)
+{
+    log_event(LOG_WARN, "outbox_given_up", LOGC("kind", outbox_kind_names[x->item->kind]), LOGI("id", x->item->id.v),
+              LOGC("why", x->error));
+    atomic_fetch_add_explicit(&x->options->stats->given_up, 1, memory_order_relaxed);
+    return outbox_fail(db, x->item->id, str_from(x->error), x->now);
+}
+
 bool errand_again(struct errand *x, struct db *db, enum err *ret)
 {
     if (x->op.wait_ms) {
@@ -44,7 +52,7 @@ enum err errand_record_sending(struct errand *x, struct db *db)
     enum err e = OK;
     if (x->reply == REPLY_OK) return outbox_done(db, x->item->id, x->now);
     if (x->reply != REPLY_REFUSED && errand_again(x, db, &e)) return e;
-    return outbox_fail(db, x->item->id, str_from(x->error), x->now);
+    return errand_fail(x, db);
 }
 
 static enum err read(void *arg, struct db *db)

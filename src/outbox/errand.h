@@ -43,6 +43,8 @@ void errand_run(const struct dispatch_options *options, const struct outbox_item
 
 /* For the kinds. */
 enum err errand_read_settings(struct errand *x, struct db *db);
+/* Failed for good, and counted. */
+enum err errand_fail(struct errand *x, struct db *db);
 /* Again later; false when it has been tried often enough. */
 bool errand_again(struct errand *x, struct db *db, enum err *ret);
 /* Done, again later, or given up: for errands whose failure changes nothing else. */

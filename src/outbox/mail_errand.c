@@ -1,44 +1,54 @@
 /* outbox/mail_errand.c - e-mail on its way, and the link that somebody who forgot a password asked for. */
-#include "domain/mail.h"
+#include "outbox/mail_errand.h"
+
+#include "base/log.h"
 #include "domain/password_reset.h"
 #include "outbound/smtp.h"
 #include "outbox/errand.h"
 
-static void send(struct errand *x)
+enum reply mail_send(struct outbound *outbound, const struct mail_options *o, const struct queued_mail *queued,
+                     Str store_name, Id id, Time at, struct arena *a, const char **ret_error)
 {
-    const struct mail_options *o = &x->options->mail;
-    struct queued_mail queued;
-    Str bytes;
-    x->reply = REPLY_REFUSED;
-    x->error = "the message cannot be sent as it is";
-    if (!*o->url || !queued_mail_unpack(x->item->payload, &queued)) return;
-    Str from = str_from(o->from), user, domain;
-    if (!str_cut(from, '@', &user, &domain)) return;
+    Str bytes, from = str_from(o->from), user, domain;
+    *ret_error = "the message cannot be sent as it is";
+    if (!*o->url || !str_cut(from, '@', &user, &domain)) return REPLY_REFUSED;
     struct mail m = {
-        .from_name = str_from(x->settings.store_name),
+        .from_name = store_name,
         .from_address = from,
-        .to_address = queued.to,
-        .subject = queued.subject,
-        .text = queued.text,
-        /* The same for every attempt: a receiver that got it twice can tell. */
-        .message_id = str_printf(x->arena, "souk.%lld.%lld@%.*s", (long long)x->item->id.v,
-                                 (long long)x->item->created_at.ms, STR_FMT(domain)),
-        .date = x->item->created_at,
+        .to_address = queued->to,
+        .subject = queued->subject,
+        .text = queued->text,
+        .message_id = str_printf(a, "souk.%lld.%lld@%.*s", (long long)id.v, (long long)at.ms, STR_FMT(domain)),
+        .date = at,
     };
-    if (!mail_message(x->arena, &m, &bytes)) return;
+    if (!mail_message(a, &m, &bytes)) return REPLY_REFUSED;
     struct outbound_mail mail = {.url = str_from(o->url),
                                  .is_plain = o->is_plain,
                                  .user = str_from(o->user),
                                  .password = str_from(o->password),
                                  .from = from,
-                                 .to = queued.to,
+                                 .to = queued->to,
                                  .bytes = bytes};
-    struct outbound_job job = {.mail = &mail, .arena = x->arena, .timeout_ms = 60000};
-    outbound_call(x->options->outbound, &job);
-    x->reply = !job.failure                                        ? REPLY_OK
-               : job.reply.status >= 500 && job.reply.status < 600 ? REPLY_REFUSED
-                                                                   : REPLY_RETRY;
-    x->error = job.failure ? job.failure : "";
+    struct outbound_job job = {.mail = &mail, .arena = a, .timeout_ms = 60000};
+    outbound_call(outbound, &job);
+    *ret_error = job.failure;
+    if (!job.failure) return REPLY_OK;
+    return job.reply.status >= 500 && job.reply.status < 600 ? REPLY_REFUSED : REPLY_RETRY;
+}
+
+static void send(struct errand *x)
+{
+    struct queued_mail queued;
+    const char *error = "the message cannot be sent as it is";
+    x->reply = REPLY_REFUSED;
+    if (queued_mail_unpack(x->item->payload, &queued))
+        x->reply = mail_send(x->options->outbound, &x->options->mail, &queued, str_from(x->settings.store_name),
+                             x->item->id, x->item->created_at, x->arena, &error);
+    x->error = error ? error : "";
+    if (x->reply == REPLY_OK) return;
+    log_event(LOG_WARN, "mail_failed", LOGI("id", x->item->id.v), LOGI("attempt", x->item->attempts),
+              LOGC("why", x->error));
+    atomic_fetch_add_explicit(&x->options->stats->mail_failed, 1, memory_order_relaxed);
 }
 
 static enum err record_reset(struct errand *x, struct db *db)

@@ -55,7 +55,7 @@ static enum err give_up(struct errand *x, struct db *db, const char *what)
         .reference = x->payment.id,
     };
     enum err e = notification_add_staff(db, &n, x->now);
-    return e ? e : outbox_fail(db, x->item->id, str_from(x->error), x->now);
+    return e ? e : errand_fail(x, db);
 }
 
 static void run(struct errand *x)

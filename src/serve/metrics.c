@@ -156,6 +156,14 @@ static void write_database(struct app *app, struct buf *out)
     single(out, "souk_db_checkpoints_total", "counter", "SQLite checkpoints.", get(&s->checkpoints));
 }
 
+static void write_outbox(struct app *app, struct buf *out)
+{
+    if (!app->dispatcher) return;
+    const struct outbox_stats *s = dispatcher_stats(app->dispatcher);
+    single(out, "souk_mail_failures_total", "counter", "Attempts to send a message that failed.", get(&s->mail_failed));
+    single(out, "souk_outbox_given_up_total", "counter", "Messages and calls that were given up.", get(&s->given_up));
+}
+
 void metrics_write(struct app *app, struct buf *out)
 {
     const struct http_stats *h = http_server_stats(app->server);
@@ -176,6 +184,7 @@ void metrics_write(struct app *app, struct buf *out)
     single(out, "souk_bad_requests_total", "counter", "Requests that were not HTTP.", get(&h->bad_requests));
     for (int i = 0; i < METRIC_EVENTS; i++)
         single(out, event_names[i], "counter", "Since the start.", get(&app->metrics->events[i]));
+    write_outbox(app, out);
     write_database(app, out);
     write_requests(app, out);
 }

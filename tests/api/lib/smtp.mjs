@@ -14,6 +14,8 @@ class Sink {
   mails = [];
   /** Answers to give to RCPT instead of 250, one each: e.g. '450 later', '550 no'. */
   refusals = [];
+  /** A reply code to give to every RCPT; 0: none. */
+  refuse = 0;
   connections = 0;
 
   constructor(options) {
@@ -53,7 +55,7 @@ class Sink {
         mail = { ...mail, from: /<(.*?)>/.exec(line)[1] };
         say('250 ok');
       } else if (verb === 'RCPT') {
-        const refusal = this.refusals.shift();
+        const refusal = this.refuse ? `${this.refuse} refused` : this.refusals.shift();
         if (refusal) say(refusal);
         else { mail.to = /<(.*?)>/.exec(line)[1]; say('250 ok'); }
       } else if (verb === 'DATA') {
