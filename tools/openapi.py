@@ -87,6 +87,9 @@ class Merger:
             self.check_closed(doc.get("components", {}).get(name, {}), f"#/components/{name}")
         self.check_closed(doc["paths"], "#/paths")
         strip_marks(doc)
+        widen_integers(doc)
+        tell_scopes(doc)
+        settle_protocol_responses(doc)
         doc["paths"] = dict(sorted(doc["paths"].items()))
         return doc
 
@@ -259,6 +262,51 @@ def lookup(doc, ref):
 
 def resolve(doc, node):
     return (lookup(doc, node["$ref"]) or {}) if "$ref" in node else node
+
+
+def widen_integers(node):
+    """Every integer of this API has 64 bits; generators of clients want that said each time."""
+    if isinstance(node, dict):
+        kind = node.get("type")
+        if kind == "integer" or (isinstance(kind, list) and "integer" in kind):
+            node.setdefault("format", "int64")
+        for key, value in node.items():
+            if key not in ("example", "examples", "const", "enum", "default"):
+                widen_integers(value)
+    elif isinstance(node, list):
+        for value in node:
+            widen_integers(value)
+
+
+def tell_scopes(doc):
+    """Which token an operation wants: as roles OpenAPI 3.1 knows them for bearer tokens, but tools do not, so in
+    `x-scope` and in words."""
+    for item in doc["paths"].values():
+        for _, operation in operations(item):
+            scopes = [scope for rule in operation.get("security", []) for scope in rule.get("bearer", [])]
+            if not operation.get("security"):
+                words = "Needs no token."
+            elif scopes:
+                words = f"Needs a token with the scope `{scopes[0]}`."
+                operation["x-scope"] = scopes[0]
+                operation["security"] = [{"bearer": []}]
+            else:
+                words = "Needs the token of a login."
+            operation["description"] = f"{operation.get('description', '').rstrip()} {words}".lstrip()
+
+
+def settle_protocol_responses(doc):
+    """Answers that no operation names are written out where they are, not as components that nothing uses."""
+    for status, response in doc.get("x-protocol-responses", {}).items():
+        response = dict(resolve(doc, response))
+        if "headers" in response:
+            response["headers"] = {name: resolve(doc, header) for name, header in response["headers"].items()}
+        doc["x-protocol-responses"][status] = response
+    for kind in ("responses", "headers"):
+        components = doc["components"].get(kind, {})
+        used = json.dumps({key: value for key, value in doc.items() if key != "x-protocol-responses"})
+        for name in [n for n in components if f'"#/components/{kind}/{n}"' not in used]:
+            del components[name]
 
 
 def strip_marks(node):

@@ -1,16 +1,15 @@
 /* cli/commands.c - the list of commands, and the small ones. */
 #include <stdio.h>
 
-#include "api/tables.h"
 #include "cli/accounts.h"
 #include "cli/check.h"
 #include "cli/demo.h"
+#include "cli/routes_list.h"
 #include "cli/serials.h"
 #include "cli/serve.h"
 #include "cli/wallet.h"
 #include "db/migrate.h"
 #include "domain/settings.h"
-#include "serve/match.h"
 #include "serve/version.h"
 
 static int version_command(const struct config *config, struct arena *a)
@@ -66,30 +65,6 @@ static int init_command(const struct config *config, struct arena *a)
         cli_fail("%s", err_info(e)->message);
     database_close(d);
     return e ? EXIT_FAILED : EXIT_OK;
-}
-
-static const char *scope_text(const struct route *r)
-{
-    if (r->scope == SCOPE_NONE) return "-";
-    if (r->scope & SCOPE_LOGIN) return "login";
-    return scope_name(r->scope);
-}
-
-/* METHOD PATH SCOPE TRANSACTION [owner] [confirmed] [owner-token] [idempotent] [login]; with --pages the shop's pages
- * and forms too. */
-static int routes_command(const struct config *config, struct arena *a)
-{
-    static const char *const modes[] = {
-        [TX_NONE] = "none", [TX_READ] = "read", [TX_WRITE] = "write", [TX_SELF] = "self"};
-    (void)a;
-    for (size_t t = 0; route_tables[t]; t++)
-        for (const struct route *r = route_tables[t]; r->method; r++)
-            if (!(r->flags & HIDDEN) || (config->pages && r->flags & SHOP))
-                printf("%s %s %s %s%s%s%s%s%s\n", r->method, r->path, scope_text(r), modes[r->tx],
-                       r->flags & OWNER_ONLY ? " owner" : "", r->flags & CONFIRMED ? " confirmed" : "",
-                       r->flags & OWNER_TOKEN ? " owner-token" : "", r->flags & IDEMPOTENT ? " idempotent" : "",
-                       r->flags & LOGIN_FIRST ? " login" : "");
-    return EXIT_OK;
 }
 
 const struct command commands[] = {

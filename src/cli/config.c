@@ -72,6 +72,7 @@ static const struct option options[] = {
     {"role", TEXT, AT(role), "customer", "account create: customer, staff or owner", .of_command = true},
     {"password-stdin", FLAG, AT(password_stdin), "", "account create: read the password from stdin",
      .of_command = true},
+    {"fields", FLAG, AT(fields), "", "routes: what each endpoint takes", .of_command = true},
     {"scopes", TEXT, AT(scopes), "", "token create: names separated by commas", .of_command = true},
     {"amount", TEXT, AT(amount), "", "wallet credit: in major units", .of_command = true},
     {"description", TEXT, AT(description), "", "wallet credit", .of_command = true},

@@ -30,7 +30,7 @@ struct config {
     int64_t rate_v1, rate_customer, rate_auth;
     /* of single commands */
     const char *email, *name, *role, *amount, *description, *scopes, *currency, *store_name, *product, *variant;
-    bool pages, password_stdin;
+    bool pages, fields, password_stdin;
     const char *operands[8]; /* what is no option */
     size_t operand_count;
 };

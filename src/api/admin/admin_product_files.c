@@ -14,6 +14,8 @@ static const struct field query_fields[] = {
     {0},
 };
 static const struct shape file_query = {query_fields, sizeof(struct file_query)};
+/* Taking a file away names none. */
+static const struct shape no_query = {&query_fields[1], sizeof(struct file_query)};
 
 /* What the steps hand on. */
 struct file_change {
@@ -85,6 +87,6 @@ static enum err delete_file(struct request *req)
 const struct route admin_product_files_routes[] = {
     {"PUT", "/api/admin/products/{id}/file", SCOPE_ADMIN, TX_SELF, NULL, put_file, BODY_TO_FILE | RAW_BODY,
      .query = &file_query},
-    {"DELETE", "/api/admin/products/{id}/file", SCOPE_ADMIN, TX_SELF, NULL, delete_file, .query = &file_query},
+    {"DELETE", "/api/admin/products/{id}/file", SCOPE_ADMIN, TX_SELF, NULL, delete_file, .query = &no_query},
     {0},
 };
