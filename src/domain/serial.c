@@ -11,34 +11,73 @@
 #include "base/text.h"
 #include "domain/catalog.h"
 #include "domain/sealed_code.h"
+#include "domain/serial_hint.h"
+
+/* The free codes of pool $1, $2 with ids from $3 on, in their order. PostgreSQL is asked for a range with the whole key
+ * in its order: that leaves it no other index to walk, whatever it believes about how many codes are sold (see
+ * DB_PAGE), and it begins right at $3. */
+#define FREE_SQLITE                                                                                                    \
+    " FROM serial WHERE product_id = $1 AND variant_id = $2 AND id >= $3 AND taken_by IS NULL ORDER BY id"
+#define FREE_POSTGRES(from)                                                                                            \
+    " FROM serial WHERE (product_id, variant_id, id) >= ($1, $2, " from ")"                                            \
+    " AND (product_id, variant_id) <= ($1, $2) AND taken_by IS NULL ORDER BY product_id, variant_id, id"
 
 /* The WITH part is evaluated once: an IN (…) could be scanned again after somebody let go of a lock, and take more. The
- * last condition is written so that no index fits it: the row is to be found by its id, not by walking the pool. */
-#define TAKE_FROM                                                                                                      \
-    "WITH pick AS MATERIALIZED (SELECT id FROM serial"                                                                 \
-    " WHERE product_id = $3 AND variant_id = $4 AND taken_by IS NULL ORDER BY id LIMIT $5"
-#define TAKE_GIVES                                                                                                     \
-    ") UPDATE serial SET taken_by = $1, taken_at = $2 FROM pick WHERE serial.id = pick.id"                             \
-    " AND COALESCE(taken_by, 0) = 0 RETURNING serial.id, serial.code_hash, serial.sealed_code"
+ * last condition is written so that no index fits it: the row is to be found by its id, not by walking the pool. A
+ * limit that PostgreSQL does not know beforehand makes it plan for a tenth of the pool: it is told the highest. */
+#define TAKE_SQLITE                                                                                                    \
+    "WITH pick AS MATERIALIZED (SELECT id" FREE_SQLITE " LIMIT $6) UPDATE serial SET taken_by = $4, taken_at = $5"     \
+    " FROM pick WHERE serial.id = pick.id AND COALESCE(taken_by, 0) = 0 RETURNING serial.id, serial.code_hash, "       \
+    "serial.sealed_code"
+#define TAKE_POSTGRES(most, lock)                                                                                      \
+    "WITH pick AS MATERIALIZED (SELECT id FROM (SELECT id" FREE_POSTGRES(                                              \
+        "$3") " LIMIT " most " FOR UPDATE" lock ") f"                                                                  \
+              " LIMIT $6) UPDATE serial SET taken_by = $4, taken_at = $5"                                              \
+              " WHERE id = ANY (ARRAY(SELECT id FROM pick)) AND COALESCE(taken_by, 0) = 0 RETURNING id, code_hash, "   \
+              "sealed_code"
 
-enum waiting { STEP_OVER_LOCKED, WAIT_FOR_LOCKED };
+/* How a taker looks: those who find nothing look again in the next manner. Where one writer runs alone, the second one
+ * says all. */
+enum look { LOOK_FROM_HINT, LOOK_STEPPING_OVER_LOCKED, LOOK_WAITING };
 
-static enum err take_from_pool(struct db *db, Id product, Id variant, Id order_item, size_t count, Time now,
-                               enum waiting waiting, struct serial *ret, size_t *ret_count)
+static struct stmt *prepare_take(struct db *db, size_t count, enum look look)
 {
-    static const char take[] = TAKE_FROM TAKE_GIVES;
-    static const char take_free[] = TAKE_FROM " FOR UPDATE SKIP LOCKED" TAKE_GIVES;
-    static const char take_waiting[] = TAKE_FROM " FOR UPDATE" TAKE_GIVES;
-    /* Customers see an empty pool as "not in stock". Nobody reads the result: PostgreSQL needs no round trip for it. */
-    static const char touch_if_empty[] =
-        "UPDATE revision SET number = number + 1 WHERE name = 'catalog' AND NOT EXISTS"
-        " (SELECT 1 FROM serial WHERE product_id = $1 AND variant_id = $2 AND taken_by IS NULL)";
+    static const char sqlite[] = TAKE_SQLITE;
+    static const char postgres_one[] = TAKE_POSTGRES("1", " SKIP LOCKED");
+    static const char postgres_many[] = TAKE_POSTGRES("1000", " SKIP LOCKED");
+    static const char postgres_waiting[] = TAKE_POSTGRES("1000", "");
+    static_assert(SERIAL_TAKE_MAX == 1000, "the limit in the texts");
 
-    struct stmt *st = db_prepare(db, db_sql(db, take, waiting == STEP_OVER_LOCKED ? take_free : take_waiting));
-    bind_id(st, order_item);
-    bind_time(st, now);
+    if (look == LOOK_WAITING) return db_prepare(db, postgres_waiting);
+    return db_prepare(db, db_sql(db, sqlite, count == 1 ? postgres_one : postgres_many));
+}
+
+/* Customers see an empty pool as "not in stock". Nobody reads the result: PostgreSQL needs no round trip for it. */
+static enum err touch_if_empty(struct db *db, Id product, Id variant, Id from)
+{
+    static const char sqlite[] = "UPDATE revision SET number = number + 1 WHERE name = 'catalog' AND NOT EXISTS"
+                                 " (SELECT 1" FREE_SQLITE ")";
+    static const char postgres[] =
+        "UPDATE revision SET number = number + 1 WHERE name = 'catalog' AND COALESCE"
+        " ((SELECT id" FREE_POSTGRES("$3") " LIMIT 1), (SELECT id" FREE_POSTGRES("0") " LIMIT 1)) IS NULL";
+
+    struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
     bind_id(st, product);
     bind_id(st, variant);
+    bind_id(st, from);
+    return db_run(st);
+}
+
+static enum err take_from_pool(struct db *db, Id product, Id variant, Id order_item, size_t count, Time now,
+                               enum look look, struct serial *ret, size_t *ret_count)
+{
+    Id from = look == LOOK_FROM_HINT ? serial_hint(product, variant, now) : (Id){0}, last = {0};
+    struct stmt *st = prepare_take(db, count, look);
+    bind_id(st, product);
+    bind_id(st, variant);
+    bind_id(st, from);
+    bind_id(st, order_item);
+    bind_time(st, now);
     bind_int(st, (int64_t)count);
     size_t n = 0;
     enum err opened = OK;
@@ -47,6 +86,7 @@ static enum err take_from_pool(struct db *db, Id product, Id variant, Id order_i
         ret[n].id = col_id(st);
         Str hash = col_blob(st), sealed = col_blob(st);
         if (!opened) opened = code_unseal(db_arena(db), hash, sealed, &ret[n].code);
+        if (ret[n].id.v > last.v) last = ret[n].id;
         n++;
     }
     enum err e = db_done(st);
@@ -54,11 +94,9 @@ static enum err take_from_pool(struct db *db, Id product, Id variant, Id order_i
     if (e) return e;
     *ret_count += n;
     if (n == 0) return OK;
-
-    st = db_prepare(db, touch_if_empty);
-    bind_id(st, product);
-    bind_id(st, variant);
-    return db_run(st);
+    if (!db_is_postgres(db)) return touch_if_empty(db, product, variant, (Id){0});
+    serial_hint_note(product, variant, from, last);
+    return touch_if_empty(db, product, variant, last);
 }
 
 static int by_id(const void *a, const void *b)
@@ -72,13 +110,14 @@ enum err serial_take_many(struct db *db, Id product, Id variant, Id order_item, 
 {
     const Id pools[] = {variant, {0}};
     const size_t pool_count = id_is(variant) ? 2 : 1;
-    /* Where one writer runs alone there is nobody to wait for. */
-    const enum waiting last = db_is_postgres(db) ? WAIT_FOR_LOCKED : STEP_OVER_LOCKED;
+    const enum look first = db_is_postgres(db) ? LOOK_FROM_HINT : LOOK_STEPPING_OVER_LOCKED;
+    const enum look last = db_is_postgres(db) ? LOOK_WAITING : LOOK_STEPPING_OVER_LOCKED;
 
+    assert(count <= SERIAL_TAKE_MAX);
     size_t n = 0;
-    for (enum waiting w = STEP_OVER_LOCKED; w <= last && n < count; w++) {
+    for (enum look look = first; look <= last && n < count; look++) {
         for (size_t i = 0; i < pool_count && n < count; i++) {
-            enum err e = take_from_pool(db, product, pools[i], order_item, count - n, now, w, ret + n, &n);
+            enum err e = take_from_pool(db, product, pools[i], order_item, count - n, now, look, ret + n, &n);
             if (e) return e;
         }
     }
@@ -99,11 +138,12 @@ enum err serial_take(struct db *db, Id product, Id variant, Id order_item, Time 
 
 enum err serial_free(struct db *db, Id product, Id variant, int64_t most, int64_t *ret)
 {
-    static const char count[] = "SELECT COUNT(*) FROM (SELECT 1 AS one FROM serial"
-                                " WHERE product_id = $1 AND variant_id = $2 AND taken_by IS NULL LIMIT $3) f";
-    struct stmt *st = db_prepare(db, count);
+    static const char sqlite[] = "SELECT COUNT(*) FROM (SELECT 1 AS one" FREE_SQLITE " LIMIT $4) f";
+    static const char postgres[] = "SELECT COUNT(*) FROM (SELECT 1 AS one" FREE_POSTGRES("$3") " LIMIT $4) f";
+    struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
     bind_id(st, product);
     bind_id(st, variant);
+    bind_id(st, (Id){0});
     bind_int(st, most);
     int64_t n = db_step(st) ? col_int(st) : 0;
     enum err e = db_done(st);
@@ -189,7 +229,10 @@ enum err serial_import(struct db *db, Id product, Id variant, const Str *codes, 
         i += n;
     }
     if (e) return e;
-    if (added) e = catalog_touch(db);
+    if (added) {
+        serial_hint_forget(product);
+        e = catalog_touch(db);
+    }
     if (e) return e;
     *ret_added = added;
     *ret_duplicates = (int64_t)count - added;

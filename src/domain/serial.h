@@ -6,18 +6,20 @@
 
 #include "db/db.h"
 
-#define SERIAL_CODE_MAX 255 /* code points */
+#define SERIAL_CODE_MAX 255  /* code points */
+#define SERIAL_TAKE_MAX 1000 /* codes at once */
 
 struct serial {
     Id id;
     Str code;
 };
 
-/* One code of the variant's own pool, else of the shared one, oldest first. ERR_OUT_OF_STOCK, with nothing taken, only
- * when there is truly none: codes that unfinished transactions hold are waited for. TX_WRITE. */
+/* One code of the variant's own pool, else of the shared one, oldest first; those that a transaction held and let go,
+ * or that an import was late with, may be passed over for seconds. ERR_OUT_OF_STOCK, with nothing taken, only when
+ * there is truly none: codes that unfinished transactions hold are waited for. TX_WRITE. */
 enum err serial_take(struct db *db, Id product, Id variant, Id order_item, Time now, Id *ret_id, Str *ret_code);
 /* `count` codes at once, for one order item of several units: all of them or ERR_OUT_OF_STOCK, and then the transaction
- * is to be rolled back. ret has room for count. */
+ * is to be rolled back. count: at most SERIAL_TAKE_MAX; ret has room for so many. */
 enum err serial_take_many(struct db *db, Id product, Id variant, Id order_item, size_t count, Time now,
                           struct serial *ret);
 /* How many codes this very pool has (variant 0: the shared one); counts no further than `most`. TX_READ. */

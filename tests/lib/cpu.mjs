@@ -11,3 +11,9 @@ export function cpuSeconds(pid = 'self') {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / TICKS_PER_SECOND;
 }
+
+/** The same for a process and the children that it has now: a PostgreSQL server with all of its connections. */
+export function cpuSecondsOfFamily(pid) {
+  const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  return [pid, ...children].reduce((sum, p) => sum + cpuSeconds(p), 0);
+}

@@ -1,5 +1,6 @@
 // tests/lib/sql.mjs - reads and writes a store's database behind the server's back, with the engines' own programs.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 
 const FIELD = '\x1f';
 const ROW = '\x1e';
@@ -53,4 +54,12 @@ export function execute(dbArg, text) {
 export function plan(dbArg, text) {
   if (isPostgres(dbArg)) return select(dbArg, `EXPLAIN ${text}`).map((r) => r[0]).join('\n');
   return select(dbArg, `EXPLAIN QUERY PLAN ${text}`).map((r) => r.at(-1)).join('\n');
+}
+
+/** PostgreSQL: somebody who keeps looking at the database as it is now, as a backup does; a process, to be killed. */
+export async function holdSnapshot(dbArg) {
+  const psql = spawn('psql', ['-XqAt', '-d', dbArg], { stdio: ['pipe', 'pipe', 'inherit'] });
+  psql.stdin.write('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM serial;\n');
+  await once(psql.stdout, 'data');
+  return psql;
 }
