@@ -3,6 +3,7 @@
 
 #include "domain/mail.h"
 #include "domain/notification.h"
+#include "domain/order_ref.h"
 #include "domain/settings.h"
 
 #define MAIL_BYTES_MAX                                                                                                 \
@@ -26,6 +27,8 @@ static enum err mail_order(struct db *db, const struct order *o, Time now)
     buf_init(&b, db_arena(db), MAIL_BYTES_MAX);
     buf_printf(&b, "Thank you. Your order #%lld is confirmed; here is what you bought:\n", (long long)o->id.v);
     for (size_t i = 0; i < o->item_count; i++) write_item(&b, db_arena(db), &o->items[i]);
+    buf_printf(&b, "\nThis order's page; whoever has the address sees the order:\n%s/order/%.*s\n", mail_base_url(),
+               STR_FMT(ref_make(db_arena(db), REF_ORDER, o->id)));
     return mail_queue(db, o->account_id, str_printf(db_arena(db), "Your order #%lld", (long long)o->id.v), buf_str(&b),
                       now);
 }

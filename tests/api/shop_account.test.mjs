@@ -161,6 +161,23 @@ test('a pending order is cancelled once', async () => {
   assert.match(late.text, /cannot be done any more/);
 });
 
+test('an order that waits is paid another way', async () => {
+  const b = await customer();
+  await b.open('/p/thing');
+  await b.submit('/cart/add', { then: 'checkout' });
+  await b.submit('/checkout', { pay_with: 'sandbox' }, { expect: 303 });
+  await b.open('/account/orders');
+  const order = /href="(\/account\/orders\/\d+)"/.exec(b.page)[1];
+  await b.open(order);
+  const bad = await b.submit(`${order}/pay`, { pay_with: 'nothing' });
+  assert.equal(bad.status, 422);
+  await b.open(order);
+  await b.submit(`${order}/pay`, { pay_with: 'wallet' }, { expect: 303 });
+  assert.match(b.text, /Paid and delivered/);
+  const { csrf } = b.form('/logout').fields;
+  assert.equal((await b.post(`${order}/pay`, { csrf, pay_with: 'wallet' })).status, 409);
+});
+
 test('name, sessions and tokens', async () => {
   const b = await customer();
   await b.open('/account/settings');

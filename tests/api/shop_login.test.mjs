@@ -157,3 +157,29 @@ test('behind TLS the cookie is for this host alone', async () => {
   const answer = await b.post('/cart/add', { product_id: thing.id, quantity: 1 });
   assert.match(answer.set[0], /^__Host-souk=[A-Za-z0-9]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax; Secure$/);
 });
+
+test('the link in the first mail proves the address, by a button, once; this browser stays logged in', async () => {
+  const b = await registered();
+  const { text } = await mail.mailTo(b.email, 1, { proof: true });
+  const [path] = /\/verify-email\?token=\w+/.exec(text);
+  const stranger = browser();
+  await stranger.open(path);
+  assert.match(stranger.text, /Confirm your e-mail address/);
+  await b.open(path);
+  await b.submit('/verify-email', {}, { expect: 303 });
+  assert.match(b.text, /is confirmed/);
+  assert.equal((await b.request('GET', '/account')).status, 200);
+  const again = await stranger.submit('/verify-email');
+  assert.equal(again.status, 422);
+  assert.match(stranger.text, /used up or too old/);
+});
+
+test('where the store asks for a proved address, an unproven account does not buy', async () => {
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { require_verified_email: true }));
+  const b = await registered();
+  await add(b, 'thing');
+  await b.open('/checkout');
+  const refused = await b.submit('/checkout', { pay_with: 'wallet' });
+  assert.equal(refused.status, 403);
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { require_verified_email: false }));
+});

@@ -62,7 +62,7 @@ test('a link that is too old, and one of another purpose, prove nothing', async 
   const who = await souk.customer();
   const link = await linkTo(who);
   dataOf(await souk.post('/api/auth/password/forgot', { email: who.email }));
-  const reset = /#token=(\w+)/.exec((await mailTo(who.email)).text)[1];
+  const reset = /\?token=(\w+)/.exec((await mailTo(who.email)).text)[1];
   expectFields(await prove(reset), { token: 'not_allowed' });
   expectFields(await souk.post('/api/auth/password/reset', { token: link, password: 'a-new-password' }), { token: 'not_allowed' });
   shop.seed.sql(`UPDATE mail_link SET expires_at = ${Date.now() - 1} WHERE account_id = ${who.id};`);
@@ -91,7 +91,7 @@ test('where the store asks for it, an unproven account that registered itself sp
     // A new password by mail is a proof, too.
     const forgetful = await souk.customer();
     dataOf(await souk.post('/api/auth/password/forgot', { email: forgetful.email }));
-    const reset = /#token=(\w+)/.exec((await mailTo(forgetful.email)).text)[1];
+    const reset = /\?token=(\w+)/.exec((await mailTo(forgetful.email)).text)[1];
     dataOf(await souk.post('/api/auth/password/reset', { token: reset, password: 'a-new-password' }));
     const login = dataOf(await souk.post('/api/auth/login', { email: forgetful.email, password: 'a-new-password' })).token;
     for (const answer of await Promise.all(spend(login))) assert.notEqual(answer.status, 403, answer.text);

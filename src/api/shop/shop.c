@@ -125,6 +125,9 @@ static enum err show_order(struct request *req, const struct order *o, Str pay, 
     struct sheet s;
     sheet_begin(req, &s, (Str){0});
     s.frame.title = words_fill(&s.page, WORD_order_number, 0, (Str[]){page_int(&s.page, o->id.v)}, 1);
+    struct page_method_list methods = {0};
+    enum err e = is_own && o->status == ORDER_PENDING ? shop_methods(req, &s, o->total, (Str){0}, &methods) : OK;
+    if (e) return e;
     page_write_order(&s.page, &(const struct page_order){.frame = s.frame,
                                                          .number = o->id.v,
                                                          .status = states[o->status].status,
@@ -140,6 +143,7 @@ static enum err show_order(struct request *req, const struct order *o, Str pay, 
                                                          .email = o->email,
                                                          .pay = pay,
                                                          .is_own = is_own,
+                                                         .methods = methods,
                                                          .is_pending = o->status == ORDER_PENDING,
                                                          .problem = trouble_text(&s, t)});
     sheet_send(req, &s);

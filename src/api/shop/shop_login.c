@@ -10,6 +10,7 @@
 #include "domain/mail.h"
 #include "domain/password.h"
 #include "domain/password_reset.h"
+#include "domain/session.h"
 #include "page/words.h"
 #include "serve/app.h"
 #include "serve/form.h"
@@ -292,6 +293,43 @@ static enum err post_reset(struct request *req)
     return e ? again(req, e, show_reset) : shop_go(req, STR("/login?done=reset"));
 }
 
+/* ---- the first e-mail's link ---- */
+
+static void show_verify(struct request *req, Str token, bool is_done, bool is_bad)
+{
+    struct sheet s;
+    sheet_begin(req, &s, (Str){0});
+    s.frame.title = words_text(s.page.lang, WORD_verify_title);
+    page_write_verify(
+        &s.page, &(const struct page_verify){.frame = s.frame, .token = token, .is_done = is_done, .is_bad = is_bad});
+    sheet_send(req, &s);
+}
+
+/* A button, because mail programs open links, too. */
+static enum err get_verify(struct request *req)
+{
+    struct next_query q = read_query(req);
+    bool is_done = str_eq(q.done, STR("yes"));
+    show_verify(req, q.token, is_done, !is_done && !q.token.len);
+    return OK;
+}
+
+/* The session of this browser stays, if it is the account's. */
+static enum err post_verify(struct request *req)
+{
+    Id account, kept = req->session ? req->session->id : (Id){0};
+    struct account a;
+    enum err e = email_proof_finish(req->db, form_field(req, "token"), kept, req->now, &account);
+    if (e == ERR_NOT_FOUND) {
+        show_verify(req, (Str){0}, false, true);
+        req->status = err_info(ERR_VALIDATION)->status;
+        return OK;
+    }
+    if (!e) e = account_find(req->db, account, &a);
+    if (!e) e = auth_event(req, "verify_email", &a);
+    return e ? e : shop_go(req, STR("/verify-email?done=yes"));
+}
+
 const struct route shop_login_routes[] = {
     {"GET", "/login", SCOPE_NONE, TX_READ, NULL, get_login, SHOP_PAGE},
     {"POST", "/login", SCOPE_NONE, TX_SELF, NULL, post_login, SHOP_FORM, .accepts = FORM_TYPE},
@@ -302,5 +340,7 @@ const struct route shop_login_routes[] = {
     {"POST", "/forgot", SCOPE_NONE, TX_SELF, NULL, post_forgot, SHOP_FORM, .accepts = FORM_TYPE},
     {"GET", "/reset", SCOPE_NONE, TX_READ, NULL, get_reset, SHOP_PAGE | STAYS},
     {"POST", "/reset", SCOPE_NONE, TX_SELF, NULL, post_reset, SHOP_FORM | STAYS, .accepts = FORM_TYPE},
+    {"GET", "/verify-email", SCOPE_NONE, TX_READ, NULL, get_verify, SHOP_PAGE | STAYS},
+    {"POST", "/verify-email", SCOPE_NONE, TX_WRITE, NULL, post_verify, SHOP_FORM | STAYS, .accepts = FORM_TYPE},
     {0},
 };
