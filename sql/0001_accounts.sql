@@ -63,5 +63,7 @@ CREATE TABLE idempotency (
     request_hash @bytes NOT NULL,                   -- of target and body: another request under the same key is refused
     status       @int NOT NULL DEFAULT 0,           -- 0: claimed, no answer yet
     answer       @bytes,                            -- sealed with the master key: answers may hold tokens and keys
+    long_of      @int,                              -- the account, of a long answer: an account keeps so many bytes of them
     created_at   @int NOT NULL
 ) @strict;
+CREATE INDEX idempotency_long ON idempotency (long_of, id) WHERE long_of IS NOT NULL;

@@ -32,6 +32,11 @@ import yaml
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
 
+# Every call that takes a key may answer so, beside its own conflicts.
+IDEMPOTENCY_KEY = {"$ref": "#/components/parameters/Idempotency-Key"}
+KEY_CONFLICTS = ["conflict", "answer_not_kept"]
+
+
 class Loader(yaml.SafeLoader):
     """YAML 1.2's core types only (no dates, no `on` and `yes`), and no key twice in one mapping."""
 
@@ -118,6 +123,8 @@ class Merger:
         for name, item in doc["paths"].items():
             for method, operation in operations(item):
                 for status, response in operation.get("responses", {}).items():
+                    if status == "409" and IDEMPOTENCY_KEY in operation.get("parameters", []) and "x-error" in response:
+                        response["x-error"] = response["x-error"] + KEY_CONFLICTS
                     self.expand_envelope(response, f"{method} {name} {status}")
 
     def expand_envelope(self, response, where):

@@ -72,6 +72,7 @@ enum err checkout_begin(struct request *req, const struct checkout_wish *in, str
                                 .channel = CHANNEL_CART,
                                 .lines = lines,
                                 .line_count = cart.count,
+                                .units_max = req->settings->order_units_max,
                                 .coupon = cart.has_coupon ? &cart.coupon : NULL};
     e = by_wallet || cart.total.minor == 0 ? pay_now(req, c, &draft) : pay_later(req, in, c, &draft);
     return e ? e : cart_clear(req->db, req->token_id, req->now);

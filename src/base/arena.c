@@ -142,6 +142,11 @@ static void drop_newest(struct arena_block **chain)
     free(b); /* the sanitizer's allocator knows the whole block as freed, poisoned or not */
 }
 
+void arena_give_back(struct arena *a, void *p, size_t bytes)
+{
+    if (bytes >= LARGE_BYTES) drop_newest(find_large(a, p));
+}
+
 void arena_reset(struct arena *a)
 {
     while (a->large) drop_newest(&a->large);

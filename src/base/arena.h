@@ -29,6 +29,9 @@ void *arena_calloc(struct arena *a, size_t n, size_t bytes); /* checks the produ
  * behind; else copies. What is new is not zeroed. For buffers. */
 void *arena_grow(struct arena *a, void *old, size_t old_bytes, size_t new_bytes);
 
+/* Gives the bytes of a large allocation back before the rest; does nothing for a smaller one. */
+void arena_give_back(struct arena *a, void *p, size_t bytes);
+
 /* Forgets everything but keeps the first block for reuse, unless a huge allocation made it huge. */
 void arena_reset(struct arena *a);
 /* Gives all memory back. The arena is empty and usable afterwards. */

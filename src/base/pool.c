@@ -1,4 +1,4 @@
-/* base/pool.c - see pool.h. One lock, one condition, a list. */
+/* base/pool.c - see pool.h. One lock, one condition, a list for each lane. */
 #include "base/pool.h"
 
 #include <stdio.h>
@@ -7,20 +7,29 @@
 struct pool {
     pthread_mutex_t lock;
     pthread_cond_t work;
-    struct letter *head, *tail;
+    struct lane {
+        struct letter *head, *tail;
+    } lanes[2]; /* first things first */
     int queued, queue_max;
     bool stopping;
     int thread_count;
     pthread_t threads[];
 };
 
+static struct lane *filled_lane(struct pool *p)
+{
+    return p->lanes[0].head ? &p->lanes[0] : p->lanes[1].head ? &p->lanes[1] : NULL;
+}
+
 static struct pool_job *next_job(struct pool *p)
 {
+    struct letter *l = NULL;
     pthread_mutex_lock(&p->lock);
-    while (!p->head && !p->stopping) pthread_cond_wait(&p->work, &p->lock);
-    struct letter *l = p->head;
-    if (l) {
-        p->head = l->next;
+    while (!filled_lane(p) && !p->stopping) pthread_cond_wait(&p->work, &p->lock);
+    struct lane *lane = filled_lane(p);
+    if (lane) {
+        l = lane->head;
+        lane->head = l->next;
         p->queued--;
     }
     pthread_mutex_unlock(&p->lock);
@@ -56,11 +65,9 @@ bool pool_submit(struct pool *p, struct pool_job *job)
     bool taken = p->queued < p->queue_max && !p->stopping;
     if (taken) {
         job->letter.next = NULL;
-        if (p->head)
-            p->tail->next = &job->letter;
-        else
-            p->head = &job->letter;
-        p->tail = &job->letter;
+        struct lane *lane = &p->lanes[job->is_first ? 0 : 1];
+        *(lane->head ? &lane->tail->next : &lane->head) = &job->letter;
+        lane->tail = &job->letter;
         p->queued++;
         pthread_cond_signal(&p->work);
     }

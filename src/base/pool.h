@@ -13,6 +13,7 @@ struct pool;
 struct pool_job {
     struct letter letter; /* first */
     void (*run)(struct pool_job *job);
+    bool is_first; /* before all that are not */
 };
 
 struct pool *pool_new(int threads, int queue_max);

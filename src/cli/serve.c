@@ -48,6 +48,7 @@ static bool mail_options_are_fine(const struct config *config)
 static struct app_options app_options(const struct config *config)
 {
     struct app_options o = {
+        .unsent_bytes_max = config->unsent_max,
         .rate_v1 = config->rate_v1,
         .rate_customer = config->rate_customer,
         .rate_auth = config->rate_auth,

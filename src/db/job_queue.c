@@ -13,54 +13,78 @@ void job_finish(struct tx_job *job, enum err e)
         job->done(job, e);
 }
 
+static bool is_filled(const struct job_queue *q)
+{
+    return q->lanes[0].head || q->lanes[1].head;
+}
+
 void queue_init(struct job_queue *q, _Atomic int64_t *length)
 {
     *q = (struct job_queue){.length = length};
-    q->end = &q->head;
+    for (int i = 0; i < 2; i++) q->lanes[i].end = &q->lanes[i].head;
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->filled, NULL);
 }
 
 void queue_done(struct job_queue *q)
 {
-    assert(!q->head);
+    assert(!is_filled(q));
     pthread_cond_destroy(&q->filled);
     pthread_mutex_destroy(&q->lock);
 }
 
-void queue_put(struct job_queue *q, struct tx_job *job)
+static struct job_lane *lane_of(struct job_queue *q, const struct tx_job *job)
 {
-    job->letter.next = NULL;
-    pthread_mutex_lock(&q->lock);
-    assert(!q->closed);
-    *q->end = &job->letter;
-    q->end = &job->letter.next;
+    return &q->lanes[job->is_first ? 0 : 1];
+}
+
+/* Under the lock; ends it. */
+static void wake_one(struct job_queue *q, struct job_lane *lane)
+{
+    lane->length++;
     atomic_fetch_add_explicit(q->length, 1, memory_order_relaxed);
     bool wake = q->sleepers > 0;
     pthread_mutex_unlock(&q->lock);
     if (wake) pthread_cond_signal(&q->filled);
+}
+
+bool queue_put(struct job_queue *q, struct tx_job *job)
+{
+    job->letter.next = NULL;
+    pthread_mutex_lock(&q->lock);
+    assert(!q->closed);
+    struct job_lane *lane = lane_of(q, job);
+    if (job->port && lane->length >= QUEUE_MAX) {
+        pthread_mutex_unlock(&q->lock);
+        return false;
+    }
+    *lane->end = &job->letter;
+    lane->end = &job->letter.next;
+    wake_one(q, lane);
+    return true;
 }
 
 void queue_put_back(struct job_queue *q, struct tx_job *job)
 {
     pthread_mutex_lock(&q->lock);
-    job->letter.next = q->head;
-    if (!q->head) q->end = &job->letter.next;
-    q->head = &job->letter;
-    atomic_fetch_add_explicit(q->length, 1, memory_order_relaxed);
-    bool wake = q->sleepers > 0;
-    pthread_mutex_unlock(&q->lock);
-    if (wake) pthread_cond_signal(&q->filled);
+    struct job_lane *lane = lane_of(q, job);
+    job->letter.next = lane->head;
+    if (!lane->head) lane->end = &job->letter.next;
+    lane->head = &job->letter;
+    wake_one(q, lane);
 }
 
 static int take(struct job_queue *q, struct tx_job **ret, int max)
 {
     int n = 0;
-    for (; n < max && q->head; n++) {
-        ret[n] = job_of(q->head);
-        q->head = q->head->next;
+    for (struct job_lane *lane = q->lanes; lane < q->lanes + 2; lane++) {
+        for (; n < max && lane->head; n++) {
+            ret[n] = job_of(lane->head);
+            lane->head = lane->head->next;
+            lane->length--;
+        }
+        if (!lane->head) lane->end = &lane->head;
     }
-    if (!q->head) q->end = &q->head;
     atomic_fetch_sub_explicit(q->length, n, memory_order_relaxed);
     return n;
 }
@@ -68,7 +92,7 @@ static int take(struct job_queue *q, struct tx_job **ret, int max)
 int queue_take(struct job_queue *q, struct tx_job **ret, int max)
 {
     pthread_mutex_lock(&q->lock);
-    while (!q->head && !q->closed) {
+    while (!is_filled(q) && !q->closed) {
         q->sleepers++;
         pthread_cond_wait(&q->filled, &q->lock);
         q->sleepers--;
@@ -83,7 +107,7 @@ int queue_take_until(struct job_queue *q, struct tx_job **ret, int64_t until_ns)
     struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
     int rc = 0;
     pthread_mutex_lock(&q->lock);
-    while (until_ns && !q->head && !q->closed && rc == 0) {
+    while (until_ns && !is_filled(q) && !q->closed && rc == 0) {
         q->sleepers++;
         rc = pthread_cond_clockwait(&q->filled, &q->lock, CLOCK_MONOTONIC, &until);
         q->sleepers--;

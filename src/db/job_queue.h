@@ -27,7 +27,10 @@ void job_finish(struct tx_job *job, enum err e);
 struct job_queue {
     pthread_mutex_t lock;
     pthread_cond_t filled;
-    struct letter *head, **end;
+    struct job_lane {
+        struct letter *head, **end;
+        int64_t length;
+    } lanes[2]; /* first things first */
     int sleepers;
     bool closed;
     _Atomic int64_t *length; /* the figure in database_stats */
@@ -35,8 +38,11 @@ struct job_queue {
 
 void queue_init(struct job_queue *q, _Atomic int64_t *length);
 void queue_done(struct job_queue *q);
-void queue_put(struct job_queue *q, struct tx_job *job);
-/* In front of all others; also once the queue is closed. */
+#define QUEUE_MAX 4096 /* of each lane: half a second of what the quicker engine does */
+/* False: the queue is full, and the job was not taken. One that a thread waits for (without a port) is always taken:
+ * there are only so many threads. */
+bool queue_put(struct job_queue *q, struct tx_job *job);
+/* In front of all others of its lane; also once the queue is closed. */
 void queue_put_back(struct job_queue *q, struct tx_job *job);
 /* Waits for jobs, then takes up to `max` of them in order; the number taken, 0 once the queue is closed and empty. */
 int queue_take(struct job_queue *q, struct tx_job **ret, int max);

@@ -1,8 +1,10 @@
 /* db/postgres_pool.c - see postgres_pool.h.
  *
- * A worker takes one job, runs it in a transaction of its own, and tells its port. It takes jobs only while it has a
- * connection, so a worker that cannot connect does not fail what others could do. Only when nobody has had a
- * connection for PATIENCE_MS are jobs answered ERR_UNAVAILABLE, at once, while one worker at a time tries again. */
+ * Half of the workers take reads, the others writes: whoever holds up the writers (a locked wallet, a slow disk) does
+ * not hold up a verification, and a long report does not hold up orders. A worker takes one job, runs it in a
+ * transaction of its own, and tells its port. It takes jobs only while it has a connection, so a worker that cannot
+ * connect does not fail what others could do. Only when nobody has had a connection for PATIENCE_MS are jobs answered
+ * ERR_UNAVAILABLE, at once, while one worker at a time tries again. */
 #include "db/postgres_pool.h"
 
 #include <stdio.h>
@@ -22,6 +24,7 @@
 #define WORKERS_MIN 16
 #define WORKERS_MAX 32
 
+#define SHARED_WORKERS_MIN 4 /* with fewer, all take everything */
 #define TRIES_MAX 10
 #define PATIENCE_MS 2500
 #define RETRY_CONNECT_MS 100
@@ -30,12 +33,14 @@
 struct worker {
     pthread_t thread;
     struct pg_pool *pool;
-    struct db *db; /* NULL: no connection */
+    struct job_queue *queue; /* the pool's reads or writes */
+    struct db *db;           /* NULL: no connection */
     bool had_one;
 };
 
 struct pg_pool {
-    struct job_queue queue;
+    struct job_queue reads, writes; /* reads: unused where there are too few workers to be shared out */
+    int readers;
     struct database_stats *stats;
     struct postgres_options options;
     char *url;
@@ -111,19 +116,25 @@ static bool run_once(struct worker *w, struct tx_job *job, enum err *ret)
     return true;
 }
 
-/* True when *ret is the job's end. False: the connection is lost and there is no other for now. */
-static bool serve(struct worker *w, struct tx_job *job, enum err *ret)
+enum served { SERVED, SERVED_ELSEWHERE, NOT_SERVED };
+
+/* SERVED: *ret is the job's end. NOT_SERVED: the connection is lost and there is no other for now. */
+static enum served serve(struct worker *w, struct tx_job *job, enum err *ret)
 {
     for (;;) {
         if (!postgres_is_alive(w->db)) {
             disconnect(w);
-            if (!try_connect(w)) return false;
+            if (!try_connect(w)) return NOT_SERVED;
         }
         enum tx_mode mode = job->mode;
-        if (run_once(w, job, ret)) return true;
-        if (job->mode != mode) continue; /* not a failure: it has to write */
+        if (run_once(w, job, ret)) return SERVED;
+        if (job->mode != mode) { /* not a failure: it has to write */
+            if (w->queue == &w->pool->writes) continue;
+            queue_put_back(&w->pool->writes, job);
+            return SERVED_ELSEWHERE;
+        }
         *ret = ERR_UNAVAILABLE;
-        if (++job->tries >= TRIES_MAX) return true;
+        if (++job->tries >= TRIES_MAX) return SERVED;
         atomic_fetch_add_explicit(&w->pool->stats->retries, 1, memory_order_relaxed);
         sleep_ms(random_below(1u << (job->tries < 7 ? job->tries : 7)));
     }
@@ -138,7 +149,7 @@ static void count_commit(struct pg_pool *p)
 
 static bool next_job(struct worker *w, struct tx_job **ret)
 {
-    struct job_queue *q = &w->pool->queue;
+    struct job_queue *q = w->queue;
     if (queue_take_until(q, ret, 0) == 1) return true;
     postgres_rest(w->db);
     return queue_take(q, ret, 1) == 1;
@@ -154,18 +165,17 @@ static void *worker_main(void *arg)
         if (w->db || try_connect(w)) {
             if (!next_job(w, &job)) return NULL;
             enum err e;
-            if (!serve(w, job, &e)) {
-                queue_put_back(&p->queue, job); /* others may still have a connection */
-                continue;
-            }
+            enum served served = serve(w, job, &e);
+            if (served == NOT_SERVED) queue_put_back(w->queue, job); /* others may still have a connection */
+            if (served != SERVED) continue;
             if (!e && job->mode == TX_WRITE) count_commit(p);
             job_finish(job, e);
         } else if (away_for_long(p)) {
             int64_t until = time_monotonic_ns() + RETRY_CONNECT_MS * INT64_C(1000000);
             int n;
-            while ((n = queue_take_until(&p->queue, &job, until)) > 0) job_finish(job, ERR_UNAVAILABLE);
+            while ((n = queue_take_until(w->queue, &job, until)) > 0) job_finish(job, ERR_UNAVAILABLE);
             if (n == QUEUE_CLOSED) return NULL;
-        } else if (queue_is_closed(&p->queue) && !atomic_load(p->queue.length)) {
+        } else if (queue_is_closed(w->queue) && !atomic_load(w->queue->length)) {
             return NULL;
         } else {
             sleep_ms(RETRY_CONNECT_MS + random_below(RETRY_CONNECT_MS));
@@ -193,13 +203,16 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
     p->stats = stats;
     p->options = (struct postgres_options){.url = p->url, .read_only = o->read_only, .lock_ms = o->busy_ms};
     p->away_since_ns = time_monotonic_ns();
-    queue_init(&p->queue, &stats->queue_length);
+    queue_init(&p->reads, &stats->queue_length);
+    queue_init(&p->writes, &stats->queue_length);
+    p->readers = count < SHARED_WORKERS_MIN ? 0 : count / 2;
     enum err e = postgres_open(&p->options, stats, &p->workers[0].db, ret_why, why_bytes);
     if (!e) p->connected = 1;
     p->workers[0].had_one = true;
     for (int i = 0; !e && i < count; i++) {
         struct worker *w = &p->workers[i];
         w->pool = p;
+        w->queue = i < p->readers ? &p->reads : &p->writes;
         if (pthread_create(&w->thread, NULL, worker_main, w) != 0) {
             snprintf(ret_why, why_bytes, "the workers cannot be started");
             e = ERR_UNAVAILABLE;
@@ -215,19 +228,28 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
     return e;
 }
 
-void pg_pool_submit(struct pg_pool *p, struct tx_job *job)
+int pg_pool_writers(const struct pg_pool *p)
 {
-    queue_put(&p->queue, job);
+    return p->count - p->readers;
+}
+
+bool pg_pool_submit(struct pg_pool *p, struct tx_job *job)
+{
+    return queue_put(job->mode == TX_READ && p->readers ? &p->reads : &p->writes, job);
 }
 
 void pg_pool_free(struct pg_pool *p)
 {
     if (!p) return;
-    queue_close(&p->queue);
-    for (int i = 0; i < p->count; i++) pthread_join(p->workers[i].thread, NULL);
+    /* A read that turns out to write is handed on: reads end first. */
+    queue_close(&p->reads);
+    for (int i = 0; i < p->count && i < p->readers; i++) pthread_join(p->workers[i].thread, NULL);
+    queue_close(&p->writes);
+    for (int i = p->readers; i < p->count; i++) pthread_join(p->workers[i].thread, NULL);
     for (int i = 0; i < p->count; i++) disconnect(&p->workers[i]);
     if (p->count == 0) postgres_close(p->workers[0].db);
-    queue_done(&p->queue);
+    queue_done(&p->reads);
+    queue_done(&p->writes);
     free(p->url);
     free(p);
 }

@@ -8,6 +8,9 @@ struct pg_pool;
 /* Connects once, to say at start what is wrong with the address; the other workers connect when they have work. */
 enum err pg_pool_new(const struct database_options *options, struct database_stats *stats, struct pg_pool **ret,
                      char *ret_why, size_t why_bytes);
-void pg_pool_submit(struct pg_pool *p, struct tx_job *job);
+/* False: its queue is full. */
+bool pg_pool_submit(struct pg_pool *p, struct tx_job *job);
+/* Workers that take writes. */
+int pg_pool_writers(const struct pg_pool *p);
 /* Runs what was submitted. */
 void pg_pool_free(struct pg_pool *p);

@@ -202,9 +202,9 @@ struct writer *writer_new(struct db *db, int batch_max, struct database_stats *s
     return w;
 }
 
-void writer_submit(struct writer *w, struct tx_job *job)
+bool writer_submit(struct writer *w, struct tx_job *job)
 {
-    queue_put(&w->queue, job);
+    return queue_put(&w->queue, job);
 }
 
 bool writer_is_me(const struct writer *w)

@@ -7,7 +7,8 @@ struct writer;
 
 /* Takes over `db`, a writer connection. *healthy turns false when a commit's outcome is not known or the disk fails. */
 struct writer *writer_new(struct db *db, int batch_max, struct database_stats *stats, _Atomic bool *healthy);
-void writer_submit(struct writer *w, struct tx_job *job);
+/* False: its queue is full. */
+bool writer_submit(struct writer *w, struct tx_job *job);
 /* Runs what was submitted, empties the log into the file, closes the connection. */
 void writer_free(struct writer *w);
 /* A job that waits for another job of the same writer would wait for ever. */

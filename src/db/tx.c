@@ -152,6 +152,10 @@ bool database_is_sqlite(const struct database *d)
 {
     return !d->pool;
 }
+int database_writers(const struct database *d)
+{
+    return d->pool ? pg_pool_writers(d->pool) : 1;
+}
 const struct database_stats *database_stats(const struct database *d)
 {
     return &d->stats;
@@ -192,10 +196,8 @@ static void hand_over(struct database *d, struct tx_job *job)
 {
     if (d->read_only && job->mode == TX_WRITE)
         job_finish(job, ERR_UNAVAILABLE);
-    else if (d->pool)
-        pg_pool_submit(d->pool, job);
-    else
-        writer_submit(d->writer, job);
+    else if (!(d->pool ? pg_pool_submit(d->pool, job) : writer_submit(d->writer, job)))
+        job_finish(job, ERR_OVERLOADED);
 }
 
 void tx_submit(struct tx_port *p, struct tx_job *job)
@@ -350,7 +352,9 @@ enum err tx_call(struct database *d, enum tx_mode mode, enum err (*run)(void *ar
     assert(mode == TX_READ || mode == TX_WRITE);
     struct arena scratch = {0};
     struct waiting_call c = {
-        .job = {.mode = mode, .run = call_run, .done = call_done, .arena = a ? a : &scratch}, .run = run, .arg = arg};
+        .job = {.mode = mode, .is_first = true, .run = call_run, .done = call_done, .arena = a ? a : &scratch},
+        .run = run,
+        .arg = arg};
     enum err e = ERR_NEEDS_WRITE;
     if (mode == TX_READ && !d->pool) e = call_read(d, &c);
     if (e == ERR_NEEDS_WRITE) {

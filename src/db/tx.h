@@ -6,13 +6,14 @@
  *   SQLite      TX_READ runs on the calling loop's own thread and read connection, all jobs of one loop pass in one
  *               read transaction (tx_port_pass). TX_WRITE goes to the writer thread, which runs everything that waits
  *               as one group commit, each job in a savepoint of its own.
- *   PostgreSQL  both go to a pool of workers with one connection each. A job that meets 40001, 40P01, or a connection
- *               lost before COMMIT was sent, is run again.
+ *   PostgreSQL  both go to workers with one connection each, reads to other ones than writes. A job that meets 40001,
+ * 40P01, or a connection lost before COMMIT was sent, is run again.
  *
  * `run` may be called more than once and must start afresh each time. It returns OK to commit; any error rolls back
  * what it did, and is handed to `done`, unless the database's own error (db_err) is the stronger one. TX_READ jobs that
  * return ERR_NEEDS_WRITE are run again as TX_WRITE (job->mode says so). A commit whose outcome is not known gives
- * ERR_OUTCOME_UNKNOWN, never a plain failure; a database that is not there, or a full disk, ERR_UNAVAILABLE. */
+ * ERR_OUTCOME_UNKNOWN, never a plain failure; a database that is not there, or a full disk, ERR_UNAVAILABLE. Queues are
+ * bounded: what a port submits past QUEUE_MAX ends with ERR_OVERLOADED and is not run. */
 #pragma once
 
 #include <stdatomic.h>
@@ -57,6 +58,8 @@ enum err database_open(const struct database_options *options, struct database *
 /* Waits for what was submitted. All ports are freed before. */
 void database_close(struct database *d);
 bool database_is_sqlite(const struct database *d);
+/* How many transactions can write at once: threads, or connections. */
+int database_writers(const struct database *d);
 const struct database_stats *database_stats(const struct database *d);
 /* SQLite: false once a commit's outcome was unknown or the disk refused; nothing is written any more, and the process
  * should drain and restart. A full disk is no such thing, and neither is anything that happens to PostgreSQL: both
@@ -66,6 +69,7 @@ bool database_is_healthy(const struct database *d);
 struct tx_job {
     struct letter letter; /* first: jobs travel through mailboxes */
     enum tx_mode mode;    /* TX_READ or TX_WRITE */
+    bool is_first;        /* before all that are not */
     bool no_savepoint;    /* run checks everything before its first write: saves SQLite a savepoint */
     enum err (*run)(struct tx_job *job, struct db *db);
     void (*done)(struct tx_job *job, enum err e);

@@ -12,6 +12,7 @@ void idempotency_init(const struct idempotency_scope *scope, Str target, Str bod
                           scope->method, scope->path, STR_FMT(scope->key));
     vault_hash(VAULT_FINGERPRINT, text, hash);
     memcpy(ret->key_hash, hash, sizeof ret->key_hash);
+    ret->account = scope->account;
 
     /* The body's hash instead of the body: a long one is not copied. */
     uint8_t both[2][VAULT_HASH_BYTES];
@@ -55,6 +56,7 @@ enum err idempotency_find(struct db *db, const struct idempotency *i, struct kep
         Str plain;
         if (!str_eq(hash, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES})) return ERR_IDEMPOTENCY_KEY_REUSED;
         if (!kept.status) return ERR_CONFLICT; /* claimed by a request of several transactions that has not ended */
+        if (!sealed.len) return ERR_ANSWER_NOT_KEPT;
         if (!vault_unseal(db_arena(db), key_hash(i), sealed, &plain)) return ERR_INTERNAL;
         if (!str_cut(plain, '\n', &kept.location, &kept.body)) return ERR_INTERNAL;
     }
@@ -81,11 +83,27 @@ enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now,
     return idempotency_find(db, i, ret);
 }
 
+/* The newest long answer stays, whatever its length. */
+static enum err drop_long(struct db *db, Id account)
+{
+    static const char drop[] =
+        "UPDATE idempotency SET answer = NULL, long_of = NULL WHERE id IN (SELECT id FROM"
+        " (SELECT id, row_number() OVER (ORDER BY id DESC) AS place, sum(length(answer)) OVER (ORDER BY id DESC) AS "
+        "bytes"
+        " FROM idempotency WHERE long_of = $1) AS kept WHERE place > $2 OR (place > 1 AND bytes > $3))";
+    struct stmt *st = db_prepare(db, drop);
+    bind_id(st, account);
+    bind_int(st, KEPT_LONG_COUNT);
+    bind_int(st, KEPT_LONG_BYTES);
+    return db_run(st);
+}
+
 enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer)
 {
     static const char store[] =
-        "INSERT INTO idempotency (key_hash, request_hash, status, answer, created_at) VALUES ($1, $2, $3, $4, $5)"
-        " ON CONFLICT (key_hash) DO UPDATE SET status = excluded.status, answer = excluded.answer";
+        "INSERT INTO idempotency (key_hash, request_hash, status, answer, created_at, long_of)"
+        " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (key_hash)"
+        " DO UPDATE SET status = excluded.status, answer = excluded.answer, long_of = excluded.long_of";
     Str sealed = answer_seal(db_arena(db), i, answer);
     struct stmt *st = db_prepare(db, store);
     bind_blob(st, key_hash(i));
@@ -93,7 +111,10 @@ enum err idempotency_store(struct db *db, const struct idempotency *i, Time now,
     bind_int(st, answer->status);
     bind_blob(st, sealed);
     bind_time(st, now);
-    return db_run(st);
+    bool is_long = sealed.len > KEPT_LONG;
+    bind_opt_id(st, is_long ? i->account : (Id){0});
+    enum err e = db_run(st);
+    return e || !is_long ? e : drop_long(db, i->account);
 }
 
 enum err idempotency_forget(struct db *db, const struct idempotency *i)

@@ -14,7 +14,13 @@
 
 #define KEY_HASH_BYTES 16
 
+#define KEPT_LONG 8192                    /* bytes past which an answer is a long one */
+#define KEPT_LONG_BYTES (8 * 1024 * 1024) /* of one account; past it the answers kept for longest go, their keys stay  \
+                                           */
+#define KEPT_LONG_COUNT 500
+
 struct idempotency {
+    Id account;
     uint8_t key_hash[KEY_HASH_BYTES];         /* what the key is found under: it is one account's and one route's */
     uint8_t request_hash[REQUEST_HASH_BYTES]; /* what was asked under it */
 };
@@ -37,7 +43,8 @@ struct kept_answer {
     Str body;
 };
 
-/* Looks only; TX_READ is enough. ret->status 0 when the key is free. ERR_IDEMPOTENCY_KEY_REUSED: another request. */
+/* Looks only; TX_READ is enough. ret->status 0 when the key is free. ERR_IDEMPOTENCY_KEY_REUSED: another request;
+ * ERR_ANSWER_NOT_KEPT: it was done, and its answer was a long one that had to go. */
 enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret);
 /* Takes the key, or finds what it has got: as idempotency_find. */
 enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret);

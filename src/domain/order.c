@@ -17,6 +17,9 @@ static enum err price(struct db *db, const struct order_draft *draft, Time now, 
     struct order_item *items = arena_array(db_arena(db), struct order_item, draft->line_count);
     struct coupon_line *lines = arena_array(db_arena(db), struct coupon_line, draft->line_count);
     Money subtotal = {0}, discount = {0}, total;
+    int64_t units = 0;
+    for (size_t i = 0; i < draft->line_count; i++) units += draft->lines[i].quantity;
+    if (units > (draft->units_max ? draft->units_max : ORDER_UNITS_MAX)) return ERR_TOO_MANY_UNITS;
     for (size_t i = 0; i < draft->line_count; i++) {
         const struct order_line *l = &draft->lines[i];
         assert(l->quantity >= 1 && l->quantity <= ORDER_QUANTITY_MAX && l->unit_price.minor >= 0);

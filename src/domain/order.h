@@ -19,6 +19,7 @@
 #include "domain/delivery.h"
 
 #define ORDER_QUANTITY_MAX 1000 /* units of one line */
+#define ORDER_UNITS_MAX 1000    /* units of one order, unless the settings say otherwise */
 
 enum order_status { ORDER_PENDING, ORDER_CONFIRMED, ORDER_CANCELLED, ORDER_REFUNDED };
 extern const char *const order_status_names[];
@@ -68,6 +69,7 @@ struct order_draft {
     const struct order_line *lines;
     size_t line_count;
     const struct coupon *coupon; /* NULL: none */
+    int64_t units_max;           /* of all lines together; 0: ORDER_UNITS_MAX */
 };
 
 /* Set with ERR_INSUFFICIENT_BALANCE, for the customer to read. */
@@ -76,8 +78,8 @@ struct order_shortfall {
 };
 
 /* From the price to the delivery, paid out of the wallet. An order of CHANNEL_API may use the account's post-pay
- * credit. A total of 0 needs no wallet. ERR_FIELD_RANGE: the sum does not fit; ERR_COUPON_…; ERR_INSUFFICIENT_BALANCE,
- * with *ret_short set; ERR_OUT_OF_STOCK. */
+ * credit. A total of 0 needs no wallet. ERR_FIELD_RANGE: the sum does not fit; ERR_TOO_MANY_UNITS; ERR_COUPON_…;
+ * ERR_INSUFFICIENT_BALANCE, with *ret_short set; ERR_OUT_OF_STOCK. */
 enum err order_place(struct db *db, const struct order_draft *draft, Time now, struct order *ret,
                      struct order_shortfall *ret_short);
 

@@ -12,14 +12,15 @@ static void copy_text(char *to, size_t bytes, Str value)
 
 enum err settings_load(struct db *db, struct settings *ret)
 {
-    static const char list[] =
-        "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
-        " 'rate_customer', 'require_verified_email', 'storefront', 'languages', 'accent', 'tagline')";
+    static const char list[] = "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
+                               " 'rate_customer', 'require_verified_email', 'order_units_max', 'storefront', "
+                               "'languages', 'accent', 'tagline')";
     struct settings s = {.currency = "USD",
                          .exponent = 2,
                          .store_name = "souk",
                          .rate_v1 = 120,
                          .rate_customer = 600,
+                         .order_units_max = 1000,
                          .storefront = true,
                          .languages = "en"};
     enum err e = settings_revision(db, &s.revision);
@@ -47,6 +48,8 @@ enum err settings_load(struct db *db, struct settings *ret)
             copy_text(s.accent, sizeof s.accent, value);
         } else if (str_eq(name, STR("tagline"))) {
             copy_text(s.tagline, sizeof s.tagline, value);
+        } else if (str_eq(name, STR("order_units_max"))) {
+            str_to_int64(value, &s.order_units_max);
         }
     }
     e = db_done(st);

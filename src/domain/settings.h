@@ -17,6 +17,7 @@ struct settings {
     char languages[64];          /* codes with commas between: the first is the fallback */
     char accent[8];              /* "#rrggbb"; empty: the shop's own */
     char tagline[652];           /* bytes; up to 160 code points */
+    int64_t order_units_max;     /* units of one order */
 };
 
 enum err settings_load(struct db *db, struct settings *ret);

@@ -114,7 +114,12 @@ enum err ticket_messages(struct db *db, Id id, Id before, int64_t limit, struct 
     bind_id(st, id);
     bind_id(st, id_is(before) ? before : (Id){ID_MAX});
     bind_int(st, limit);
-    while (db_step(st)) items[count++] = read_message(st);
+    size_t bytes = 0;
+    while (bytes <= TICKET_PAGE_BYTES && db_step(st)) {
+        items[count] = read_message(st);
+        bytes += items[count].body.len;
+        if (bytes <= TICKET_PAGE_BYTES || !count) count++;
+    }
     enum err e = db_done(st);
     if (e) return e;
     for (size_t i = 0; i < count / 2; i++) {

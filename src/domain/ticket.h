@@ -49,7 +49,9 @@ enum err ticket_list_account(struct db *db, Id account, const struct ticket_page
 /* Everybody's, for staff; status -1 and department 0 mean any. */
 enum err ticket_list_all(struct db *db, int status, Id department, const struct ticket_page *page, struct ticket **ret,
                          size_t *ret_count);
-/* The newest `limit` messages with an id below `before` (0: the newest of all), oldest first. */
+#define TICKET_PAGE_BYTES (1024 * 1024)
+/* The newest `limit` messages with an id below `before` (0: the newest of all), oldest first; fewer when they are
+ * longer than TICKET_PAGE_BYTES together, but one at least. */
 enum err ticket_messages(struct db *db, Id id, Id before, int64_t limit, struct ticket_message **ret,
                          size_t *ret_count);
 

@@ -1,4 +1,5 @@
 /* serve/admit.c - what is checked before a handler runs: limits, token, path, query, body, Idempotency-Key. */
+#include "base/quota.h"
 #include "base/text.h"
 #include "serve/call.h"
 #include "serve/metrics.h"
@@ -210,6 +211,13 @@ enum err call_read(struct call *c)
     enum err e = read_params(c);
     if (!e) e = read_query(c);
     return e ? e : read_body(c);
+}
+
+size_t call_place(const struct call *c)
+{
+    const struct request *req = &c->req;
+    Str account = {(const char *)&req->account.v, sizeof req->account.v};
+    return quota_place(req->app->unsent, id_is(req->account) ? account : req->exchange->network);
 }
 
 /* A client that closes its connection cannot be told from one that shuts down its own side only and waits for the

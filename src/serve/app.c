@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/quota.h"
 #include "domain/license.h"
 #include "domain/mail.h"
 #include "domain/signing_key.h"
@@ -17,11 +18,13 @@
 #include "serve/metrics.h"
 #include "serve/periodic.h"
 #include "serve/seen.h"
+#include "serve/turn.h"
 
 #define POOL_THREADS 4
 #define POOL_QUEUE_MAX 512
 #define CALL_THREADS 64 /* so many that the lanes of several gateways that hang (gateway/lane.h) leave some free */
 #define FILE_THREADS 2
+#define TURNS_WAITING_MAX 1024
 
 void app_set_settings(struct app *app, const struct settings *s)
 {
@@ -65,6 +68,11 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     app->matcher = matcher_new(options->routes);
     app->metrics = metrics_new(matcher_count(app->matcher));
     app->limiter = limiter_new();
+    app->unsent = quota_new();
+    if (!database_is_sqlite(database))
+        app->writer_turns = turns_new(database_writers(database) / 2 + 1, TURNS_WAITING_MAX);
+    app->pool_turns = turns_new(POOL_THREADS / 2, TURNS_WAITING_MAX);
+    app->call_turns = turns_new(CALL_THREADS / 4, TURNS_WAITING_MAX);
     app->guesses = guesses_new();
     app->catalog = catalog_cache_new();
     app->seen = seen_new(license_seen);
@@ -146,6 +154,10 @@ void app_stop(struct app *app)
     seen_free(app->seen);
     seen_free(app->used);
     limiter_free(app->limiter);
+    quota_free(app->unsent);
+    turns_free(app->writer_turns);
+    turns_free(app->pool_turns);
+    turns_free(app->call_turns);
     guesses_free(app->guesses);
     metrics_free(app->metrics);
     matcher_free(app->matcher);

@@ -10,6 +10,8 @@
 #include "outbox/dispatch.h"
 
 struct limiter;
+struct quota;
+struct turns;
 struct guesses;
 struct metrics;
 struct matcher;
@@ -25,6 +27,7 @@ struct app_options {
     int64_t rate_auth;              /* failed logins per minute and e-mail address; 0: no limit */
     int64_t body_bytes_max;         /* of JSON bodies */
     int64_t file_bytes_max;         /* of product files */
+    int64_t unsent_bytes_max;       /* of answers on their way to one account; 0: no cap */
     const char *base_url;           /* "https://shop.example", without a slash at its end; "": unknown */
     const char *data_dir;           /* files of products */
     Str cors_origins[CORS_ORIGINS_MAX];
@@ -57,6 +60,10 @@ struct app {
     char self_url[128];   /* where this process can reach itself */
     const char *shop_url; /* what gateways and mails lead back to: options.base_url, or self_url without one */
     struct limiter *limiter;
+    /* How much of the threads one account, or one network without one, may have at once. */
+    struct turns *writer_turns; /* PostgreSQL: workers that write */
+    struct turns *pool_turns, *call_turns;
+    struct quota *unsent;    /* bytes of long answers on their way, by account or network */
     struct guesses *guesses; /* of passwords and codes */
     struct metrics *metrics;
     struct matcher *matcher;

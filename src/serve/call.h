@@ -9,6 +9,7 @@
 #include "serve/limit.h"
 #include "serve/match.h"
 #include "serve/render.h"
+#include "serve/turn.h"
 
 struct loop {
     struct app *app;
@@ -39,7 +40,10 @@ struct call {
     int64_t limit_rate;
     const char *limit_name;
     enum err pool_result;
-    int64_t queued_ns; /* since when it waits for a thread */
+    int64_t queued_ns;   /* since when it waits for a thread */
+    int64_t unsent;      /* bytes of its answer that are counted */
+    size_t unsent_place; /* under this place of the app's quota */
+    struct turn turn;    /* among the jobs of its account, or its network */
     struct intake *intake;
     void (*came_home)(struct call *c); /* on the loop's thread, when `home` has come */
 };
@@ -68,6 +72,8 @@ void call_replay(struct call *c, const struct kept_answer *kept);
 /* Whether it is still worth running: ERR_CLIENT_GONE, or ERR_OVERLOADED when the client has shut down its side and
  * the call has waited for long. From any thread. */
 enum err call_is_wanted(const struct call *c);
+/* Whose turn it is, or whose bytes: the account, or the network of a caller without one. A place of base/quota.h. */
+size_t call_place(const struct call *c);
 
 /* intake.c: long bodies, and files. */
 bool call_wants_intake(const struct call *c);
@@ -82,5 +88,7 @@ void call_intake_drop(struct call *c);
 void call_finish(struct call *c, enum err e);
 /* As it may be written to a log: of a row whose path holds a secret only the pattern. */
 Str call_path(const struct call *c);
+/* The answer has gone, or was dropped. */
+void call_sent(struct call *c);
 /* For an error that the server itself answers with. */
 void call_refuse(struct call *c, enum err e, struct http_answer *ret);

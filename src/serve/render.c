@@ -60,8 +60,11 @@ void answer_success(struct request *req)
     } else if (!a->has_file) {
         struct buf out;
         buf_init(&out, req->arena, BODY_BYTES_MAX);
+        buf_reserve(&out, req->out_buf.len + a->members.len + ENVELOPE_BYTES_MAX);
         envelope(req, &out);
         a->body = buf_str(&out);
+        arena_give_back(req->arena, req->out_buf.ptr, req->out_buf.cap); /* a long answer is held once, not twice */
+        buf_init(&req->out_buf, req->arena, BODY_BYTES_MAX);
     }
     a->is_rendered = true;
 }

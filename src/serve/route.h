@@ -27,6 +27,7 @@ enum route_flags {
     SENSITIVE = CONFIRMED | OWNER_TOKEN,
     PROVEN_EMAIL = 2048, /* where the setting asks for it, the account's e-mail address must have been proved */
     SECRET_PATH = 4096,  /* who knows the path may have what is there: logs show the pattern */
+    URGENT = 8192,       /* before everything else that waits: people or gateways depend on it right now */
     HIDDEN = 64,         /* not part of the API: pages and their parts; absent from `souk routes` and the document */
     SHOP = 8192, /* a page or a form of the shop: the caller is known by cookie, forms are checked for where they come
                   * from, errors are pages. IDEMPOTENT: the key is the form's `once` */

@@ -166,6 +166,9 @@ static enum err run(struct tx_job *job, struct db *db)
     }
     if (r->tx == TX_SELF) return OK;
     if (r->tx == TX_WRITE && !db_can_write(db)) return ERR_NEEDS_WRITE;
+    /* Orders on one locked wallet wait here, and not in workers that others need. */
+    struct turns *turns = c->req.app->writer_turns;
+    if (turns && id_is(c->req.account) && !turn_try(turns, &c->turn, call_place(c))) return ERR_WAITS_FOR_TURN;
     return run_work(&(struct tx_work){.call = c, .fn = r->handler}, db);
 }
 
@@ -178,6 +181,7 @@ static void run_on_pool(struct pool_job *job)
         call_intake_end(c);
         c->pool_result = c->req.route->handler(&c->req);
     }
+    turn_give(&c->turn);
     mailbox_post(&c->loop->home, &c->home);
 }
 
@@ -186,19 +190,61 @@ static void finish_from_pool(struct call *c)
     call_finish(c, c->pool_result);
 }
 
-static void submit_to_pool(struct call *c)
+static bool calls_out(const struct call *c)
+{
+    return c->req.route->flags & CALLS_OUT;
+}
+
+/* Its turn has come. */
+static void give_to_pool(struct call *c)
 {
     const struct app *app = c->req.app;
     c->pool_job.run = run_on_pool;
+    c->pool_job.is_first = c->req.route->flags & URGENT;
     c->came_home = finish_from_pool;
+    if (pool_submit(calls_out(c) ? app->calls : app->pool, &c->pool_job)) return;
+    turn_give(&c->turn);
+    call_finish(c, ERR_OVERLOADED);
+}
+
+static void submit_to_database(struct call *c);
+
+/* From any thread: back to the loop, and on from there. */
+static void turn_has_come(struct turn *t)
+{
+    struct call *c = call_of(t, turn);
+    c->came_home = c->req.route->tx == TX_SELF ? give_to_pool : submit_to_database;
+    mailbox_post(&c->loop->home, &c->home);
+}
+
+static void wait_for_turn(struct call *c, struct turns *turns, void (*go)(struct call *c))
+{
+    switch (turn_wait(turns, &c->turn, call_place(c), turn_has_come)) {
+    case TURN_TAKEN: go(c); return;
+    case TURN_WAITS: return;
+    case TURN_REFUSED: call_finish(c, ERR_OVERLOADED); return;
+    }
+}
+
+static void submit_to_pool(struct call *c)
+{
+    const struct app *app = c->req.app;
     c->queued_ns = time_monotonic_ns();
-    if (!pool_submit(c->req.route->flags & CALLS_OUT ? app->calls : app->pool, &c->pool_job))
-        call_finish(c, ERR_OVERLOADED);
+    if (c->req.route->flags & URGENT) /* gateways have a few addresses for everybody's payments */
+        give_to_pool(c);
+    else
+        wait_for_turn(c, calls_out(c) ? app->call_turns : app->pool_turns, give_to_pool);
 }
 
 static void done(struct tx_job *job, enum err e)
 {
     struct call *c = call_of(job, job);
+    if (e == ERR_WAITS_FOR_TURN) {
+        c->is_checked = false; /* much may have changed when its turn comes */
+        wait_for_turn(c, c->req.app->writer_turns, submit_to_database);
+        return;
+    }
+    turn_give(&c->turn);
     if (!e && !c->is_replayed && c->req.route->tx == TX_SELF)
         submit_to_pool(c);
     else
@@ -286,10 +332,11 @@ static void submit_to_database(struct call *c)
     bool reads_first = database_is_sqlite(c->req.app->database);
     c->job.mode = r->tx == TX_WRITE && !reads_first ? TX_WRITE : TX_READ;
     c->job.no_savepoint = r->flags & CHECKS_FIRST;
+    c->job.is_first = r->flags & URGENT;
     c->job.run = run;
     c->job.done = done;
     c->job.arena = c->req.arena;
-    c->queued_ns = time_monotonic_ns();
+    if (!c->turn.is_taken) c->queued_ns = time_monotonic_ns();
     tx_submit(c->loop->port, &c->job);
 }
 
@@ -326,6 +373,7 @@ static void on_finished(void *loop_user, struct exchange *x, int status, int64_t
     struct call *c = x->user;
     struct app *app = loop->app;
     if (c) call_intake_drop(c);
+    if (c) call_sent(c);
     int64_t ns = time_monotonic_ns() - x->started_ns;
     size_t route = c && c->req.route ? c->match.index : matcher_count(app->matcher);
     metrics_count(app->metrics, route, status, ns);

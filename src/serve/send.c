@@ -1,8 +1,11 @@
 /* serve/send.c - the answer on its way out: headers that every answer has, CORS, limits, and what an error asks for. */
 #include "base/log.h"
+#include "base/quota.h"
 #include "serve/call.h"
 #include "serve/frame.h"
 #include "serve/metrics.h"
+
+#define UNSENT_COUNTED_BYTES (64 * 1024) /* shorter answers fit into a socket */
 
 static void add_limit_headers(struct call *c)
 {
@@ -90,6 +93,28 @@ static void add_headers(struct call *c)
     if (c->is_replayed) request_add_header(req, "Idempotent-Replayed", STR("true"));
     add_limit_headers(c);
     add_cors_headers(c);
+}
+
+/* Long answers that nobody reads are held until their connection ends: an account may have so many bytes of them. Only
+ * what was asked for (GET) is refused; what an answer to a change says must be said. */
+static bool may_be_sent(struct call *c)
+{
+    struct request *req = &c->req;
+    int64_t length = (int64_t)c->answer.body.len, max = req->app->options.unsent_bytes_max;
+    if (!max || length < UNSENT_COUNTED_BYTES || !req->route) return true;
+    bool is_read = str_eq_nocase(str_from(req->route->method), STR("GET"));
+    c->unsent_place = call_place(c);
+    /* One alone may be longer than the cap. */
+    if (!quota_take(req->app->unsent, c->unsent_place, length, !is_read ? INT64_MAX : length > max ? length : max))
+        return false;
+    c->unsent = length;
+    return true;
+}
+
+void call_sent(struct call *c)
+{
+    if (c->unsent) quota_give(c->req.app->unsent, c->unsent_place, c->unsent);
+    c->unsent = 0;
 }
 
 static void send_answer(struct call *c)
@@ -186,6 +211,10 @@ void call_finish(struct call *c, enum err e)
         if (error_is_page(&c->req)) frame_error(&c->req, e);
     } else if (!c->answer.is_rendered) {
         answer_success(&c->req);
+    }
+    if (!e && !may_be_sent(c)) {
+        call_finish(c, ERR_OVERLOADED);
+        return;
     }
     if (c->req.on_rendered) c->req.on_rendered(&c->req);
     if (c->is_replayed) metrics_event(c->req.app->metrics, METRIC_REPLAYED);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openOffice } from './lib/admin.mjs';
-import { expectStatus } from './lib/http.mjs';
+import { dataOf, expectError, expectStatus } from './lib/http.mjs';
 import { connect } from './lib/raw.mjs';
 import { SLOW, metricSum, startSouk, together } from './lib/souk.mjs';
 
@@ -56,4 +56,84 @@ test('who shuts down only their own side still gets their answer', async (t) => 
   const c = await connect(souk.url);
   c.socket.end(`POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   assert.equal((await c.answer()).status, 200);
+});
+
+/** A customer with a ticket of `count` messages of 60,000 bytes each: {souk, token, ticket, reply(key)}. */
+async function withLongTicket(t, count, args = []) {
+  const { souk, owner, stop } = await openOffice({ args });
+  t.after(stop);
+  const { token } = await souk.customer();
+  const { id: department } = dataOf(await owner.post('/api/admin/departments', { name: 'Help' }), 201);
+  const ticket = dataOf(await souk.post('/api/customer/tickets', { department_id: department, subject: 'Long', message: 'x' }, { token })).id;
+  const reply = (key) => souk.post(`/api/customer/tickets/${ticket}/replies`, { message: '€'.repeat(20000) },
+    { token, headers: key ? { 'Idempotency-Key': key } : {} });
+  for (let i = 0; i < count; i++) expectStatus(await reply(`key ${i}`), 201);
+  return { souk, token, ticket, reply };
+}
+
+test('an account keeps so many bytes of long answers; a key without its answer still has one effect', async (t) => {
+  const { souk, token, ticket, reply } = await withLongTicket(t, 145);
+  const messages = async () => dataOf(await souk.get(`/api/customer/tickets/${ticket}?limit=1`, { token })).messages[0].id;
+  const newest = await messages();
+  expectError(await reply('key 0'), 409, 'answer_not_kept');
+  const again = expectStatus(await reply('key 144'), 201);
+  assert.equal(again.headers['idempotent-replayed'], 'true');
+  assert.equal(await messages(), newest, 'nothing was written again');
+});
+
+test('a page of messages ends at a megabyte; the rest is behind it', async (t) => {
+  const { souk, token, ticket } = await withLongTicket(t, 20);
+  let before = '';
+  const pages = [];
+  do {
+    const { messages } = dataOf(await souk.get(`/api/customer/tickets/${ticket}?limit=100${before}`, { token }));
+    pages.push(messages.length);
+    before = messages.length ? `&before=${messages[0].id}` : null;
+  } while (before);
+  assert.deepEqual(pages, [17, 4, 0]);
+});
+
+test('an account may leave so many bytes unread, and others are served', async (t) => {
+  const { souk, token, ticket } = await withLongTicket(t, 17, ['--unsent-max', '1500000']);
+  const get = `GET /api/customer/tickets/${ticket} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  const stuck = await connect(souk.url);
+  stuck.socket.pause();
+  stuck.write(get.repeat(30)); // until no socket takes more
+  let refused;
+  for (let i = 0; i < 100 && refused?.status !== 503; i++) {
+    await sleep(50 * SLOW);
+    refused = await souk.get(`/api/customer/tickets/${ticket}`, { token });
+  }
+  expectError(refused, 503, 'overloaded');
+  const other = await souk.customer();
+  expectStatus(await souk.get('/api/customer/tickets', { token: other.token }), 200);
+  expectStatus(await souk.get('/api/customer/tickets', { token }), 200);
+  stuck.destroy();
+  let status;
+  for (let i = 0; i < 100 && status !== 200; i++) {
+    await sleep(50);
+    ({ status } = await souk.get(`/api/customer/tickets/${ticket}`, { token }));
+  }
+  assert.equal(status, 200, 'what is unread was given back');
+});
+
+test('an order has at most order_units_max units', async (t) => {
+  const { souk, owner, product, customer, stop } = await openOffice();
+  t.after(stop);
+  const { id: first } = await product({ price: 0 });
+  const { id: second } = await product({ price: 0 });
+  const { token } = await customer();
+  const add = (id, quantity) => souk.post('/api/store/cart/add', { product_id: id, quantity }, { token });
+  expectStatus(await add(first, 600), 200);
+  expectStatus(await add(second, 401), 200);
+  expectError(await souk.post('/api/store/cart/checkout', { pay_with: 'wallet' }, { token }), 422, 'too_many_units');
+  expectStatus(await souk.patch('/api/store/cart/items', { product_id: second, quantity: 400 }, { token }), 200);
+  expectStatus(await souk.post('/api/store/cart/checkout', { pay_with: 'wallet' }, { token }), 201);
+
+  expectStatus(await owner.patch('/api/admin/settings', { order_units_max: 5 }), 200);
+  const order = (quantity) => souk.post('/api/v1/order/create', { product_id: first, quantity }, { token });
+  let answer;
+  for (let i = 0; i < 50 && answer?.status !== 422; i++) { await sleep(100); answer = await order(6); }
+  expectError(answer, 422, 'too_many_units');
+  expectStatus(await order(5), 200);
 });

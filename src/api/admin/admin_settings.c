@@ -31,20 +31,22 @@ static void view_settings(struct json_writer *w, const void *thing)
     view_languages(w, s);
     json_kv_cstr(w, "accent", s->accent);
     json_kv_cstr(w, "tagline", s->tagline);
+    json_kv_int(w, "order_units_max", s->order_units_max);
     json_end_object(w);
 }
 
 struct settings_body {
     Str store_name, currency;
-    int64_t rate_v1, rate_customer;
+    int64_t rate_v1, rate_customer, order_units_max;
     bool require_verified_email, storefront;
     struct str_list languages;
     Str accent, tagline;
     bool has_store_name, has_currency, has_rate_v1, has_rate_customer, has_require_verified_email, has_storefront,
-        has_languages, has_accent, has_tagline;
+        has_languages, has_accent, has_tagline, has_order_units_max;
 };
 
 #define RATE_MAX 1000000
+#define UNITS_MAX 10000 /* more would keep the writer from everybody else for too long */
 
 static const struct field settings_fields[] = {
     {"store_name", FIELD_LINE, OPTIONAL, offsetof(struct settings_body, store_name), .min = 1, .max = 60,
@@ -65,6 +67,8 @@ static const struct field settings_fields[] = {
      .has = offsetof(struct settings_body, has_accent)},
     {"tagline", FIELD_LINE, OPTIONAL, offsetof(struct settings_body, tagline), .max = 160,
      .has = offsetof(struct settings_body, has_tagline)},
+    {"order_units_max", FIELD_INT, OPTIONAL, offsetof(struct settings_body, order_units_max), .min = 1,
+     .max = UNITS_MAX, .has = offsetof(struct settings_body, has_order_units_max)},
     {0},
 };
 static const struct shape settings_shape = {settings_fields, sizeof(struct settings_body)};
@@ -141,6 +145,7 @@ static enum err patch_settings(struct request *req)
     if (!e) e = set_number(req, in->has_rate_customer, "rate_customer", in->rate_customer);
     if (!e) e = set_number(req, in->has_require_verified_email, "require_verified_email", in->require_verified_email);
     if (!e) e = set_shop(req, in);
+    if (!e) e = set_number(req, in->has_order_units_max, "order_units_max", in->order_units_max);
     if (!e) e = settings_load(req->db, &after);
     if (e) return e;
     request_etag_version(req, after.revision);

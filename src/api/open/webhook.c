@@ -81,7 +81,7 @@ static enum err post_webhook(struct request *req)
 }
 
 const struct route webhook_routes[] = {
-    {"POST", "/webhook/{gateway}", SCOPE_NONE, TX_SELF, NULL, post_webhook, RAW_BODY | ANY_ACCEPT | CALLS_OUT,
+    {"POST", "/webhook/{gateway}", SCOPE_NONE, TX_SELF, NULL, post_webhook, RAW_BODY | ANY_ACCEPT | CALLS_OUT | URGENT,
      .limit = LIMIT_NONE, .body_bytes_max = WEBHOOK_BYTES_MAX},
     {0},
 };

@@ -75,6 +75,7 @@ static enum err post_order(struct request *req)
                                 .channel = CHANNEL_API,
                                 .lines = &line,
                                 .line_count = 1,
+                                .units_max = req->settings->order_units_max,
                                 .coupon = has_coupon ? &coupon : NULL};
     struct order order;
     struct order_shortfall shortfall;

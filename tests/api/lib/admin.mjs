@@ -5,7 +5,7 @@ import { dataOf } from './http.mjs';
 import { Souk, freshStore } from './souk.mjs';
 
 /** {souk, owner, staff, customer(), stop()}; owner and staff call as themselves: owner.get(path), owner.post(path, body) … */
-export async function openOffice({ args } = {}) {
+export async function openOffice({ args, limited } = {}) {
   const database = await freshStore();
   const office = { database };
   const ids = {};
@@ -14,7 +14,7 @@ export async function openOffice({ args } = {}) {
     ids[role] = Number(await command(database, ['account', 'create', '--email', `${role}@example.com`, '--name', role, '--role', role]));
     tokens[role] = await command(database, ['token', 'create', '--email', `${role}@example.com`]);
   }
-  office.souk = new Souk({ database, args });
+  office.souk = new Souk({ database, args, limited });
   await office.souk.start();
   for (const role of ['owner', 'staff']) office[role] = { id: ids[role], token: tokens[role], ...callsAs(office.souk, tokens[role]) };
 

@@ -31,6 +31,7 @@ export function SettingsPage() {
                         store_name: v.trimmed('store_name'),
                         rate_v1: v.requiredCount('rate_v1'),
                         rate_customer: v.requiredCount('rate_customer'),
+                        order_units_max: v.requiredCount('order_units_max'),
                         ...(currency !== s.currency ? { currency } : {}),
                       },
                     }).catch((e: unknown) => {
@@ -56,7 +57,7 @@ export function SettingsPage() {
                       label="v1 API: requests a minute"
                       numeric
                       value={s.rate_v1}
-                      hint="Per token. 0: no limit."
+                      hint="Per token and network. 0: no limit."
                     />
                     <TextField
                       name="rate_customer"
@@ -66,6 +67,12 @@ export function SettingsPage() {
                       hint="Per caller. 0: no limit."
                     />
                   </div>
+                  <TextField
+                    name="order_units_max"
+                    label="Units in one order, at most"
+                    numeric
+                    value={s.order_units_max}
+                  />
                 </Form>
               ) : (
                 <Facts
@@ -74,6 +81,7 @@ export function SettingsPage() {
                     ['Currency', s.currency],
                     ['v1 API, a minute', s.rate_v1],
                     ['Other API, a minute', s.rate_customer],
+                    ['Units in one order', s.order_units_max],
                   ]}
                 />
               )}
