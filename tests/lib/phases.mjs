@@ -15,6 +15,7 @@ export const PHASES = [
   { name: 'api-pg', run: 'files', folder: 'tests/api', build: 'release', engine: 'pg', at_once: 2 },
   { name: 'race-sqlite', run: 'files', folder: 'tests/race', build: 'release', engine: 'sqlite' },
   { name: 'race-pg', run: 'files', folder: 'tests/race', build: 'release', engine: 'pg' },
+  { name: 'attack', run: 'files', folder: 'tests/attack', build: 'release', engine: 'sqlite' },
   { name: 'web', run: 'files', folder: 'tests/web', build: 'release', engine: 'sqlite', at_once: 2, needs: ['chromium'] },
   { name: 'unit-asan', run: 'units', build: 'asan', pg: true, at_once: 2 },
   { name: 'api-asan-sqlite', run: 'files', folder: 'tests/api', build: 'asan', engine: 'sqlite', at_once: 2 },
