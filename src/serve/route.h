@@ -13,26 +13,27 @@
 
 struct request;
 
+/* Each has a bit of its own: add at the end. */
 enum route_flags {
-    IDEMPOTENT = 1,     /* takes an Idempotency-Key; the answer is kept in the handler's own transaction */
-    CHECKS_FIRST = 2,   /* everything is checked before the first write: SQLite needs no savepoint */
-    OWNER_ONLY = 4,     /* admin routes for the role `owner` alone */
-    PUBLIC_CACHE = 8,   /* Cache-Control is set by the handler, no token involved */
-    RAW_BODY = 16,      /* the body is not JSON: req->raw_body, any content type */
-    ANY_ACCEPT = 32,    /* answers something else than JSON too: Accept is not looked at */
-    CALLS_OUT = 256,    /* TX_SELF that may wait for another server: threads of its own, so that logins do not wait */
-    BODY_TO_FILE = 128, /* the caller is checked first, then the body goes to req->upload as it comes */
-    CONFIRMED = 512,    /* a login must have proved password and code in the last ten minutes */
-    OWNER_TOKEN = 1024, /* an API token needs the scope `owner`, too */
+    IDEMPOTENT = 1 << 0,   /* takes an Idempotency-Key; the answer is kept in the handler's own transaction */
+    CHECKS_FIRST = 1 << 1, /* everything is checked before the first write: SQLite needs no savepoint */
+    OWNER_ONLY = 1 << 2,   /* admin routes for the role `owner` alone */
+    PUBLIC_CACHE = 1 << 3, /* Cache-Control is set by the handler, no token involved */
+    RAW_BODY = 1 << 4,     /* the body is not JSON: req->raw_body, any content type */
+    ANY_ACCEPT = 1 << 5,   /* answers something else than JSON too: Accept is not looked at */
+    HIDDEN = 1 << 6,       /* not part of the API: pages and their parts; absent from `souk routes` and the document */
+    BODY_TO_FILE = 1 << 7, /* the caller is checked first, then the body goes to req->upload as it comes */
+    CALLS_OUT = 1 << 8, /* TX_SELF that may wait for another server: threads of its own, so that logins do not wait */
+    CONFIRMED = 1 << 9, /* a login must have proved password and code in the last ten minutes */
+    OWNER_TOKEN = 1 << 10,  /* an API token needs the scope `owner`, too */
+    PROVEN_EMAIL = 1 << 11, /* where the setting asks for it, the account's e-mail address must have been proved */
+    SECRET_PATH = 1 << 12,  /* who knows the path may have what is there: logs show the pattern */
+    SHOP = 1 << 13, /* a page or a form of the shop: the caller is known by cookie, forms are checked for where they
+                     * come from, errors are pages. IDEMPOTENT: the key is the form's `once` */
+    LOGIN_FIRST = 1 << 14, /* of the shop: whoever is not logged in is sent to the login */
+    STAYS = 1 << 15,       /* of the shop: there also while the storefront is switched off, because mails lead to it */
+    URGENT = 1 << 16,      /* before everything else that waits: people or gateways depend on it right now */
     SENSITIVE = CONFIRMED | OWNER_TOKEN,
-    PROVEN_EMAIL = 2048, /* where the setting asks for it, the account's e-mail address must have been proved */
-    SECRET_PATH = 4096,  /* who knows the path may have what is there: logs show the pattern */
-    URGENT = 8192,       /* before everything else that waits: people or gateways depend on it right now */
-    HIDDEN = 64,         /* not part of the API: pages and their parts; absent from `souk routes` and the document */
-    SHOP = 8192, /* a page or a form of the shop: the caller is known by cookie, forms are checked for where they come
-                  * from, errors are pages. IDEMPOTENT: the key is the form's `once` */
-    LOGIN_FIRST = 16384, /* of the shop: whoever is not logged in is sent to the login */
-    STAYS = 32768,       /* of the shop: there also while the storefront is switched off, because mails lead to it */
 };
 
 /* Which limit counts a route's calls. LIMIT_BY_SCOPE: v1 for catalog, verify and order, customer for the others;
