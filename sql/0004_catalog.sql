@@ -92,3 +92,13 @@ CREATE TABLE cart_line (
     priced_at  @int NOT NULL,                       -- since when unit_price holds
     UNIQUE (token_id, product_id, variant_id)
 ) @strict;
+
+-- The merchant's own pages in the shop: terms, privacy, imprint …
+CREATE TABLE own_page (
+    id         @id_kept,
+    slug       TEXT NOT NULL UNIQUE,                -- /page/{slug}
+    title      TEXT NOT NULL,
+    body       TEXT NOT NULL DEFAULT '',            -- Markdown
+    in_footer  @int NOT NULL DEFAULT 1 CHECK (in_footer IN (0, 1)),
+    updated_at @int NOT NULL
+) @strict;

@@ -51,6 +51,8 @@ const struct route *const route_tables[] = {
     shop_cart_routes,
     shop_checkout_routes,
     shop_login_routes,
+    shop_pages_routes,
+    admin_pages_routes,
     shop_account_routes,
     shop_orders_routes,
     shop_tickets_routes,

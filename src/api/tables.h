@@ -55,6 +55,8 @@ extern const struct route shop_catalogue_routes[];
 extern const struct route shop_cart_routes[];
 extern const struct route shop_checkout_routes[];
 extern const struct route shop_login_routes[];
+extern const struct route shop_pages_routes[];
+extern const struct route admin_pages_routes[];
 extern const struct route shop_account_routes[];
 extern const struct route shop_orders_routes[];
 extern const struct route shop_tickets_routes[];

@@ -10,6 +10,38 @@ static void copy_text(char *to, size_t bytes, Str value)
     to[n] = '\0';
 }
 
+/* The own pages that every page links to. */
+static enum err load_footer(struct db *db, struct settings *s)
+{
+    static const char list[] = "SELECT slug, title FROM own_page WHERE in_footer = 1 ORDER BY id";
+    struct buf b;
+    buf_init(&b, db_arena(db), sizeof s->footer - 1);
+    struct stmt *st = db_prepare(db, list);
+    while (db_step(st)) {
+        size_t start = b.len;
+        buf_append(&b, col_text(st));
+        buf_char(&b, '\t');
+        buf_append(&b, col_text(st));
+        buf_char(&b, '\n');
+        if (b.full) b.len = start; /* no half lines */
+    }
+    enum err e = db_done(st);
+    if (!e) copy_text(s->footer, sizeof s->footer, buf_str(&b));
+    return e;
+}
+
+/* Names the merchant's looks by their content. */
+static enum err load_theme(struct db *db, struct settings *s)
+{
+    Str style;
+    uint8_t hash[VAULT_HASH_BYTES];
+    enum err e = settings_get(db, "style_sheet", &style);
+    if (e || (!style.len && !s->accent[0])) return e;
+    vault_hash(VAULT_FINGERPRINT, str_printf(db_arena(db), "theme %s\n%.*s", s->accent, STR_FMT(style)), hash);
+    copy_text(s->theme, sizeof s->theme, hex_encode(db_arena(db), hash, 8));
+    return OK;
+}
+
 enum err settings_load(struct db *db, struct settings *ret)
 {
     static const char list[] = "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
@@ -54,6 +86,9 @@ enum err settings_load(struct db *db, struct settings *ret)
     }
     e = db_done(st);
     if (e) return e;
+    e = load_footer(db, &s);
+    if (!e) e = load_theme(db, &s);
+    if (e) return e;
     *ret = s;
     return OK;
 }
@@ -75,16 +110,21 @@ enum err settings_lock(struct db *db)
     return db_run(db_prepare(db, lock));
 }
 
+enum err settings_touch(struct db *db)
+{
+    static const char bump[] = "UPDATE revision SET number = number + 1 WHERE name = 'settings'";
+    return db_run(db_prepare(db, bump));
+}
+
 enum err settings_set(struct db *db, const char *name, Str value)
 {
     static const char set[] = "INSERT INTO setting (name, value) VALUES ($1, $2)"
                               " ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-    static const char bump[] = "UPDATE revision SET number = number + 1 WHERE name = 'settings'";
     struct stmt *st = db_prepare(db, set);
     bind_text(st, str_from(name));
     bind_text(st, value);
     enum err e = db_run(st);
-    return e ? e : db_run(db_prepare(db, bump));
+    return e ? e : settings_touch(db);
 }
 
 enum err settings_keep(struct db *db, const char *name, Str value)

@@ -18,12 +18,16 @@ struct settings {
     char accent[8];              /* "#rrggbb"; empty: the shop's own */
     char tagline[652];           /* bytes; up to 160 code points */
     int64_t order_units_max;     /* units of one order */
+    char theme[17];              /* hash of colour and style sheet; empty: there is neither */
+    char footer[8192];           /* own pages linked everywhere: a line of slug, tab and title each */
 };
 
 enum err settings_load(struct db *db, struct settings *ret);
 enum err settings_revision(struct db *db, int64_t *ret);
 /* Holds other changers back until this transaction ends: for read, compare, write. */
 enum err settings_lock(struct db *db);
+/* Something else changed that servers must hear of. */
+enum err settings_touch(struct db *db);
 /* One value, as text, already checked. Bumps the revision. */
 enum err settings_set(struct db *db, const char *name, Str value);
 /* Sets only what has no value yet; does not bump. For secrets and choices made once. */

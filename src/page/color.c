@@ -36,6 +36,11 @@ bool color_wants_white(const struct color *c)
     return contrast(10000, luminance(c)) >= contrast(luminance(c), 0);
 }
 
+bool color_reads_on_white(const struct color *c)
+{
+    return contrast(10000, luminance(c)) >= 500; /* the ground is a little darker than white */
+}
+
 bool color_is_readable(const struct color *c)
 {
     int l = luminance(c);

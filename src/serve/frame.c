@@ -1,6 +1,7 @@
 /* serve/frame.c - see frame.h. */
 #include "serve/frame.h"
 
+#include "domain/own_page.h"
 #include "domain/session.h"
 #include "page/words.h"
 #include "serve/app.h"
@@ -13,6 +14,16 @@
 static const char CONTENT_SECURITY_POLICY[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'";
+
+static void add_footer(struct request *req, struct page_frame *frame)
+{
+    struct page_footlink *links = arena_array(req->arena, struct page_footlink, OWN_PAGES_MAX);
+    size_t n = 0;
+    Str rest = str_from(req->settings->footer), line;
+    while (n < OWN_PAGES_MAX && str_cut(rest, '\n', &line, &rest))
+        if (str_cut(line, '\t', &links[n].slug, &links[n].title)) n++;
+    frame->pages = (struct page_footlink_list){links, n};
+}
 
 void sheet_begin(struct request *req, struct sheet *s, Str title)
 {
@@ -28,6 +39,8 @@ void sheet_begin(struct request *req, struct sheet *s, Str title)
         .is_hidden = true,
         .csrf = req->csrf,
     };
+    add_footer(req, &s->frame);
+    if (req->settings->theme[0]) s->frame.theme = str_printf(req->arena, "/theme/theme-%s.css", req->settings->theme);
     if (!v) return;
     s->frame.units = v->cart_units;
     if (id_is(v->account)) s->frame.who = v->name.len ? v->name : v->email;

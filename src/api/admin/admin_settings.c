@@ -18,9 +18,23 @@ static void view_languages(struct json_writer *w, const struct settings *s)
     json_end_array(w);
 }
 
+/* With the long texts, which servers read only where they are shown. */
+struct settings_shown {
+    struct settings settings;
+    Str welcome, style_sheet;
+};
+
+static enum err load(struct request *req, struct settings_shown *ret)
+{
+    enum err e = settings_load(req->db, &ret->settings);
+    if (!e) e = settings_get(req->db, "welcome", &ret->welcome);
+    return e ? e : settings_get(req->db, "style_sheet", &ret->style_sheet);
+}
+
 static void view_settings(struct json_writer *w, const void *thing)
 {
-    const struct settings *s = thing;
+    const struct settings_shown *shown = thing;
+    const struct settings *s = &shown->settings;
     json_begin_object(w);
     json_kv_cstr(w, "store_name", s->store_name);
     json_kv_cstr(w, "currency", s->currency);
@@ -32,6 +46,8 @@ static void view_settings(struct json_writer *w, const void *thing)
     json_kv_cstr(w, "accent", s->accent);
     json_kv_cstr(w, "tagline", s->tagline);
     json_kv_int(w, "order_units_max", s->order_units_max);
+    json_kv_str(w, "welcome", shown->welcome);
+    json_kv_str(w, "style_sheet", shown->style_sheet);
     json_end_object(w);
 }
 
@@ -40,13 +56,17 @@ struct settings_body {
     int64_t rate_v1, rate_customer, order_units_max;
     bool require_verified_email, storefront;
     struct str_list languages;
-    Str accent, tagline;
+    Str accent, tagline, welcome, style_sheet;
     bool has_store_name, has_currency, has_rate_v1, has_rate_customer, has_require_verified_email, has_storefront,
-        has_languages, has_accent, has_tagline, has_order_units_max;
+        has_languages, has_accent, has_tagline, has_welcome, has_style_sheet, has_order_units_max;
 };
 
 #define RATE_MAX 1000000
 #define UNITS_MAX 10000 /* more would keep the writer from everybody else for too long */
+#define WELCOME_MAX 5000
+#define STYLE_MAX 20000
+/* Each code point may come as two escapes of six bytes. */
+#define SETTINGS_BYTES_MAX ((WELCOME_MAX + STYLE_MAX) * 12 + 16 * 1024)
 
 static const struct field settings_fields[] = {
     {"store_name", FIELD_LINE, OPTIONAL, offsetof(struct settings_body, store_name), .min = 1, .max = 60,
@@ -69,16 +89,20 @@ static const struct field settings_fields[] = {
      .has = offsetof(struct settings_body, has_tagline)},
     {"order_units_max", FIELD_INT, OPTIONAL, offsetof(struct settings_body, order_units_max), .min = 1,
      .max = UNITS_MAX, .has = offsetof(struct settings_body, has_order_units_max)},
+    {"welcome", FIELD_TEXT, OPTIONAL, offsetof(struct settings_body, welcome), .max = WELCOME_MAX,
+     .has = offsetof(struct settings_body, has_welcome)},
+    {"style_sheet", FIELD_TEXT, OPTIONAL, offsetof(struct settings_body, style_sheet), .max = STYLE_MAX,
+     .has = offsetof(struct settings_body, has_style_sheet)},
     {0},
 };
 static const struct shape settings_shape = {settings_fields, sizeof(struct settings_body)};
 
 static enum err get_settings(struct request *req)
 {
-    struct settings s;
-    enum err e = settings_load(req->db, &s);
+    struct settings_shown s;
+    enum err e = load(req, &s);
     if (e) return e;
-    request_etag_version(req, s.revision);
+    request_etag_version(req, s.settings.revision);
     view_settings(&req->out, &s);
     return OK;
 }
@@ -129,16 +153,18 @@ static enum err set_shop(struct request *req, const struct settings_body *in)
     if (!e && in->has_languages) e = set_languages(req, &in->languages);
     if (!e && in->has_accent) e = set_accent(req, in->accent);
     if (!e && in->has_tagline) e = settings_set(req->db, "tagline", in->tagline);
+    if (!e && in->has_welcome) e = settings_set(req->db, "welcome", in->welcome);
+    if (!e && in->has_style_sheet) e = settings_set(req->db, "style_sheet", in->style_sheet);
     return e;
 }
 
 static enum err patch_settings(struct request *req)
 {
     const struct settings_body *in = req->body;
-    struct settings before, after;
+    struct settings_shown before, after;
     enum err e = settings_lock(req->db);
-    if (!e) e = settings_load(req->db, &before);
-    if (!e) e = request_if_match(req, before.revision);
+    if (!e) e = load(req, &before);
+    if (!e) e = request_if_match(req, before.settings.revision);
     if (!e && in->has_store_name) e = settings_set(req->db, "store_name", in->store_name);
     if (!e && in->has_currency) e = set_currency(req, in->currency);
     if (!e) e = set_number(req, in->has_rate_v1, "rate_v1", in->rate_v1);
@@ -146,9 +172,9 @@ static enum err patch_settings(struct request *req)
     if (!e) e = set_number(req, in->has_require_verified_email, "require_verified_email", in->require_verified_email);
     if (!e) e = set_shop(req, in);
     if (!e) e = set_number(req, in->has_order_units_max, "order_units_max", in->order_units_max);
-    if (!e) e = settings_load(req->db, &after);
+    if (!e) e = load(req, &after);
     if (e) return e;
-    request_etag_version(req, after.revision);
+    request_etag_version(req, after.settings.revision);
     view_settings(&req->out, &after);
     return admin_audit(req, "settings.update", (Id){0}, STR("settings"), admin_json(req, view_settings, &before),
                        admin_json(req, view_settings, &after));
@@ -156,6 +182,7 @@ static enum err patch_settings(struct request *req)
 
 const struct route admin_settings_routes[] = {
     {"GET", "/api/admin/settings", SCOPE_ADMIN, TX_READ, NULL, get_settings},
-    {"PATCH", "/api/admin/settings", SCOPE_ADMIN, TX_WRITE, &settings_shape, patch_settings, OWNER_ONLY | SENSITIVE},
+    {"PATCH", "/api/admin/settings", SCOPE_ADMIN, TX_WRITE, &settings_shape, patch_settings, OWNER_ONLY | SENSITIVE,
+     .body_bytes_max = SETTINGS_BYTES_MAX},
     {0},
 };

@@ -110,6 +110,9 @@ static enum err get_catalogue(struct request *req)
     if (q.page > pages) return ERR_NOT_FOUND;
 
     struct sheet s;
+    Str welcome = {0};
+    e = settings_get(req->db, "welcome", &welcome);
+    if (e) return e;
     sheet_begin(req, &s, (Str){0});
     s.frame.is_hidden = q.q.len > 0;
     s.frame.search = q.q;
@@ -120,6 +123,7 @@ static enum err get_catalogue(struct request *req)
     page_write_catalogue(&s.page, &(const struct page_catalogue){.frame = s.frame,
                                                                  .cards = {cards, n},
                                                                  .words = q.q,
+                                                                 .welcome = markdown_render(req->arena, welcome),
                                                                  .page = q.page,
                                                                  .page_count = pages,
                                                                  .previous = q.page - 1,
