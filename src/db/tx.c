@@ -17,7 +17,7 @@
 
 #define BATCH_MAX_DEFAULT 256
 #define BUSY_MS_DEFAULT 5000
-#define READERS 4 /* connections for tx_call: the blocking pool is about this wide */
+#define READERS 8 /* connections for tx_call: some for each of the pools that read */
 
 struct database {
     struct database_stats stats;

@@ -24,6 +24,7 @@
 #define POOL_QUEUE_MAX 512
 #define CALL_THREADS 64 /* so many that the lanes of several gateways that hang (gateway/lane.h) leave some free */
 #define FILE_THREADS 2
+#define REPORT_THREADS 2
 #define TURNS_WAITING_MAX 1024
 
 void app_set_settings(struct app *app, const struct settings *s)
@@ -80,6 +81,7 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     app->pool = pool_new(POOL_THREADS, POOL_QUEUE_MAX);
     app->calls = pool_new(CALL_THREADS, POOL_QUEUE_MAX);
     app->files = pool_new(FILE_THREADS, POOL_QUEUE_MAX);
+    app->reports = pool_new(REPORT_THREADS, POOL_QUEUE_MAX);
     app->outbound = outbound_start(&(struct outbound_options){.ca_file = options->ca_file});
     app->link = link_new(app->outbound);
     mail_enable(*options->mail.url != '\0', options->base_url);
@@ -145,6 +147,7 @@ void app_stop(struct app *app)
     pool_free(app->pool);
     pool_free(app->calls);
     pool_free(app->files);
+    pool_free(app->reports);
     outbound_cancel(app->outbound);
     dispatcher_stop(app->dispatcher);
     link_free(app->link);

@@ -50,9 +50,10 @@ struct app {
     struct app_options options;
     struct database *database;
     struct http_server *server;
-    struct pool *pool;  /* password hashing and other slow handlers */
-    struct pool *calls; /* handlers that wait for somebody else's server */
-    struct pool *files; /* uploads on their way to the disk */
+    struct pool *pool;    /* password hashing and other slow handlers */
+    struct pool *calls;   /* handlers that wait for somebody else's server */
+    struct pool *files;   /* uploads on their way to the disk */
+    struct pool *reports; /* SQLite: what staff read, which may be long searches: not on a loop's thread */
     struct outbound *outbound;
     struct gateway_link *link;
     struct dispatcher *dispatcher;
