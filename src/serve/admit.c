@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "serve/call.h"
 #include "serve/metrics.h"
+#include "serve/panel_cookie.h"
 #include "serve/seen.h"
 
 #define ACCOUNT_LIMIT_FACTOR 10 /* an account may make as many calls as ten of its tokens */
@@ -75,14 +76,16 @@ static enum err token_refused(struct call *c, enum err e)
     return ERR_RATE_LIMITED;
 }
 
-/* The token's hash out of the Authorization header. */
+/* The token's hash, out of the Authorization header or the panel's cookie. */
 static enum err read_token(struct call *c)
 {
-    Str value = request_header(&c->req, "Authorization");
-    if (!value.ptr) return ERR_TOKEN_MISSING;
-    Str scheme, text;
-    if (!str_cut(str_trim(value), ' ', &scheme, &text) || !str_eq_nocase(scheme, STR("Bearer")))
+    Str value = request_header(&c->req, "Authorization"), scheme, text;
+    if (!value.ptr) {
+        text = panel_cookie_read(&c->req);
+        if (!text.len) return ERR_TOKEN_MISSING;
+    } else if (!str_cut(str_trim(value), ' ', &scheme, &text) || !str_eq_nocase(scheme, STR("Bearer"))) {
         return ERR_TOKEN_MISSING;
+    }
     text = str_trim(text);
     if (!token_is_plausible(text)) return ERR_TOKEN_INVALID;
     token_hash(text, c->token);

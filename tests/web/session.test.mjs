@@ -131,9 +131,26 @@ test('the second factor is set up, asked for, and switched off by a recovery cod
   await expectToast(page, 'The second factor is off.');
 });
 
+test('a new tab needs no new login, and logging out ends it in both', async () => {
+  const other = await page.context().newPage();
+  await other.goto(`${panel.souk.url}/admin/`);
+  await other.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
+  await other.getByRole('button', { name: 'Log out' }).click();
+  await other.getByText('You are logged out.').waitFor();
+  await other.close();
+  await menu().getByRole('link', { name: 'Orders' }).click();
+  await page.getByText('Your session has ended.').waitFor();
+  await panel.logIn(page);
+});
+
 test('a session that has ended leads back to the login, with the reason', async () => {
-  const token = await page.evaluate(() => sessionStorage.getItem('souk.token'));
-  dataOf(await panel.souk.post('/api/auth/logout', undefined, { token }));
+  const cookie = (await page.context().cookies()).find((c) => c.name === 'souk-panel');
+  assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.path], [true, 'Strict', '/']);
+  assert.ok(!(await page.evaluate(() => document.cookie)).includes('souk'), 'no script sees the session');
+  assert.ok(
+    !(await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))).includes('souk_login_'),
+  );
+  dataOf(await panel.souk.post('/api/auth/logout', undefined, { token: cookie.value }));
   await menu().getByRole('link', { name: 'Orders' }).click();
   await page.getByText('Your session has ended.').waitFor();
   assert.equal(await page.evaluate(() => sessionStorage.length), 0);

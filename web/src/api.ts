@@ -49,12 +49,15 @@ export class ApiError extends Error {
   }
 }
 
-/** The bearer token, what to do when it is not valid any more, and how people prove again who they are. */
+/** Whether somebody is logged in, what to do when the session has ended, and how people prove again who they are. */
 export const credentials = {
-  token: '',
+  isOpen: false,
   onRefused: () => {},
   prove: (refusal: ApiError): Promise<void> => Promise.reject(refusal),
 };
+
+/** Beside the session's cookie, on every call: other sites cannot send it. */
+const PANEL = 'X-Souk-Panel';
 
 export function urlOf(template: string, path?: object, query?: object): string {
   const values = path as Record<string, unknown> | undefined;
@@ -78,7 +81,7 @@ function errorOf(status: number, text: string): ApiError {
 const UNREACHABLE = 'The server cannot be reached. Check the connection and try again.';
 
 function refused(error: ApiError): ApiError {
-  if (error.status === 401 && credentials.token && /^token_/.test(error.code)) credentials.onRefused();
+  if (error.status === 401 && credentials.isOpen && /^token_/.test(error.code)) credentials.onRefused();
   return error;
 }
 
@@ -87,11 +90,13 @@ async function send(
   url: string,
   init: RequestInit & { headers: Record<string, string> },
 ): Promise<Response> {
-  if (credentials.token) init.headers.Authorization = `Bearer ${credentials.token}`;
-  const response = await fetch(url, { method, ...init, credentials: 'omit', cache: 'no-store' }).catch((e: unknown) => {
-    if (e instanceof DOMException && e.name === 'AbortError') throw e;
-    throw new ApiError(0, 'unreachable', UNREACHABLE);
-  });
+  init.headers[PANEL] = '1';
+  const response = await fetch(url, { method, ...init, credentials: 'same-origin', cache: 'no-store' }).catch(
+    (e: unknown) => {
+      if (e instanceof DOMException && e.name === 'AbortError') throw e;
+      throw new ApiError(0, 'unreachable', UNREACHABLE);
+    },
+  );
   if (response.ok) return response;
   const error = refused(errorOf(response.status, await response.text()));
   if (error.code !== 'confirmation_required') throw error;
@@ -146,7 +151,7 @@ export function upload<T>(
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open(method, url);
-    request.setRequestHeader('Authorization', `Bearer ${credentials.token}`);
+    request.setRequestHeader(PANEL, '1');
     request.setRequestHeader('Content-Type', type);
     if (options.ifMatch) request.setRequestHeader('If-Match', options.ifMatch);
     if (options.once) request.setRequestHeader('Idempotency-Key', options.once);

@@ -1,8 +1,9 @@
-// Who is logged in. The token lives in this tab's sessionStorage: closing the tab ends it, other sites never see it.
+// Who is logged in. The session is in a cookie that no script can read; every tab of the browser has it.
 import { signal } from '@preact/signals';
-import { credentials, get, post, type Data } from './api';
+import { ApiError, credentials, get, post, type Data } from './api';
 
-const TOKEN = 'souk.token';
+/** That there may be a session: without it nobody asks the server in vain. */
+const HINT = 'souk.session';
 
 export type Me = Data<'/api/auth/me'>;
 export type Settings = Data<'/api/admin/settings'>;
@@ -19,31 +20,27 @@ credentials.onRefused = () => end('Your session has ended. Please log in again.'
 export const isOwner = (): boolean => me.value?.role === 'owner';
 export const currency = (): string => settings.value?.currency ?? 'USD';
 
-/** At start: goes on with the token of this tab, if it still works. */
+/** At start: goes on with the session of this browser, if there is one. */
 export async function resume(): Promise<void> {
-  const token = sessionStorage.getItem(TOKEN);
-  if (token) await open(token).catch(() => end(''));
+  if (localStorage.getItem(HINT)) await open().catch(() => end(''));
   ready.value = true;
 }
 
-async function open(token: string): Promise<void> {
-  credentials.token = token;
+async function open(): Promise<void> {
   const account = (await get('/api/auth/me')).data;
-  if (account.role === 'customer') {
-    await post('/api/auth/logout').catch(() => {});
-    credentials.token = '';
-    throw new Error('This account is a customer’s. Only staff can log in here.');
-  }
   settings.value = (await get('/api/admin/settings')).data;
-  sessionStorage.setItem(TOKEN, token);
+  credentials.isOpen = true;
+  localStorage.setItem(HINT, '1');
   me.value = account;
   notice.value = '';
 }
 
 export async function login(email: string, password: string, totp?: string): Promise<void> {
-  credentials.token = '';
-  const { data } = await post('/api/auth/login', { body: { email, password, totp } });
-  await open(data.token);
+  await post('/api/auth/panel', { body: { email, password, totp } }).catch((e: unknown) => {
+    const isCustomer = e instanceof ApiError && e.code === 'forbidden';
+    throw isCustomer ? new Error('This account is a customer’s. Only staff can log in here.') : e;
+  });
+  await open();
 }
 
 export async function logout(): Promise<void> {
@@ -53,8 +50,8 @@ export async function logout(): Promise<void> {
 
 /** Forgets everything and shows the login form with this message. */
 export function end(message: string): void {
-  sessionStorage.removeItem(TOKEN);
-  credentials.token = '';
+  credentials.isOpen = false;
+  localStorage.removeItem(HINT);
   me.value = null;
   settings.value = null;
   notice.value = message;

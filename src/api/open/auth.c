@@ -6,6 +6,7 @@
 #include "domain/password.h"
 #include "serve/app.h"
 #include "serve/guess.h"
+#include "serve/panel_cookie.h"
 #include "serve/render.h"
 #include "view/view_account.h"
 
@@ -25,8 +26,7 @@ static const struct field register_fields[] = {
 };
 static const struct shape register_body = {register_fields, sizeof(struct credentials)};
 
-/* A registration answers with token and account, a login says when it ends, too. */
-static enum err give_token(struct request *req, const struct account *a, bool says_when)
+static enum err begin_session(struct request *req, const struct account *a, struct token *ret, Str *ret_text)
 {
     struct token want = {
         .account = a->id,
@@ -37,9 +37,15 @@ static enum err give_token(struct request *req, const struct account *a, bool sa
         .expires_at =
             time_add(req->now, a->role == ROLE_CUSTOMER ? LOGIN_DAYS * TIME_DAY : STAFF_LOGIN_HOURS * TIME_HOUR),
     };
+    return token_create(req->db, &want, req->now, ret, ret_text);
+}
+
+/* A registration answers with token and account, a login says when it ends, too. */
+static enum err give_token(struct request *req, const struct account *a, bool says_when)
+{
     struct token token;
     Str text;
-    enum err e = token_create(req->db, &want, req->now, &token, &text);
+    enum err e = begin_session(req, a, &token, &text);
     if (e) return e;
     struct json_writer *w = &req->out;
     json_begin_object(w);
@@ -103,8 +109,34 @@ static enum err post_login(struct request *req)
     return proof_give(req, &p, login_write);
 }
 
+/* The panel's login: the token goes into a cookie, and no script ever sees it. */
+static enum err panel_login_write(struct request *req, const struct proof *p)
+{
+    struct token token;
+    Str text;
+    if (p->account.role == ROLE_CUSTOMER) return ERR_FORBIDDEN;
+    enum err e = begin_session(req, &p->account, &token, &text);
+    if (e) return e;
+    panel_cookie_set(req, text, token.expires_at.ms - req->now.ms);
+    json_begin_object(&req->out);
+    json_kv_time(&req->out, "expires_at", token.expires_at);
+    json_key(&req->out, "account");
+    view_account(&req->out, &p->account);
+    json_end_object(&req->out);
+    return OK;
+}
+
+static enum err post_panel_login(struct request *req)
+{
+    const struct login_body *in = req->body;
+    if (!panel_is_calling(req)) return ERR_FORBIDDEN;
+    struct proof p = {.email = in->email, .password = in->password, .totp = in->totp, .action = "login"};
+    return proof_give(req, &p, panel_login_write);
+}
+
 static enum err post_logout(struct request *req)
 {
+    panel_cookie_clear(req);
     struct account a;
     enum err e = token_revoke(req->db, req->account, req->token_id);
     if (e) return e == ERR_NOT_FOUND ? OK : e;
@@ -129,6 +161,7 @@ static enum err get_me(struct request *req)
 const struct route auth_routes[] = {
     {"POST", "/api/auth/register", SCOPE_NONE, TX_SELF, &register_body, post_register, IDEMPOTENT},
     {"POST", "/api/auth/login", SCOPE_NONE, TX_SELF, &login_shape, post_login},
+    {"POST", "/api/auth/panel", SCOPE_NONE, TX_SELF, &login_shape, post_panel_login},
     {"POST", "/api/auth/logout", SCOPE_LOGIN, TX_WRITE, NULL, post_logout},
     {"GET", "/api/auth/me", SCOPE_LOGIN, TX_READ, NULL, get_me},
     {0},

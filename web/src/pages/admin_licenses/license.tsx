@@ -8,7 +8,7 @@ import { HistoryButton } from '../../parts/history';
 import { Button, Card, Facts, Load, Page, Secret, Time } from '../../ui/basic';
 import { Dialog, ask } from '../../ui/dialog';
 import { Form, TextArea, TextField } from '../../ui/form';
-import { toast } from '../../ui/toast';
+import { attempt, toast } from '../../ui/toast';
 import { LicenseState, type LicenseRow } from './common';
 
 export function License({ id }: PageProps) {
@@ -62,7 +62,16 @@ export function License({ id }: PageProps) {
       }
       actions={actions}
     >
-      <Load of={license}>{(data) => <Details license={data} />}</Load>
+      <Load of={license}>
+        {(data) => (
+          <Details
+            license={data}
+            reveal={() =>
+              attempt(async () => license.set((await post('/api/admin/licenses/{id}/reveal', { path: { id } })).data))
+            }
+          />
+        )}
+      </Load>
       {l && open === 'revoke' && (
         <Dialog title="Revoke this licence?" onClose={close}>
           <Form
@@ -116,11 +125,17 @@ export function License({ id }: PageProps) {
   );
 }
 
-function Details({ license: l }: { license: LicenseRow }) {
+function Details({ license: l, reveal }: { license: LicenseRow; reveal: () => void }) {
   return (
     <div class="columns">
       <Card title="Licence">
-        <Secret text={l.license_key} label="Key" />
+        {l.license_key.startsWith('*') ? (
+          <p>
+            <code>{l.license_key}</code> <Button onClick={reveal}>Reveal key</Button>
+          </p>
+        ) : (
+          <Secret text={l.license_key} label="Key" />
+        )}
         <Facts
           of={[
             ['Product', <a href={href(`/products/${l.product_id}`)}>{l.product_name}</a>],

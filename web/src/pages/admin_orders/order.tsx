@@ -11,7 +11,7 @@ import { Badge, Button, Card, Empty, Facts, Load, Money, Page, Time } from '../.
 import { Dialog, ask } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
 import { Table } from '../../ui/table';
-import { toast } from '../../ui/toast';
+import { attempt, toast } from '../../ui/toast';
 
 type OrderData = Data<'/api/admin/orders/{id}'>;
 
@@ -36,7 +36,7 @@ function Timeline({ order }: { order: OrderData }) {
   );
 }
 
-function Deliveries({ order }: { order: OrderData }) {
+function Deliveries({ order, reveal }: { order: OrderData; reveal: () => void }) {
   const rows = order.items.flatMap((item) => item.deliveries.map((d) => ({ ...d, name: item.name })));
   if (rows.length === 0)
     return (
@@ -44,7 +44,7 @@ function Deliveries({ order }: { order: OrderData }) {
         {order.status === 'pending' ? 'The goods are delivered as soon as the payment arrives.' : ''}
       </Empty>
     );
-  return (
+  const table = (
     <Table
       label="Deliveries"
       rows={rows}
@@ -70,6 +70,16 @@ function Deliveries({ order }: { order: OrderData }) {
         },
       ]}
     />
+  );
+  return (
+    <>
+      {table}
+      {rows.some((d) => d.value.startsWith('*')) && (
+        <div class="form-actions">
+          <Button onClick={reveal}>Reveal keys and codes</Button>
+        </div>
+      )}
+    </>
   );
 }
 
@@ -150,7 +160,12 @@ export function Order({ id }: PageProps) {
                 />
               </Card>
               <Card title="Deliveries" flush>
-                <Deliveries order={data} />
+                <Deliveries
+                  order={data}
+                  reveal={() =>
+                    attempt(async () => order.set((await post('/api/admin/orders/{id}/reveal', { path: { id } })).data))
+                  }
+                />
               </Card>
             </div>
             <div class="stack">
