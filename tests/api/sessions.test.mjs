@@ -30,7 +30,7 @@ test('a list of sessions says from where and until when; one, or all others, can
   const [first, second, third] = [await login(email), await login(email, '2001:db8:1:2::9'), await login(email)];
   const api = dataOf(await first.post('/api/customer/tokens', { name: 'server' }), 201).token;
   const list = dataOf(await third.get('/api/auth/sessions'));
-  assert.deepEqual(list.map((s) => [s.network, s.is_current]), [['198.51.100.7', true], ['2001:db8:1:2::', false], ['198.51.100.7', false]]);
+  assert.deepEqual(list.map((s) => [s.network, s.is_current]), [['198.51.100.7', true], ['2001:db8:1:2::/64', false], ['198.51.100.7', false]]);
   assert.ok(list.every((s) => Math.abs(Date.parse(s.last_used_at) - Date.now()) < 60e3 && Date.parse(s.expires_at) > Date.now()));
   expectStatus(await third.delete(`/api/auth/sessions/${list[1].id}`), 200);
   expectError(await second.get('/api/auth/me'), 401, 'token_invalid');

@@ -119,3 +119,12 @@ test('control: SQL built at run time is found', (t) => {
   const found = builtSql(planted(t, 'domain/planted.c', `${lines.join('\n')}\n`));
   assert.deepEqual(found.map((v) => Number(/planted\.c:(\d+)/.exec(v)?.[1])), expected);
 });
+
+test('no two flags of a route share a bit', () => {
+  const text = fs.readFileSync(path.join(SRC, 'serve/route.h'), 'utf8');
+  const flags = /enum route_flags \{([\s\S]*?)\};/.exec(text)[1];
+  const values = [...flags.matchAll(/^\s+([A-Z_]+) = ([^,]+),/gm)].filter(([, , value]) => !value.includes('|'));
+  assert.ok(values.length > 8);
+  for (const [, name, value] of values) assert.match(value, /^1 << \d+$/, name);
+  assert.equal(new Set(values.map(([, , value]) => value)).size, values.length, values.map(([, n, v]) => `${n} = ${v}`).join(', '));
+});
