@@ -182,21 +182,15 @@ enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES],
     return OK;
 }
 
-/* Empty `kind`: both. */
-static enum err list_kind(struct db *db, Id account, Str kind, Id before, int64_t limit, struct token **ret,
-                          size_t *ret_count)
+static enum err list_of(struct db *db, const char *list, Id account, Id before, int64_t limit, struct token **ret,
+                        size_t *ret_count)
 {
-    static const char list[] =
-        "SELECT id, kind, name, hint, scopes, created_at, expires_at, last_used_at, network FROM token"
-        " WHERE account_id = $1 AND id < $2 AND kind IN ('login', 'api') AND ($4 = '' OR kind = $4)"
-        " ORDER BY id DESC LIMIT $3";
     struct token *tokens = arena_array(db_arena(db), struct token, (size_t)limit);
     size_t n = 0;
     struct stmt *st = db_prepare(db, list);
     bind_id(st, account);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
     bind_int(st, limit);
-    bind_text(st, kind);
     while (n < (size_t)limit && db_step(st)) {
         struct token *t = &tokens[n++];
         t->account = account;
@@ -219,12 +213,18 @@ static enum err list_kind(struct db *db, Id account, Str kind, Id before, int64_
 
 enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count)
 {
-    return list_kind(db, account, (Str){0}, before, limit, ret, ret_count);
+    static const char list[] =
+        "SELECT id, kind, name, hint, scopes, created_at, expires_at, last_used_at, network FROM token"
+        " WHERE account_id = $1 AND id < $2 AND kind IN ('login', 'api') ORDER BY id DESC LIMIT $3";
+    return list_of(db, list, account, before, limit, ret, ret_count);
 }
 
 enum err token_list_logins(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count)
 {
-    return list_kind(db, account, STR("login"), before, limit, ret, ret_count);
+    static const char list[] =
+        "SELECT id, 'login', name, hint, scopes, created_at, expires_at, last_used_at, network FROM token"
+        " WHERE account_id = $1 AND id < $2 AND kind IN ('login', 'shop') ORDER BY id DESC LIMIT $3";
+    return list_of(db, list, account, before, limit, ret, ret_count);
 }
 
 enum err token_used(struct db *db, Id id, int64_t count, Time at)
@@ -239,7 +239,8 @@ enum err token_used(struct db *db, Id id, int64_t count, Time at)
 
 enum err token_end_login(struct db *db, Id account, Id login)
 {
-    static const char end[] = "DELETE FROM token WHERE id = $1 AND account_id = $2 AND kind = 'login' RETURNING id";
+    static const char end[] = "DELETE FROM token WHERE id = $1 AND account_id = $2"
+                              " AND kind IN ('login', 'shop') RETURNING id";
     struct stmt *st = db_prepare(db, end);
     bind_id(st, login);
     bind_id(st, account);
@@ -250,7 +251,7 @@ enum err token_end_login(struct db *db, Id account, Id login)
 
 enum err token_end_logins(struct db *db, Id account, Id kept)
 {
-    static const char end[] = "DELETE FROM token WHERE account_id = $1 AND kind = 'login' AND id <> $2";
+    static const char end[] = "DELETE FROM token WHERE account_id = $1 AND kind IN ('login', 'shop') AND id <> $2";
     struct stmt *st = db_prepare(db, end);
     bind_id(st, account);
     bind_id(st, kept);

@@ -78,7 +78,7 @@ enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES],
 
 /* API and login tokens of one account, newest first, with id below `before` (0: all). */
 enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count);
-/* The logins among them. */
+/* Logins, and browsers in the shop: wherever somebody is logged in. */
 enum err token_list_logins(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count);
 /* `id` was used at this time, `count` times (which nobody keeps). */
 enum err token_used(struct db *db, Id id, int64_t count, Time at);

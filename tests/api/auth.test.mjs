@@ -34,7 +34,9 @@ test('register gives an account and a token that works', async () => {
 
 test('an e-mail address is trimmed and lower-cased, and taken whatever its case', async () => {
   const email = freshEmail();
-  const data = dataOf(await souk.post('/api/auth/register', { email: `  ${email.toUpperCase()} `, password }), 201);
+  // The document asks for an address alone; what people paste is forgiven.
+  const pasted = { email: `  ${email.toUpperCase()} `, password };
+  const data = dataOf(await souk.post('/api/auth/register', pasted, { unchecked: true }), 201);
   assert.equal(data.account.email, email);
   expectError(await souk.post('/api/auth/register', { email, password }), 409, 'email_taken',
     'This e-mail address has an account already');

@@ -172,3 +172,11 @@ test('codes are limited wherever they are tried', async (t) => {
   expectError(await enter({ totp: codes[0] }), 429, 'rate_limited'); // the right one does not get in behind the limit
   expectError(await renewed.post('/api/auth/confirm', { password: PASSWORD, totp: codes[0] }), 429, 'rate_limited');
 });
+
+test('a password costs the same to look at, whoever has it', async () => {
+  for (const role of ['owner', 'staff', 'customer']) {
+    const who = await person(role);
+    const [[hash]] = seed.sql(`SELECT password_hash FROM account WHERE id = ${who.id};`);
+    assert.ok(hash.startsWith('$argon2id$v=19$m=19456,t=2,p=1$'), `${role}: ${hash}`);
+  }
+});

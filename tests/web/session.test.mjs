@@ -131,6 +131,18 @@ test('the second factor is set up, asked for, and switched off by a recovery cod
   await expectToast(page, 'The second factor is off.');
 });
 
+test('the account page lists sessions and ends those elsewhere', async () => {
+  const { token } = dataOf(await panel.souk.post('/api/auth/login', { email: OWNER.email, password: OWNER.password }));
+  await panel.visit(page, '/account', 'Your account');
+  const table = page.getByRole('table', { name: 'Sessions' });
+  await table.getByText('This one').waitFor();
+  assert.ok((await table.getByRole('row').count()) > 2, 'a head and at least two sessions');
+  await page.getByRole('button', { name: 'End all others' }).click();
+  await expectToast(page, 'You are logged out everywhere else.');
+  assert.equal((await panel.souk.get('/api/auth/me', { token })).status, 401);
+  await table.getByText('This one').waitFor();
+});
+
 test('a new tab needs no new login, and logging out ends it in both', async () => {
   const other = await page.context().newPage();
   await other.goto(`${panel.souk.url}/admin/`);

@@ -1,10 +1,11 @@
-// One's own account: password and second factor.
+// One's own account: password, second factor, and where one is logged in.
 import { useState } from 'preact/hooks';
 import { ApiError, post } from '../../api';
 import { end, me } from '../../session';
 import { Card, Facts, Page } from '../../ui/basic';
 import { Form, TextField, bad } from '../../ui/form';
 import { SecondFactor } from './second_factor';
+import { Sessions } from './sessions';
 
 export function Account() {
   const [needsCode, setNeedsCode] = useState(false);
@@ -46,6 +47,7 @@ export function Account() {
               )}
             </Form>
           </Card>
+          <Sessions />
         </div>
         <Card title="You">
           <Facts
