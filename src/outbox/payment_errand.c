@@ -217,14 +217,39 @@ static enum err record_ask(struct errand *x, struct db *db)
     return e;
 }
 
-/* Gateways whose pages end by themselves need not be told. */
+/* A page that cannot be closed was paid meanwhile, or is over already: the gateway is asked which. */
+static void close_page(struct errand *x)
+{
+    const struct payment *p = &x->payment;
+    x->is_settled = time_is(p->ended_at) || !p->group_ref.len;
+    x->op = (struct gateway_op){.kind = OP_CLOSE, .group_ref = p->group_ref, .reference = p->reference};
+    if (!gateway_of(x->gateway.provider)->close_call) return;
+    run(x);
+    if (x->is_settled || x->reply != REPLY_REFUSED) return;
+    x->op = (struct gateway_op){.kind = OP_ASK, .group_ref = p->group_ref};
+    run(x);
+}
+
+/* Whether the page is dead now. Where nothing is paid unless we capture it, not capturing is enough. */
+static bool is_closed(const struct errand *x)
+{
+    const struct gateway *g = gateway_of(x->gateway.provider);
+    return g->close_call ? x->op.kind == OP_CLOSE && x->reply == REPLY_OK : g->capture_call != NULL;
+}
+
 static enum err record_close(struct errand *x, struct db *db)
 {
-    return outbox_done(db, x->item->id, x->now);
+    enum err e = OK;
+    bool is_silent = x->reply == REPLY_RETRY || x->reply == REPLY_UNAUTHORIZED;
+    if (gateway_of(x->gateway.provider)->close_call && is_silent)
+        return errand_again(x, db, &e) ? e : outbox_fail(db, x->item->id, str_from(x->error), x->now);
+    if (is_closed(x)) e = payment_end(db, x->payment.id, x->now);
+    if (x->op.kind == OP_ASK && x->reply == REPLY_OK && x->op.event.kind != EVENT_PENDING) e = apply(x, db);
+    return e ? e : outbox_done(db, x->item->id, x->now);
 }
 
 const struct errand_kind errand_create = {read_payment, create, record_create};
 const struct errand_kind errand_capture = {read_payment, capture, record_capture};
 const struct errand_kind errand_refund = {read_refund, refund, record_refund};
 const struct errand_kind errand_ask = {read_payment, ask, record_ask};
-const struct errand_kind errand_close = {read_payment, NULL, record_close};
+const struct errand_kind errand_close = {read_payment, close_page, record_close};

@@ -60,7 +60,7 @@ export class Player {
 
   /**
    * The next `times` calls whose "METHOD /path" matches are answered with {status, body?, headers?}, late (`delay_ms`), or not at all
-   * (`hang`, `reset`). `effect`: what was asked for happens all the same. `stored`: the answer is kept under the call's key.
+   * (`hang`, `reset`). `effect`: what was asked for happens all the same. `then` is called before the answer, `answered` after it. `stored`: the answer is kept under the call's key.
    */
   fail(answer) { this.failures.push({ times: 1, match: /./, ...answer }); }
 
@@ -128,6 +128,8 @@ export class Player {
     failure.times -= 1;
     if (failure.stored) this.once(call, this.rules.keyOf(call), { life_ms: this.rules.key_life_ms }, () => [failure.status, failure.body ?? { error: 'played' }]);
     if (failure.effect) this.#obey(call);
+    if (failure.then) await failure.then();
+    if (failure.answered) res.on('finish', () => setImmediate(failure.answered));
     if (failure.hang) { this.#hung.add(res); return null; }
     if (failure.delay_ms) await sleep(failure.delay_ms);
     if (failure.reset) { res.destroy(); return null; }
