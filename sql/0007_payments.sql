@@ -189,8 +189,12 @@ CREATE TABLE sandbox_payment (
     description TEXT NOT NULL,
     amount      @int NOT NULL CHECK (amount > 0),
     currency    TEXT NOT NULL,
-    refunded    @int NOT NULL DEFAULT 0 CHECK (refunded BETWEEN 0 AND amount),
-    status      TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'paid', 'failed')),
+    received    @int NOT NULL DEFAULT 0 CHECK (received >= 0), -- what was really paid
+    paid_currency TEXT NOT NULL DEFAULT '',         -- and in what
+    refunded    @int NOT NULL DEFAULT 0 CHECK (refunded BETWEEN 0 AND received),
+    status      TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'paid', 'failed', 'expired', 'closed')),
+    dispute_ref TEXT NOT NULL DEFAULT '',           -- of an open dispute; '': none
+    mood        TEXT NOT NULL DEFAULT 'willing' CHECK (mood IN ('willing', 'refuses_refunds', 'loses_answer')),
     success_url TEXT NOT NULL DEFAULT '',
     cancel_url  TEXT NOT NULL DEFAULT '',
     created_at  @int NOT NULL

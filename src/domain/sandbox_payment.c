@@ -10,10 +10,12 @@
 
 #define REF_CHARS 24
 
-const char *const sandbox_status_names[] = {"open", "paid", "failed", NULL};
+const char *const sandbox_status_names[] = {"open", "paid", "failed", "expired", "closed", NULL};
+const char *const sandbox_mood_names[] = {"willing", "refuses_refunds", "loses_answer", NULL};
 
 #define COLUMNS                                                                                                        \
-    "id, ref, reference, order_ref, description, amount, refunded, currency, status, success_url, cancel_url"
+    "id, ref, reference, order_ref, description, amount, refunded, currency, status, success_url, cancel_url,"         \
+    " received, paid_currency, dispute_ref, mood"
 
 static enum err read_one(struct stmt *st, struct sandbox_payment *ret)
 {
@@ -31,6 +33,10 @@ static enum err read_one(struct stmt *st, struct sandbox_payment *ret)
         p.status = col_choice(st, sandbox_status_names);
         p.success_url = col_text(st);
         p.cancel_url = col_text(st);
+        p.received = col_money(st);
+        p.paid_currency = col_text(st);
+        p.dispute_ref = col_text(st);
+        p.mood = col_choice(st, sandbox_mood_names);
     }
     enum err e = db_done(st);
     if (e) return e;
@@ -39,7 +45,7 @@ static enum err read_one(struct stmt *st, struct sandbox_payment *ret)
     return OK;
 }
 
-static Str random_ref(struct arena *a, Str prefix)
+Str sandbox_ref(struct arena *a, Str prefix)
 {
     char *text = arena_alloc(a, prefix.len + REF_CHARS);
     memcpy(text, prefix.ptr, prefix.len);
@@ -56,7 +62,7 @@ enum err sandbox_create(struct db *db, const struct sandbox_payment *want, Time 
     static const char find[] = "SELECT " COLUMNS " FROM sandbox_payment WHERE reference = $1";
 
     struct stmt *st = db_prepare(db, insert);
-    bind_text(st, random_ref(db_arena(db), STR("sbx_")));
+    bind_text(st, sandbox_ref(db_arena(db), STR("sbx_")));
     bind_text(st, want->reference);
     bind_text(st, want->order_ref);
     bind_text(st, want->description);
@@ -81,7 +87,7 @@ enum err sandbox_find(struct db *db, Str ref, struct sandbox_payment *ret)
     return read_one(st, ret);
 }
 
-static enum err lock(struct db *db, Str ref, struct sandbox_payment *ret)
+enum err sandbox_lock(struct db *db, Str ref, struct sandbox_payment *ret)
 {
     static const char lock[] = "UPDATE sandbox_payment SET status = status WHERE ref = $1 RETURNING " COLUMNS;
 
@@ -90,55 +96,37 @@ static enum err lock(struct db *db, Str ref, struct sandbox_payment *ret)
     return read_one(st, ret);
 }
 
-static enum err set_status(struct db *db, const struct sandbox_payment *p, enum sandbox_status status)
+enum err sandbox_save(struct db *db, const struct sandbox_payment *p)
 {
-    static const char set[] = "UPDATE sandbox_payment SET status = $2 WHERE id = $1";
+    static const char save[] = "UPDATE sandbox_payment SET status = $2, received = $3, paid_currency = $4,"
+                               " dispute_ref = $5, mood = $6 WHERE id = $1";
 
-    struct stmt *st = db_prepare(db, set);
+    struct stmt *st = db_prepare(db, save);
     bind_id(st, p->id);
-    bind_choice(st, sandbox_status_names, status);
+    bind_choice(st, sandbox_status_names, p->status);
+    bind_money(st, p->received);
+    bind_text(st, p->paid_currency);
+    bind_text(st, p->dispute_ref);
+    bind_choice(st, sandbox_mood_names, p->mood);
     return db_run(st);
 }
 
-static enum err tell(struct db *db, const struct sandbox_payment *p, enum payment_event_kind kind, Str refund,
-                     const struct sandbox_sending *how, Time now)
+enum err sandbox_tell(struct db *db, const struct sandbox_payment *p, const struct sandbox_message *given,
+                      const struct sandbox_sending *how, Time now)
 {
-    struct sandbox_message m = {
-        .event_id = random_ref(db_arena(db), STR("sbx_evt_")),
-        .kind = kind,
-        .payment_ref = p->ref,
-        .order_ref = p->order_ref,
-        .amount = p->amount,
-        .currency = p->currency,
-        .refund_ref = refund,
-        .refunded_total = p->refunded,
-        .at = now,
-    };
+    struct sandbox_message m = *given;
+    m.event_id = sandbox_ref(db_arena(db), STR("sbx_evt_"));
+    m.payment_ref = p->ref;
+    m.order_ref = p->order_ref;
+    if (!m.amount.minor) m.amount = p->amount;
+    if (!m.currency.len) m.currency = p->paid_currency.len ? p->paid_currency : p->currency;
+    m.refunded_total = p->refunded;
+    m.at = now;
     struct outbox_item item = {.kind = OUTBOX_SANDBOX, .payload = sandbox_message_pack(db_arena(db), &m)};
     enum err e = OK;
-    for (int i = 0; i < (how->twice ? 2 : 1) && !e; i++)
+    for (int i = 0; i < (how->silent ? 0 : how->twice ? 2 : 1) && !e; i++)
         e = outbox_add(db, &item, time_add(now, how->late_ms), now, NULL);
     return e;
-}
-
-enum err sandbox_pay(struct db *db, Str ref, const struct sandbox_sending *how, Time now)
-{
-    struct sandbox_payment p;
-    enum err e = lock(db, ref, &p);
-    if (e) return e;
-    if (p.status == SANDBOX_PAID) return ERR_INVALID_STATE;
-    e = set_status(db, &p, SANDBOX_PAID);
-    return e ? e : tell(db, &p, EVENT_SUCCEEDED, (Str){0}, how, now);
-}
-
-enum err sandbox_fail(struct db *db, Str ref, const struct sandbox_sending *how, Time now)
-{
-    struct sandbox_payment p;
-    enum err e = lock(db, ref, &p);
-    if (e) return e;
-    if (p.status == SANDBOX_PAID) return ERR_INVALID_STATE;
-    e = set_status(db, &p, SANDBOX_FAILED);
-    return e ? e : tell(db, &p, EVENT_FAILED, (Str){0}, how, now);
 }
 
 static enum err refund_name(struct db *db, const struct sandbox_payment *p, Money amount, Str key, bool *ret_is_new,
@@ -148,7 +136,7 @@ static enum err refund_name(struct db *db, const struct sandbox_payment *p, Mone
                                  " ON CONFLICT (key) DO NOTHING RETURNING id";
     static const char find[] = "SELECT id FROM sandbox_refund WHERE key = $1";
 
-    if (!key.len) key = random_ref(db_arena(db), STR("page-"));
+    if (!key.len) key = sandbox_ref(db_arena(db), STR("page-"));
     struct stmt *st = db_prepare(db, insert);
     bind_id(st, p->id);
     bind_text(st, key);
@@ -172,11 +160,11 @@ enum err sandbox_give_back(struct db *db, Str ref, Money amount, Str key, const 
                            Str *ret_refund)
 {
     static const char take[] = "UPDATE sandbox_payment SET refunded = refunded + $2"
-                               " WHERE id = $1 AND status = 'paid' AND refunded + $2 <= amount RETURNING refunded";
+                               " WHERE id = $1 AND status = 'paid' AND refunded + $2 <= received RETURNING refunded";
 
     struct sandbox_payment p;
     bool is_new = false;
-    enum err e = lock(db, ref, &p);
+    enum err e = sandbox_lock(db, ref, &p);
     if (!e) e = refund_name(db, &p, amount, key, &is_new, ret_refund);
     if (e || !is_new) return e;
     struct stmt *st = db_prepare(db, take);
@@ -186,14 +174,19 @@ enum err sandbox_give_back(struct db *db, Str ref, Money amount, Str key, const 
     if (taken) p.refunded = col_money(st);
     e = db_done(st);
     if (e) return e;
-    return taken ? tell(db, &p, EVENT_REFUNDED, *ret_refund, how, now) : ERR_INVALID_STATE;
+    if (!taken) return ERR_INVALID_STATE;
+    struct sandbox_message m = {.kind = EVENT_REFUNDED, .amount = amount, .refund_ref = *ret_refund};
+    return sandbox_tell(db, &p, &m, how, now);
 }
 
-enum err sandbox_dispute(struct db *db, Str ref, const struct sandbox_sending *how, Time now)
+enum err sandbox_close(struct db *db, Str ref, struct sandbox_payment *ret)
 {
     struct sandbox_payment p;
-    enum err e = lock(db, ref, &p);
+    enum err e = sandbox_lock(db, ref, &p);
     if (e) return e;
-    if (p.status != SANDBOX_PAID) return ERR_INVALID_STATE;
-    return tell(db, &p, EVENT_DISPUTED, random_ref(db_arena(db), STR("sbx_dispute_")), how, now);
+    if (p.status != SANDBOX_OPEN && p.status != SANDBOX_FAILED) return ERR_INVALID_STATE;
+    p.status = SANDBOX_CLOSED;
+    e = sandbox_save(db, &p);
+    if (!e) *ret = p;
+    return e;
 }

@@ -4,8 +4,12 @@
 
 #include "db/db.h"
 
-enum sandbox_status { SANDBOX_OPEN, SANDBOX_PAID, SANDBOX_FAILED };
+enum sandbox_status { SANDBOX_OPEN, SANDBOX_PAID, SANDBOX_FAILED, SANDBOX_EXPIRED, SANDBOX_CLOSED };
 extern const char *const sandbox_status_names[];
+
+/* How its API behaves towards the merchant. */
+enum sandbox_mood { SANDBOX_WILLING, SANDBOX_REFUSES_REFUNDS, SANDBOX_LOSES_ANSWER };
+extern const char *const sandbox_mood_names[];
 
 struct sandbox_payment {
     Id id;
@@ -16,22 +20,36 @@ struct sandbox_payment {
     Str currency;
     enum sandbox_status status;
     Str success_url, cancel_url;
+    Money received;    /* what was really paid */
+    Str paid_currency; /* and in what */
+    Str dispute_ref;   /* of an open dispute; empty: none */
+    enum sandbox_mood mood;
 };
 
-/* Makes one, or finds the one that was made with the same reference. TX_WRITE. */
+/* Makes one, or finds the one that was made with the same reference. TX_WRITE, here and below. */
 enum err sandbox_create(struct db *db, const struct sandbox_payment *want, Time now, struct sandbox_payment *ret);
-/* ERR_NOT_FOUND. */
+/* ERR_NOT_FOUND. TX_READ is enough. */
 enum err sandbox_find(struct db *db, Str ref, struct sandbox_payment *ret);
+/* Reads it and keeps others from changing it. */
+enum err sandbox_lock(struct db *db, Str ref, struct sandbox_payment *ret);
+/* Stores status, received, paid_currency, dispute_ref and mood. */
+enum err sandbox_save(struct db *db, const struct sandbox_payment *p);
+/* A name that nobody can guess. */
+Str sandbox_ref(struct arena *a, Str prefix);
 
-/* What somebody does on its page. Each queues the webhook that tells of it; how often and how late is part of the
- * experiment. ERR_INVALID_STATE: not possible any more. TX_WRITE. */
+/* How often and how late a webhook is sent is part of the experiment. */
 struct sandbox_sending {
-    bool twice;
+    bool twice, silent;
     int64_t late_ms;
 };
-enum err sandbox_pay(struct db *db, Str ref, const struct sandbox_sending *how, Time now);
-enum err sandbox_fail(struct db *db, Str ref, const struct sandbox_sending *how, Time now);
-/* `amount` more, at most what is left. `key` makes repeating harmless; empty: every call counts. */
+/* Queues the webhook; of `m` kind, amount, currency, refund_ref and outcome are read, the rest is the payment's. */
+struct sandbox_message;
+enum err sandbox_tell(struct db *db, const struct sandbox_payment *p, const struct sandbox_message *m,
+                      const struct sandbox_sending *how, Time now);
+
+/* `amount` more, at most what is left. `key` makes repeating harmless; empty: every call counts.
+ * ERR_INVALID_STATE: not possible. */
 enum err sandbox_give_back(struct db *db, Str ref, Money amount, Str key, const struct sandbox_sending *how, Time now,
                            Str *ret_refund);
-enum err sandbox_dispute(struct db *db, Str ref, const struct sandbox_sending *how, Time now);
+/* The merchant ends the page. ERR_INVALID_STATE: it was paid or has ended. */
+enum err sandbox_close(struct db *db, Str ref, struct sandbox_payment *ret);

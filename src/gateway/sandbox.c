@@ -11,10 +11,15 @@ static const struct {
     Str type;
     enum payment_event_kind kind;
 } types[] = {
-    {S("payment.succeeded"), EVENT_SUCCEEDED},   {S("payment.failed"), EVENT_FAILED},
-    {S("payment.pending"), EVENT_PENDING},       {S("payment.refunded"), EVENT_REFUNDED},
-    {S("refund.failed"), EVENT_REFUND_FAILED},   {S("dispute.opened"), EVENT_DISPUTED},
-    {S("dispute.closed"), EVENT_DISPUTE_CLOSED}, {{0}, EVENT_IGNORED},
+    {S("payment.succeeded"), EVENT_SUCCEEDED},
+    {S("payment.failed"), EVENT_FAILED},
+    {S("payment.pending"), EVENT_PENDING},
+    {S("payment.refunded"), EVENT_REFUNDED},
+    {S("refund.failed"), EVENT_REFUND_FAILED},
+    {S("dispute.opened"), EVENT_DISPUTED},
+    {S("payment.expired"), EVENT_EXPIRED},
+    {S("dispute.closed"), EVENT_DISPUTE_CLOSED},
+    {{0}, EVENT_IGNORED},
 };
 
 Str sandbox_body(struct arena *a, const struct sandbox_message *m)
@@ -151,6 +156,15 @@ static enum reply refund_read(struct arena *a, const struct http_reply *answer, 
     return refund_read_json(json_get(root, "data"), (Str){0}, ret);
 }
 
+static bool close_call(struct arena *a, const struct gateway_config *config, Str group_ref, Str reference,
+                       struct http_call *ret)
+{
+    (void)reference;
+    if (!ref_is_safe(group_ref)) return false;
+    start(a, config, "POST", str_printf(a, "/%.*s/close", STR_FMT(group_ref)), ret);
+    return true;
+}
+
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(group_ref)) return false;
@@ -171,6 +185,8 @@ static enum reply ask_read(struct arena *a, const struct gateway_config *config,
     if (!e.payment_ref.len) return REPLY_RETRY;
     if (str_eq(json_text(data, "status"), STR("paid"))) e.kind = EVENT_SUCCEEDED;
     if (str_eq(json_text(data, "status"), STR("failed"))) e.kind = EVENT_FAILED;
+    if (str_eq(json_text(data, "status"), STR("expired")) || str_eq(json_text(data, "status"), STR("closed")))
+        e.kind = EVENT_EXPIRED;
     *ret = e;
     return REPLY_OK;
 }
@@ -186,6 +202,7 @@ const struct gateway gateway_sandbox = {
     .refund_call = refund_call,
     .refund_read = refund_read,
     .refund_key_ms = INT64_MAX,
+    .close_call = close_call,
     .ask_call = ask_call,
     .ask_read = ask_read,
 };

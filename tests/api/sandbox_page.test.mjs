@@ -107,6 +107,107 @@ test('top-ups work as well', async () => {
   await shop.until(async () => (await shop.wallet(buyer)).balance === 12.5, 'credited');
 });
 
+/** A play through its API, with the key that the sandbox was given. */
+const play = (ref, body) => shop.souk.request('POST', `/sandbox/api/payments/${ref}/play`,
+  { unchecked: true, headers: { Authorization: 'Sandbox sbx_key_for_tests_only' }, body });
+
+/** A pending order and its payment at the sandbox. */
+async function atSandbox() {
+  await shop.connect('sandbox', { api_key: 'sbx_key_for_tests_only' });
+  const buyer = await shop.buyerWith([[editor, 1]]);
+  const { order_id, payment } = await shop.checkout(buyer, 'sandbox');
+  const ref = new URL(payment.url).pathname.split('/').pop();
+  const order = () => shop.order(buyer, order_id);
+  return { buyer, id: order_id, url: payment.url, ref, order, play: async (action, more) => dataOf(await play(ref, { action, ...more })),
+    becomes: (status) => shop.until(async () => (await order()).status === status, status) };
+}
+
+const reviews = async (id, kind) => (await Promise.all(dataOf(await shop.admin('GET', `/api/admin/reviews?limit=100&kind=${kind}`))
+  .map(async (r) => dataOf(await shop.admin('GET', `/api/admin/reviews/${r.id}`))))).filter((r) => r.order_id === id);
+
+test('it plays money that is too little, too much or in another currency: for a person to look at', async () => {
+  for (const action of ['pay_part', 'pay_too_much', 'pay_other_currency']) {
+    const paid = await atSandbox();
+    await paid.play(action);
+    await shop.until(async () => (await reviews(paid.id, 'amount')).length === 1, action);
+    assert.equal((await paid.order()).status, 'pending', action);
+  }
+  await shop.check();
+});
+
+test('it plays two payments, a payment after its page has ended, and messages in the wrong order', async () => {
+  const twice = await atSandbox();
+  await twice.play('pay');
+  await twice.becomes('confirmed');
+  await twice.play('pay_twice');
+  await shop.until(async () => (await shop.events()).some((e) => e.order_ref === String(twice.id) && e.status !== 'handled' && e.kind === 'succeeded')
+    || (await reviews(twice.id, 'duplicate')).length, 'the second is seen');
+
+  const late = await atSandbox();
+  await late.play('expire');
+  await late.becomes('cancelled');
+  await late.play('pay');
+  await shop.until(async () => (await late.order()).status === 'confirmed' || (await reviews(late.id, 'late')).length === 1, 'late money is not lost');
+
+  const swapped = await atSandbox();
+  await swapped.play('pay_swapped');
+  await shop.until(async () => (await shop.events()).some((e) => e.order_ref === String(swapped.id) && e.kind === 'refunded'), 'the refund comes first');
+  assert.equal((await swapped.order()).status, 'pending');
+  shop.hurry('sandbox');
+  await shop.until(async () => { const o = await swapped.order(); return o.status === 'confirmed' && o.refunded_amount > 0; }, 'both have taken effect');
+  await shop.check();
+});
+
+test('it plays disputes: won, lost, lost in part, withdrawn', async () => {
+  for (const [end, wanted] of [['dispute_won', 'confirmed'], ['dispute_withdrawn', 'confirmed'], ['dispute_lost_part', 'confirmed'], ['dispute_lost', 'refunded']]) {
+    const paid = await atSandbox();
+    await paid.play('pay');
+    await paid.becomes('confirmed');
+    await paid.play('dispute');
+    await shop.until(async () => (await paid.order()).on_hold, 'on hold');
+    await paid.play(end, { twice: true });
+    await shop.until(async () => !(await paid.order()).on_hold, end);
+    await paid.becomes(wanted);
+    assert.equal((await paid.order()).refunded_amount, { dispute_lost_part: 24.99, dispute_lost: 49.99 }[end] ?? 0, end);
+    assert.equal((await play(paid.ref, { action: end })).status, 409);
+  }
+  await shop.check();
+});
+
+test('it plays silence, a refund that is refused, and an answer that is lost', async () => {
+  const silent = await atSandbox();
+  await silent.play('pay', { silent: true });
+  assert.equal(shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'sandbox' AND status = 'waiting'"), 0);
+  shop.hurry('ask');
+  await silent.becomes('confirmed');
+
+  await silent.play('refuse_refunds');
+  dataOf(await shop.admin('POST', `/api/admin/orders/${silent.id}/refund`, {}));
+  const failed = await shop.until(async () => dataOf(await shop.admin('GET', `/api/admin/orders/${silent.id}`)).refunds.find((r) => r.status === 'failed'), 'refused');
+  assert.equal((await silent.order()).status, 'confirmed');
+  assert.ok(failed);
+
+  const lost = await atSandbox();
+  await lost.play('pay');
+  await lost.becomes('confirmed');
+  await lost.play('lose_answer');
+  dataOf(await shop.admin('POST', `/api/admin/orders/${lost.id}/refund`, {}));
+  await shop.until(async () => { shop.hurry('refund'); return (await lost.order()).status === 'refunded'; }, 'given back');
+  assert.equal(shop.seed.number(`SELECT COUNT(*) FROM sandbox_refund WHERE payment_id = (SELECT id FROM sandbox_payment WHERE ref = '${lost.ref}')`), 1);
+  await shop.check();
+});
+
+test('a page that the shop closed takes no money', async () => {
+  const gone = await atSandbox();
+  dataOf(await shop.admin('POST', `/api/admin/orders/${gone.id}/cancel`, {}));
+  await shop.until(async () => /has closed this page/.test((await page(gone.url)).text), 'closed at the sandbox, too');
+  assert.equal((await play(gone.ref, { action: 'pay' })).status, 409);
+  assert.equal((await press(gone.url, { action: 'pay' })).status, 409);
+  assert.equal((await gone.order()).status, 'cancelled');
+  assert.equal((await play(gone.ref, { action: 'rob' })).status, 422);
+  assert.equal((await shop.souk.request('POST', `/sandbox/api/payments/${gone.ref}/play`, { unchecked: true, body: { action: 'pay' } })).status, 401);
+});
+
 test('strangers can neither pay nor sign', async () => {
   const buyer = await shop.buyerWith([[editor, 1]]);
   const { order_id } = await shop.checkout(buyer, 'sandbox');

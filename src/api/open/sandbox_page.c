@@ -5,7 +5,7 @@
  * says so, and offers buttons that make the sandbox send its webhooks. Its address is what keeps others out. */
 #include "api/tables.h"
 #include "base/text.h"
-#include "domain/sandbox_payment.h"
+#include "domain/sandbox_play.h"
 #include "domain/vault.h"
 #include "gateway/amount.h"
 #include "page/template.h"
@@ -43,8 +43,9 @@ static void view(struct request *req, const struct sandbox_payment *p)
     json_kv_str(w, "id", p->ref);
     json_kv_str(w, "payment", p->ref);
     json_kv_str(w, "order_ref", p->order_ref);
-    json_kv_int(w, "amount", p->amount.minor);
-    json_kv_str(w, "currency", p->currency);
+    bool is_paid = p->status == SANDBOX_PAID;
+    json_kv_int(w, "amount", is_paid ? p->received.minor : p->amount.minor);
+    json_kv_str(w, "currency", is_paid ? p->paid_currency : p->currency);
     json_kv_int(w, "refunded", p->refunded.minor);
     json_kv_cstr(w, "status", sandbox_status_names[p->status]);
     json_kv_str(w, "url", str_printf(req->arena, "%s/sandbox/pay/%.*s", req->app->shop_url, STR_FMT(p->ref)));
@@ -109,17 +110,70 @@ static enum err post_refund(struct request *req)
 {
     const struct sandbox_refund_body *in = req->body;
     struct sandbox_sending at_once = {0};
+    struct sandbox_payment p;
     Str refund;
     enum err e = merchant(req);
+    if (!e) e = sandbox_lock(req->db, req->params[0], &p);
+    if (!e && p.mood == SANDBOX_REFUSES_REFUNDS) return request_bad_field(req, "amount", ERR_FIELD_VALUE);
     if (!e)
         e = sandbox_give_back(req->db, req->params[0], (Money){in->amount}, request_header(req, "Idempotency-Key"),
                               &at_once, req->now, &refund);
     if (e) return e;
     req->status = 201;
+    if (p.mood == SANDBOX_LOSES_ANSWER) { /* once: done, and not told */
+        req->status = 500;
+        p.mood = SANDBOX_WILLING;
+        e = sandbox_save(req->db, &p);
+        if (e) return e;
+    }
     json_begin_object(&req->out);
     json_kv_str(&req->out, "id", refund);
     json_end_object(&req->out);
     return OK;
+}
+
+/* What a provider refuses for good is a 4xx that does not ask to be repeated. */
+static enum err post_close(struct request *req)
+{
+    struct sandbox_payment p;
+    enum err e = merchant(req);
+    if (!e) e = sandbox_close(req->db, req->params[0], &p);
+    if (e == ERR_INVALID_STATE) return request_bad_field(req, "status", ERR_FIELD_VALUE);
+    if (!e) view(req, &p);
+    return e;
+}
+
+static enum err play(struct request *req, Str action, const struct sandbox_sending *how)
+{
+    enum err e = sandbox_play(req->db, req->params[0], action, how, req->now);
+    return e == ERR_FIELD_VALUE ? request_bad_field(req, "action", e) : e;
+}
+
+/* The buttons of the page, for tests. */
+struct play_body {
+    Str action;
+    bool twice, silent;
+    int64_t late_s;
+};
+static const struct field play_fields[] = {
+    {"action", FIELD_LINE, REQUIRED, offsetof(struct play_body, action), .min = 1, .max = 40},
+    {"twice", FIELD_BOOL, OPTIONAL, offsetof(struct play_body, twice)},
+    {"silent", FIELD_BOOL, OPTIONAL, offsetof(struct play_body, silent)},
+    {"late_s", FIELD_INT, OPTIONAL, offsetof(struct play_body, late_s), .max = 3600},
+    {0},
+};
+static const struct shape play_shape = {play_fields, sizeof(struct play_body)};
+
+static enum err post_play(struct request *req)
+{
+    const struct play_body *in = req->body;
+    struct sandbox_sending how = {.twice = in->twice, .silent = in->silent, .late_ms = in->late_s * TIME_SECOND};
+    struct sandbox_payment p;
+    enum err e = merchant(req);
+    if (!e) e = play(req, in->action, &how);
+    if (!e) e = sandbox_find(req->db, req->params[0], &p);
+    if (!e) view(req, &p);
+    return e;
 }
 
 /* The payer's side. */
@@ -144,7 +198,9 @@ static void write_page(struct request *req, const struct sandbox_payment *p)
                            .status = str_from(sandbox_status_names[p->status]),
                            .reference = p->ref,
                            .is_paid = p->status == SANDBOX_PAID,
-                           .can_refund = p->refunded.minor < p->amount.minor,
+                           .is_closed = p->status == SANDBOX_CLOSED,
+                           .is_disputed = p->dispute_ref.len > 0,
+                           .can_refund = p->refunded.minor < p->received.minor,
                            .success_url = p->success_url,
                            .cancel_url = p->cancel_url,
                        });
@@ -166,32 +222,22 @@ static enum err get_page(struct request *req)
 }
 
 struct page_form {
-    Str action, twice, late;
+    Str action, twice, late, silent;
 };
 static const struct field page_fields[] = {
-    {"action", FIELD_LINE, REQUIRED, offsetof(struct page_form, action), .min = 1, .max = 20},
+    {"action", FIELD_LINE, REQUIRED, offsetof(struct page_form, action), .min = 1, .max = 40},
     {"twice", FIELD_LINE, OPTIONAL, offsetof(struct page_form, twice), .max = 1},
     {"late", FIELD_LINE, OPTIONAL, offsetof(struct page_form, late), .max = 1},
+    {"silent", FIELD_LINE, OPTIONAL, offsetof(struct page_form, silent), .max = 1},
     {0},
 };
 static const struct shape page_shape = {page_fields, sizeof(struct page_form)};
 
 static enum err act(struct request *req, const struct page_form *form)
 {
-    struct sandbox_sending how = {.twice = form->twice.len > 0, .late_ms = form->late.len > 0 ? LATE_MS : 0};
-    struct sandbox_payment p;
-    Str ref = req->params[0], refund;
-    if (str_eq(form->action, STR("pay"))) return sandbox_pay(req->db, ref, &how, req->now);
-    if (str_eq(form->action, STR("fail"))) return sandbox_fail(req->db, ref, &how, req->now);
-    if (str_eq(form->action, STR("dispute"))) return sandbox_dispute(req->db, ref, &how, req->now);
-    bool part = str_eq(form->action, STR("refund_part"));
-    if (!part && !str_eq(form->action, STR("refund"))) return request_bad_field(req, "action", ERR_FIELD_VALUE);
-    enum err e = sandbox_find(req->db, ref, &p);
-    if (e) return e;
-    Money amount = {p.amount.minor - p.refunded.minor};
-    if (part && amount.minor > 1) amount.minor /= 2;
-    if (amount.minor == 0) return ERR_INVALID_STATE;
-    return sandbox_give_back(req->db, ref, amount, (Str){0}, &how, req->now, &refund);
+    struct sandbox_sending how = {
+        .twice = form->twice.len > 0, .silent = form->silent.len > 0, .late_ms = form->late.len > 0 ? LATE_MS : 0};
+    return play(req, form->action, &how);
 }
 
 static enum err page_write(struct request *req)
@@ -219,6 +265,9 @@ const struct route sandbox_page_routes[] = {
     {"POST", "/sandbox/api/payments", SCOPE_NONE, TX_WRITE, &create_shape, post_payment, HIDDEN, .limit = LIMIT_NONE},
     {"GET", "/sandbox/api/payments/{ref}", SCOPE_NONE, TX_READ, NULL, get_payment, HIDDEN, .limit = LIMIT_NONE},
     {"POST", "/sandbox/api/payments/{ref}/refund", SCOPE_NONE, TX_WRITE, &refund_shape, post_refund, HIDDEN,
+     .limit = LIMIT_NONE},
+    {"POST", "/sandbox/api/payments/{ref}/close", SCOPE_NONE, TX_WRITE, NULL, post_close, HIDDEN, .limit = LIMIT_NONE},
+    {"POST", "/sandbox/api/payments/{ref}/play", SCOPE_NONE, TX_WRITE, &play_shape, post_play, HIDDEN,
      .limit = LIMIT_NONE},
     {"GET", "/sandbox/pay/{ref}", SCOPE_NONE, TX_READ, NULL, get_page, HIDDEN | ANY_ACCEPT},
     {"POST", "/sandbox/pay/{ref}", SCOPE_NONE, TX_SELF, NULL, post_page, HIDDEN | ANY_ACCEPT | RAW_BODY},
