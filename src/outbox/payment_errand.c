@@ -242,7 +242,7 @@ static enum err record_close(struct errand *x, struct db *db)
     enum err e = OK;
     bool is_silent = x->reply == REPLY_RETRY || x->reply == REPLY_UNAUTHORIZED;
     if (gateway_of(x->gateway.provider)->close_call && is_silent)
-        return errand_again(x, db, &e) ? e : outbox_fail(db, x->item->id, str_from(x->error), x->now);
+        return errand_again(x, db, &e) ? e : errand_fail(x, db);
     if (is_closed(x)) e = payment_end(db, x->payment.id, x->now);
     if (x->op.kind == OP_ASK && x->reply == REPLY_OK && x->op.event.kind != EVENT_PENDING) e = apply(x, db);
     return e ? e : outbox_done(db, x->item->id, x->now);

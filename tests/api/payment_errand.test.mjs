@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { LABELS, openPaidShop, stripeEvent, razorpayEvent, btcpayEvent } from './lib/gateways.mjs';
+import { issue, paypalHeaders } from './lib/certificates.mjs';
 import { dataOf } from './lib/http.mjs';
 
 const HOUR = 3600 * 1000;
@@ -102,6 +103,63 @@ test('BTCPay: one refund after a 500, paid out the way it was paid in', async ()
   assert.equal(player.refunds.size, 1, 'promised once');
   const [made] = player.refunds.values();
   assert.deepEqual([made.amount, made.currency, made.payoutMethodId], ['49.99', 'USD', 'BTC-LN']);
+});
+
+const cancel = async (order) => dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/cancel`, {}));
+
+test('a cancelled order\'s page is closed at the provider, where it can be', async () => {
+  const closed = { stripe: (p) => p.status === 'expired', razorpay: (p) => p.status === 'cancelled', btcpay: (p) => p.status === 'Invalid' };
+  for (const [provider, is] of Object.entries(closed)) {
+    const player = await shop.played(provider);
+    const order = await pending(provider);
+    player.fail({ status: 503, match: /expire$|cancel$|status$/ });
+    await cancel(order);
+    await settled('close');
+    assert.ok(is(player.page(order.id)), `${provider}: ${JSON.stringify(player.page(order.id))}`);
+    assert.equal(await order.status(), 'cancelled');
+    assert.equal(shop.seed.number(`SELECT COUNT(*) FROM payment WHERE order_id = ${order.id} AND ended_at IS NULL`), 0, 'it cannot be paid any more');
+  }
+});
+
+test('a page that was paid before it could be closed: the money is seen at once, without its webhook', async () => {
+  for (const provider of ['stripe', 'razorpay', 'btcpay']) {
+    const player = await shop.played(provider);
+    const order = await pending(provider);
+    player.pay(order.id);
+    await cancel(order);
+    await settled('close');
+    const money = shop.seed.number(`SELECT SUM(received) FROM payment WHERE order_id = ${order.id}`);
+    assert.equal(money, 4999, provider);
+  }
+});
+
+test('PayPal: what was cancelled is not captured, though the customer agreed', async () => {
+  const made = issue('messageverificationcerts.sandbox.paypal.com');
+  const player = await shop.played('paypal', { ca_bundle: made.authority });
+  player.certificate = made.certificate;
+  const approve = async (order) => {
+    const raw = JSON.stringify({ id: `WH-${order.id}`, create_time: new Date().toISOString(), event_type: 'CHECKOUT.ORDER.APPROVED',
+      resource: { id: player.pay(order.id), purchase_units: [{ custom_id: String(order.id) }] } });
+    dataOf(await shop.post('wallet_gateway', raw, paypalHeaders(raw, made.key)));
+  };
+  const order = await pending('paypal');
+  await cancel(order);
+  await settled('close');
+  await approve(order);
+  await settled('capture');
+  assert.equal(player.to('POST', /capture$/).length, 0);
+  assert.equal(player.charges.size, 0);
+  assert.equal(await order.status(), 'cancelled');
+  // A card that is declined is no end: the customer agrees again, and that is captured under another id.
+  const other = await pending('paypal');
+  player.page(other.id).declines = 1;
+  await approve(other);
+  await shop.until(() => player.to('POST', /capture$/).length === 1, 'declined');
+  await settled('capture');
+  player.pay(other.id);
+  await shop.until(async () => { shop.hurry('ask'); shop.hurry('capture'); return await other.status() === 'confirmed'; }, 'captured after all');
+  assert.equal(player.charges.size, 1);
+  assert.equal(new Set(player.to('POST', /capture$/).map((c) => c.headers['paypal-request-id'])).size, 2);
 });
 
 test('a provider that hangs keeps nobody else waiting: not webhooks, not other providers, not wallets, not its own next customers', async () => {
