@@ -205,7 +205,13 @@ enum reply link_run(struct gateway_link *l, const struct gateway_config *given, 
         enum reply r = attempt_authorized(l, g, &config, op, STEP_METHOD, a);
         if (r != REPLY_OK) return r;
     }
-    return attempt_authorized(l, g, &config, op, STEP_ACT, a);
+    enum reply r = attempt_authorized(l, g, &config, op, STEP_ACT, a);
+    /* Refused, because another attempt has made it meanwhile? */
+    if (r != REPLY_REFUSED || op->kind != OP_CREATE || !g->find_call) return r;
+    const char *failure = op->failure;
+    if (attempt_authorized(l, g, &config, op, STEP_FIND, a) == REPLY_OK) return REPLY_OK;
+    op->failure = failure;
+    return REPLY_REFUSED;
 }
 
 Str link_create_body(struct arena *a, const struct gateway_config *config, const struct pay_request *pay)

@@ -94,6 +94,10 @@ static enum err record_create(struct errand *x, struct db *db)
                              page->expires_at, x->now);
         return e ? e : outbox_done(db, x->item->id, x->now);
     }
+    struct payment now;
+    e = payment_find(db, x->payment.id, &now);
+    if (e) return e;
+    if (now.url.len) return outbox_done(db, x->item->id, x->now); /* another attempt has made it */
     bool too_late = time_is(x->payment.expires_at) && x->now.ms > x->payment.expires_at.ms;
     if (x->reply != REPLY_REFUSED && !too_late && errand_again(x, db, &e)) return e;
     e = payment_give_up(db, x->payment.id, x->now);
