@@ -158,11 +158,29 @@ CREATE INDEX review_open_payment ON review (payment_id) WHERE status = 'open';
 CREATE INDEX review_open_event ON review (event_id) WHERE status = 'open';
 CREATE INDEX review_open_refund ON review (refund_id) WHERE status = 'open';
 
+-- The last time that a gateway's books were compared with ours, and what differed: each difference is told once.
+CREATE TABLE reconciliation (
+    gateway_id  @int PRIMARY KEY REFERENCES gateway (id),
+    asked_at    @int NOT NULL,                      -- when the books were last asked for
+    ran_at      @int,                               -- when they were last compared, or could not be read; NULL: never
+    charges     @int NOT NULL DEFAULT 0,            -- lines of the gateway's books
+    refunds     @int NOT NULL DEFAULT 0,
+    disputes    @int NOT NULL DEFAULT 0,
+    differences @int NOT NULL DEFAULT 0,
+    error       TEXT NOT NULL DEFAULT ''            -- why they could not be read; '': they were
+) @strict;
+CREATE TABLE reconciliation_difference (
+    gateway_id @int NOT NULL REFERENCES gateway (id),
+    name       TEXT NOT NULL,                       -- what differs, the gateway's name of it and how much
+    found_at   @int NOT NULL,
+    PRIMARY KEY (gateway_id, name)
+) @strict;
+
 -- Work that leaves this server. A row is taken by moving `due_at` on, so that no two workers have it at once and none is
 -- lost when a worker dies.
 CREATE TABLE outbox (
     id         @id,
-    kind       TEXT NOT NULL CHECK (kind IN ('create', 'capture', 'refund', 'ask', 'close', 'mail', 'sandbox', 'reset')),
+    kind       TEXT NOT NULL CHECK (kind IN ('create', 'capture', 'refund', 'ask', 'close', 'mail', 'sandbox', 'reset', 'reconcile')),
     payment_id @int REFERENCES payment (id),        -- NULL: not about a payment
     refund_id  @int REFERENCES refund (id),         -- refund: which
     amount     @int,                                -- refund: how much

@@ -42,6 +42,7 @@ const struct route *const route_tables[] = {
     admin_gateways_routes,
     admin_webhook_events_routes,
     admin_outbox_routes,
+    admin_reconciliations_routes,
     reset_routes,
     shop_assets_routes,
     admin_payments_routes,

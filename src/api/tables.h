@@ -46,6 +46,7 @@ extern const struct route sandbox_page_routes[];
 extern const struct route admin_gateways_routes[];
 extern const struct route admin_webhook_events_routes[];
 extern const struct route admin_outbox_routes[];
+extern const struct route admin_reconciliations_routes[];
 extern const struct route reset_routes[];
 extern const struct route shop_assets_routes[];
 extern const struct route admin_payments_routes[];

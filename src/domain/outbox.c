@@ -10,8 +10,8 @@
 #define KEPT_DAYS 30
 #define CLAIMS_MAX 5
 
-const char *const outbox_kind_names[] = {"create", "capture", "refund", "ask", "close",
-                                         "mail",   "sandbox", "reset",  NULL};
+const char *const outbox_kind_names[] = {"create", "capture", "refund", "ask",       "close",
+                                         "mail",   "sandbox", "reset",  "reconcile", NULL};
 
 static Str context(enum outbox_kind kind)
 {
@@ -19,6 +19,7 @@ static Str context(enum outbox_kind kind)
     case OUTBOX_CREATE: return STR("outbox:create");
     case OUTBOX_MAIL: return STR("outbox:mail");
     case OUTBOX_RESET: return STR("outbox:reset");
+    case OUTBOX_RECONCILE: return STR("outbox:reconcile");
     default: return STR("outbox:sandbox");
     }
 }

@@ -14,9 +14,10 @@ enum outbox_kind {
     OUTBOX_ASK,     /* what became of a payment that we heard nothing of? */
     OUTBOX_CLOSE,   /* nobody wants the payment any more: its page should take no money */
     OUTBOX_MAIL,
-    OUTBOX_SANDBOX, /* a webhook of the sandbox */
-    OUTBOX_RESET,   /* somebody asked for a new password: whether there is such an account is looked up later, so that
-                       asking takes as long for everybody */
+    OUTBOX_SANDBOX,   /* a webhook of the sandbox */
+    OUTBOX_RESET,     /* somebody asked for a new password: whether there is such an account is looked up later, so that
+                         asking takes as long for everybody */
+    OUTBOX_RECONCILE, /* compare a gateway's books with ours; the payload is the gateway's id */
 };
 extern const char *const outbox_kind_names[];
 

@@ -28,6 +28,7 @@ static Str what_text(struct arena *a, const struct outbox_item *item, Str gatewa
                                         [OUTBOX_CLOSE] = "close payment"};
     if (item->kind == OUTBOX_MAIL) return mail_text(a, item->payload);
     if (item->kind == OUTBOX_RESET) return str_printf(a, "%.*s: a new password", STR_FMT(item->payload));
+    if (item->kind == OUTBOX_RECONCILE) return STR("compare a gateway's books with ours");
     if (item->kind == OUTBOX_SANDBOX) return STR("a webhook of the sandbox");
     return str_printf(a, "%s #%lld at %.*s", words[item->kind], (long long)item->payment.v, STR_FMT(gateway));
 }
@@ -104,7 +105,7 @@ enum err outbox_try_now(struct db *db, Id id, Time now)
     static const char again[] =
         "UPDATE outbox SET status = 'waiting', due_at = $2, attempts = 0, claims = 0, done_at = NULL WHERE id = $1"
         " AND (status = 'waiting' AND claims = 0 OR status = 'failed' AND payload IS NOT NULL"
-        " AND kind IN ('mail', 'reset', 'sandbox')) RETURNING id";
+        " AND kind IN ('mail', 'reset', 'sandbox', 'reconcile')) RETURNING id";
 
     struct stmt *st = db_prepare(db, again);
     bind_id(st, id);

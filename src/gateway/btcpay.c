@@ -277,6 +277,46 @@ static enum reply ask_read(struct arena *a, const struct gateway_config *config,
     return REPLY_OK;
 }
 
+#define BOOK_PAGE 100
+
+/* Only invoices: what becomes of a refund is between the server and who claims it. */
+static bool book_call(struct arena *a, const struct gateway_config *config, const struct book_request *in,
+                      struct http_call *ret)
+{
+    if (!ref_is_safe(config->store_id)) return false;
+    start(a, config, "GET",
+          str_printf(a, "/invoices?startDate=%lld&endDate=%lld&take=%d&skip=%.*s",
+                     (long long)(in->since.ms / TIME_SECOND), (long long)(in->until.ms / TIME_SECOND), BOOK_PAGE,
+                     STR_FMT(in->next.len ? in->next : STR("0"))),
+          ret);
+    return true;
+}
+
+static enum reply book_read(struct arena *a, const struct gateway_config *config, const struct book_request *in,
+                            const struct http_reply *answer, struct book_lines *ret)
+{
+    (void)config;
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    struct book_lines lines = {0};
+    int64_t count = 0, skipped = 0;
+    for (const struct json *l = payload_item(root, 0); l; l = l->next) {
+        struct book_entry e = {.ref = payload_ref(l, "id"), .payment_ref = payload_ref(l, "id")};
+        const struct json *value = json_get(l, "amount");
+        count++;
+        if (!str_eq(json_text(l, "status"), STR("Settled")) || !value) continue;
+        if (!currency_read(a, json_text(l, "currency"), &e.currency)) continue;
+        if (!e.ref.len || !amount_from_text(value->text, e.currency, &e.amount)) continue;
+        e.order_ref = payload_ref(json_get(l, "metadata"), "orderId");
+        book_add(a, &lines, e);
+    }
+    str_to_int64(in->next, &skipped);
+    if (count == BOOK_PAGE) lines.next = str_printf(a, "%lld", (long long)(skipped + count));
+    *ret = lines;
+    return REPLY_OK;
+}
+
 static bool confirm_call(struct arena *a, const struct gateway_config *config, const struct payment_event *claim,
                          struct http_call *ret)
 {
@@ -316,6 +356,9 @@ const struct gateway gateway_btcpay = {
     .confirm_call = confirm_call,
     .confirm_read = confirm_read,
     .close_call = close_call,
+    .has_book = {[BOOK_CHARGES] = true},
+    .book_call = book_call,
+    .book_read = book_read,
     .ask_call = ask_call,
     .ask_read = ask_read,
 };

@@ -10,6 +10,7 @@
 
 #include "domain/gateway_config.h"
 #include "domain/payment_event.h"
+#include "domain/reconciliation.h"
 #include "outbound/http_call.h"
 
 enum verdict {
@@ -67,6 +68,18 @@ struct refund_request {
 struct refund_page {
     Str refund_ref;
     Str url; /* btcpay: where the customer claims the money; empty elsewhere */
+};
+
+/* A page of a provider's books; it may show more than is asked for. */
+struct book_request {
+    enum book book;
+    Time since, until;
+    Str next; /* what the page before gave; empty: the first */
+};
+
+struct book_lines {
+    struct book_entry *entries;
+    Str next; /* empty: that was the last page */
 };
 
 /* What an answer means. */
@@ -146,6 +159,13 @@ struct gateway {
                          struct http_call *ret);
     enum reply (*confirm_read)(struct arena *a, const struct gateway_config *config, const struct payment_event *claim,
                                const struct http_reply *answer, struct payment_event *ret);
+
+    /* Its books, for reconciliation. */
+    bool has_book[BOOK_COUNT];
+    bool (*book_call)(struct arena *a, const struct gateway_config *config, const struct book_request *in,
+                      struct http_call *ret);
+    enum reply (*book_read)(struct arena *a, const struct gateway_config *config, const struct book_request *in,
+                            const struct http_reply *answer, struct book_lines *ret);
 
     /* What became of a payment that we made and heard nothing of. event_id is empty: nobody sent it. */
     bool (*ask_call)(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret);

@@ -128,6 +128,7 @@ static bool describe(const struct gateway *g, const struct gateway_config *confi
         return finding ? g->refund_find_call(a, config, &op->refund, ret) : g->refund_call(a, config, &op->refund, ret);
     case OP_CONFIRM: return g->confirm_call && g->confirm_call(a, config, &op->claim, ret);
     case OP_ASK: return g->ask_call(a, config, op->group_ref, ret);
+    case OP_BOOK: return g->book_call && g->book_call(a, config, &op->book, ret);
     case OP_CLOSE: return g->close_call && g->close_call(a, config, op->group_ref, op->reference, ret);
     }
     return false;
@@ -146,6 +147,7 @@ static enum reply understand(const struct gateway *g, const struct gateway_confi
                        : g->refund_read(a, reply, &op->refunded);
     case OP_CONFIRM: return g->confirm_read(a, config, &op->claim, reply, &op->event);
     case OP_ASK: return g->ask_read(a, config, reply, &op->event);
+    case OP_BOOK: return g->book_read(a, config, &op->book, reply, &op->lines);
     case OP_CLOSE: return reply_of_status(reply->status);
     }
     return REPLY_REFUSED;

@@ -12,7 +12,7 @@ void link_free(struct gateway_link *link);
 /* Where the sandbox, which lives in this server, can be reached; known once the server listens. Must live on. */
 void link_set_self(struct gateway_link *link, Str url);
 
-enum op_kind { OP_CREATE, OP_CAPTURE, OP_REFUND, OP_CONFIRM, OP_ASK, OP_CLOSE };
+enum op_kind { OP_CREATE, OP_CAPTURE, OP_REFUND, OP_CONFIRM, OP_ASK, OP_CLOSE, OP_BOOK };
 
 struct gateway_op {
     enum op_kind kind;
@@ -24,12 +24,14 @@ struct gateway_op {
     Str group_ref;              /* capture, ask, close */
     Str reference;              /* capture, close */
     struct payment_event claim; /* confirm */
-    int64_t timeout_ms;         /* of each call; 0: the default */
-    bool in_background;         /* nobody waits for it: see lane.h */
+    struct book_request book;
+    int64_t timeout_ms; /* of each call; 0: the default */
+    bool in_background; /* nobody waits for it: see lane.h */
     /* What came, on REPLY_OK: */
     struct pay_page page;
     struct refund_page refunded;
     struct payment_event event; /* capture, confirm, ask */
+    struct book_lines lines;    /* book */
     Str body;                   /* of the last answer */
     /* Otherwise: */
     const char *failure; /* a text for logs and staff */

@@ -55,6 +55,14 @@ enum reply refund_read_json(const struct json *refund, Str url, struct refund_pa
     return REPLY_OK;
 }
 
+void book_add(struct arena *a, struct book_lines *lines, struct book_entry entry)
+{
+    struct book_entry *kept = arena_new(a, struct book_entry);
+    *kept = entry;
+    kept->next = lines->entries;
+    lines->entries = kept;
+}
+
 void event_of_claim(const struct payment_event *claim, struct payment_event *e)
 {
     e->event_id = claim->event_id;

@@ -27,5 +27,8 @@ enum reply page_read(struct pay_page page, struct pay_page *ret);
 /* A refund that the answer itself calls failed or cancelled is REPLY_REFUSED. */
 enum reply refund_read_json(const struct json *refund, Str url, struct refund_page *ret);
 
+/* Adds a line in front of the others. */
+void book_add(struct arena *a, struct book_lines *lines, struct book_entry entry);
+
 /* Puts in *e which message the confirmed event answers to. */
 void event_of_claim(const struct payment_event *claim, struct payment_event *e);

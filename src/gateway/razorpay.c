@@ -257,6 +257,49 @@ static bool close_call(struct arena *a, const struct gateway_config *config, Str
     return true;
 }
 
+#define BOOK_PAGE 100
+
+static bool book_call(struct arena *a, const struct gateway_config *config, const struct book_request *in,
+                      struct http_call *ret)
+{
+    static const char *const paths[BOOK_COUNT] = {"payments", "refunds", "disputes"};
+    start(a, config, "GET",
+          str_printf(a, "/v1/%s?from=%lld&to=%lld&count=%d&skip=%.*s", paths[in->book],
+                     (long long)(in->since.ms / TIME_SECOND), (long long)(in->until.ms / TIME_SECOND), BOOK_PAGE,
+                     STR_FMT(in->next.len ? in->next : STR("0"))),
+          ret);
+    return true;
+}
+
+static enum reply book_read(struct arena *a, const struct gateway_config *config, const struct book_request *in,
+                            const struct http_reply *answer, struct book_lines *ret)
+{
+    (void)config;
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    struct book_lines lines = {0};
+    int64_t count = 0, skipped = 0;
+    for (const struct json *l = payload_item(json_get(root, "items"), 0); l; l = l->next) {
+        struct book_entry e = {.ref = payload_ref(l, "id"), .payment_ref = payload_ref(l, "payment_id")};
+        Str status = json_text(l, "status");
+        count++;
+        if (in->book == BOOK_CHARGES) {
+            if (!str_eq(status, STR("captured")) && !str_eq(status, STR("refunded"))) continue;
+            e.payment_ref = e.ref;
+            e.order_ref = note(l);
+        }
+        if (in->book == BOOK_REFUNDS && str_eq(status, STR("failed"))) continue;
+        if (!currency_read(a, json_text(l, "currency"), &e.currency)) continue;
+        if (!e.payment_ref.len || !amount(l, "amount", e.currency, &e.amount)) continue;
+        book_add(a, &lines, e);
+    }
+    str_to_int64(in->next, &skipped);
+    if (count == BOOK_PAGE) lines.next = str_printf(a, "%lld", (long long)(skipped + count));
+    *ret = lines;
+    return REPLY_OK;
+}
+
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(group_ref)) return false;
@@ -305,6 +348,9 @@ const struct gateway gateway_razorpay = {
     .refund_find_call = refund_find_call,
     .refund_find_read = refund_find_read,
     .close_call = close_call,
+    .has_book = {true, true, true},
+    .book_call = book_call,
+    .book_read = book_read,
     .ask_call = ask_call,
     .ask_read = ask_read,
 };

@@ -300,6 +300,41 @@ static bool close_call(struct arena *a, const struct gateway_config *config, Str
     return true;
 }
 
+static bool book_call(struct arena *a, const struct gateway_config *config, const struct book_request *in,
+                      struct http_call *ret)
+{
+    static const char *const paths[BOOK_COUNT] = {"charges", "refunds", "disputes"};
+    Str from = in->next.len ? str_printf(a, "&starting_after=%.*s", STR_FMT(in->next)) : STR("");
+    start(a, config, "GET",
+          str_printf(a, "/v1/%s?limit=100&created[gte]=%lld%.*s", paths[in->book],
+                     (long long)(in->since.ms / TIME_SECOND), STR_FMT(from)),
+          ret);
+    return true;
+}
+
+static enum reply book_read(struct arena *a, const struct gateway_config *config, const struct book_request *in,
+                            const struct http_reply *answer, struct book_lines *ret)
+{
+    (void)config;
+    const struct json *root;
+    enum reply r = reply_read(a, answer, &root);
+    if (r != REPLY_OK) return r;
+    struct book_lines lines = {0};
+    Str last = {0};
+    for (const struct json *l = payload_item(json_get(root, "data"), 0); l; l = l->next) {
+        struct book_entry e = {.ref = payload_ref(l, "id"), .payment_ref = payload_id(l, "payment_intent")};
+        last = e.ref;
+        if (in->book == BOOK_CHARGES && !payload_flag(l, "paid")) continue;
+        if (!currency_read(a, json_text(l, "currency"), &e.currency)) continue;
+        if (!e.payment_ref.len || !amount(l, "amount", e.currency, &e.amount)) continue;
+        e.order_ref = payload_ref(json_get(l, "metadata"), "order_id");
+        book_add(a, &lines, e);
+    }
+    if (payload_flag(root, "has_more") && ref_is_safe(last)) lines.next = last;
+    *ret = lines;
+    return REPLY_OK;
+}
+
 static bool ask_call(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret)
 {
     if (!ref_is_safe(group_ref)) return false;
@@ -340,6 +375,9 @@ const struct gateway gateway_stripe = {
     .refund_find_call = refund_find_call,
     .refund_find_read = refund_find_read,
     .close_call = close_call,
+    .has_book = {true, true, true},
+    .book_call = book_call,
+    .book_read = book_read,
     .ask_call = ask_call,
     .ask_read = ask_read,
 };

@@ -16,6 +16,7 @@ static const struct errand_kind *kind_of(enum outbox_kind kind)
     case OUTBOX_MAIL: return &errand_mail;
     case OUTBOX_SANDBOX: return &errand_sandbox;
     case OUTBOX_RESET: return &errand_reset;
+    case OUTBOX_RECONCILE: return &errand_reconcile;
     }
     abort();
 }

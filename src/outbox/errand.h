@@ -5,6 +5,7 @@
 #pragma once
 
 #include "domain/outbox.h"
+#include "domain/reconciliation.h"
 #include "domain/refund.h"
 #include "domain/settings.h"
 #include "outbox/dispatch.h"
@@ -20,6 +21,7 @@ struct errand {
     struct settings settings;
     Str email;
     struct gateway_op op;
+    struct books books;
     /* How it went. */
     enum reply reply;
     const char *error;
@@ -36,6 +38,7 @@ struct errand_kind {
 extern const struct errand_kind errand_create, errand_capture, errand_refund, errand_ask,
     errand_close;                                          /* payment_errand.c */
 extern const struct errand_kind errand_mail, errand_reset; /* mail_errand.c */
+extern const struct errand_kind errand_reconcile;          /* book_errand.c */
 extern const struct errand_kind errand_sandbox;            /* sandbox_errand.c */
 
 /* Blocks. Records the outcome itself; when even that fails, the row is due again after its lease. */

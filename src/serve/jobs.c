@@ -3,6 +3,7 @@
 #include "domain/idempotency.h"
 #include "domain/mail_link.h"
 #include "domain/outbox.h"
+#include "domain/reconciliation.h"
 #include "domain/token.h"
 #include "serve/app.h"
 #include "serve/periodic.h"
@@ -39,9 +40,16 @@ static enum err forget_old_tokens(struct app *app, struct db *db)
     return e ? e : mail_link_purge(db, time_now(), 1000);
 }
 
+static enum err reconcile(struct app *app, struct db *db)
+{
+    (void)app;
+    return reconciliation_ask_due(db, time_now());
+}
+
 const struct periodic periodic_jobs[] = {
     {"settings", 1000, TX_READ, reload_settings, false},
     {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
+    {"reconciliation", 60000, TX_READ, reconcile, false},
     {"tokens", 10000, TX_READ, forget_old_tokens, false},
     {"idempotency", 1000, TX_READ, forget_old_keys, false},
     {"seen", 1000, TX_READ, seen_flush_licenses, true, seen_flushed_licenses},

@@ -1,0 +1,261 @@
+/* domain/reconciliation.c - see reconciliation.h. */
+#include "domain/reconciliation.h"
+
+#include "domain/outbox.h"
+#include "domain/payment.h"
+#include "domain/review.h"
+
+#define EVERY_MS TIME_DAY
+
+enum err reconciliation_list(struct db *db, struct reconciliation **ret, size_t *ret_count)
+{
+    static const char list[] =
+        "SELECT g.id, g.label, r.asked_at, r.ran_at, r.charges, r.refunds, r.disputes, r.differences, r.error"
+        " FROM gateway g LEFT JOIN reconciliation r ON r.gateway_id = g.id"
+        " WHERE g.api_key IS NOT NULL AND g.provider <> 'sandbox' ORDER BY g.id LIMIT 32";
+
+    struct reconciliation *all = arena_array(db_arena(db), struct reconciliation, GATEWAYS_MAX);
+    size_t count = 0;
+    struct stmt *st = db_prepare(db, list);
+    while (db_step(st)) {
+        struct reconciliation *r = &all[count++];
+        *r = (struct reconciliation){.gateway_id = col_id(st)};
+        r->gateway_label = str_dup(db_arena(db), col_text(st));
+        r->asked_at = col_time(st);
+        r->ran_at = col_time(st);
+        for (int i = 0; i < BOOK_COUNT; i++) r->counts[i] = col_int(st);
+        r->differences = col_int(st);
+        r->error = str_dup(db_arena(db), col_text(st));
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = all;
+    *ret_count = count;
+    return OK;
+}
+
+enum err reconciliation_ask(struct db *db, Id gateway, Time now)
+{
+    static const char asked[] = "INSERT INTO reconciliation (gateway_id, asked_at) VALUES ($1, $2)"
+                                " ON CONFLICT (gateway_id) DO UPDATE SET asked_at = excluded.asked_at";
+
+    struct stmt *st = db_prepare(db, asked);
+    bind_id(st, gateway);
+    bind_time(st, now);
+    enum err e = db_run(st);
+    if (e) return e;
+    struct outbox_item item = {.kind = OUTBOX_RECONCILE,
+                               .payload = str_printf(db_arena(db), "%lld", (long long)gateway.v)};
+    return outbox_add(db, &item, now, now, NULL);
+}
+
+enum err reconciliation_ask_due(struct db *db, Time now)
+{
+    struct reconciliation *all;
+    size_t count;
+    enum err e = reconciliation_list(db, &all, &count);
+    for (size_t i = 0; !e && i < count; i++) {
+        if (time_is(all[i].asked_at) && now.ms - all[i].asked_at.ms < EVERY_MS) continue;
+        if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+        e = reconciliation_ask(db, all[i].gateway_id, now);
+    }
+    return e;
+}
+
+struct comparing {
+    struct db *db;
+    const struct gateway_config *gateway;
+    const struct books *books;
+    Time now;
+    int64_t differences;
+};
+
+/* `key` says which difference this is; it is told to people once. */
+static enum err differ(struct comparing *c, const struct review *review, Str key)
+{
+    static const char remember[] = "INSERT INTO reconciliation_difference (gateway_id, name, found_at)"
+                                   " VALUES ($1, $2, $3) ON CONFLICT (gateway_id, name) DO NOTHING RETURNING found_at";
+
+    c->differences++;
+    struct stmt *st = db_prepare(c->db, remember);
+    bind_id(st, c->gateway->id);
+    bind_text(st, key);
+    bind_time(st, c->now);
+    bool is_new = db_step(st);
+    enum err e = db_done(st);
+    if (e || !is_new) return e;
+    struct review want = *review;
+    Id id;
+    want.kind = REVIEW_RECONCILIATION;
+    return review_open(c->db, &want, c->now, &id);
+}
+
+static Str key_of(struct comparing *c, const char *what, Str ref, Money amount)
+{
+    return str_printf(db_arena(c->db), "%s %.*s %lld", what, STR_FMT(ref), (long long)amount.minor);
+}
+
+static enum err find_payment(struct comparing *c, Str ref, struct payment *ret, bool *ret_found)
+{
+    static const char find[] = "SELECT id FROM payment WHERE gateway_id = $1 AND payment_ref = $2";
+
+    struct stmt *st = db_prepare(c->db, find);
+    bind_id(st, c->gateway->id);
+    bind_text(st, ref);
+    bool found = db_step(st);
+    Id id = found ? col_id(st) : (Id){0};
+    enum err e = db_done(st);
+    if (!e && found) e = payment_find(c->db, id, ret);
+    if (!e) *ret_found = found;
+    return e;
+}
+
+static struct review about(const struct payment *p, const struct book_entry *entry, Str reason)
+{
+    return (struct review){.payment_id = p->id,
+                           .order_id = p->order_id,
+                           .account_id = p->account_id,
+                           .amount = entry->amount,
+                           .currency = entry->currency,
+                           .reason = reason};
+}
+
+static enum err compare_charge(struct comparing *c, const struct book_entry *entry)
+{
+    struct payment p = {0};
+    bool found;
+    enum err e = find_payment(c, entry->payment_ref, &p, &found);
+    if (e) return e;
+    if (!found && !entry->order_ref.len) return OK; /* of another business at the same provider */
+    bool same = found && str_eq(entry->currency, p.currency) && money_cmp(entry->amount, p.received) == 0;
+    if (same) return OK;
+    Str reason = str_printf(db_arena(c->db),
+                            found && p.received.minor > 0 ? "%.*s has another amount for the payment %.*s than we do"
+                                                          : "%.*s has the payment %.*s, and we do not",
+                            STR_FMT(c->gateway->label), STR_FMT(entry->payment_ref));
+    struct review r = about(&p, entry, reason);
+    return differ(c, &r, key_of(c, "charge", entry->payment_ref, entry->amount));
+}
+
+/* All refunds of a payment at once: how they were told may have put several into one. */
+static enum err compare_refund(struct comparing *c, const struct book_entry *entry)
+{
+    struct payment p;
+    bool found;
+    struct book_entry sum = *entry;
+    enum err e = find_payment(c, entry->payment_ref, &p, &found);
+    if (e || !found) return e;
+    for (const struct book_entry *o = c->books->entries[BOOK_REFUNDS]; o != entry; o = o->next)
+        if (str_eq(o->payment_ref, entry->payment_ref)) return OK; /* counted with that one */
+    for (const struct book_entry *o = entry->next; o; o = o->next)
+        if (str_eq(o->payment_ref, entry->payment_ref) && !money_add(sum.amount, o->amount, &sum.amount)) return OK;
+    if (money_cmp(sum.amount, p.refunded_total) <= 0) return OK;
+    Str reason = str_printf(db_arena(c->db), "%.*s has given more of the payment %.*s back than we know",
+                            STR_FMT(c->gateway->label), STR_FMT(entry->payment_ref));
+    struct review r = about(&p, &sum, reason);
+    return differ(c, &r, key_of(c, "refund", entry->payment_ref, sum.amount));
+}
+
+static enum err compare_dispute(struct comparing *c, const struct book_entry *entry)
+{
+    static const char find[] = "SELECT 1 FROM dispute WHERE payment_id = $1 AND ref = $2";
+
+    struct payment p;
+    bool found;
+    enum err e = find_payment(c, entry->payment_ref, &p, &found);
+    if (e || !found) return e;
+    struct stmt *st = db_prepare(c->db, find);
+    bind_id(st, p.id);
+    bind_text(st, entry->ref);
+    found = db_step(st);
+    e = db_done(st);
+    if (e || found) return e;
+    Str reason = str_printf(db_arena(c->db), "%.*s has a dispute %.*s that we do not know", STR_FMT(c->gateway->label),
+                            STR_FMT(entry->ref));
+    struct review r = about(&p, entry, reason);
+    return differ(c, &r, key_of(c, "dispute", entry->ref, entry->amount));
+}
+
+static bool has_charge(const struct comparing *c, Str payment_ref)
+{
+    for (const struct book_entry *o = c->books->entries[BOOK_CHARGES]; o; o = o->next)
+        if (str_eq(o->payment_ref, payment_ref)) return true;
+    return false;
+}
+
+#define OURS_MAX 10000
+
+/* Money that we believe to have, and the gateway's books do not. */
+static enum err compare_ours(struct comparing *c)
+{
+    static const char ours[] = "SELECT id, payment_ref FROM payment WHERE gateway_id = $1 AND payment_ref IS NOT NULL"
+                               " AND created_at >= $2 AND succeeded_at >= $2 AND succeeded_at < $3 AND received > 0"
+                               " ORDER BY id LIMIT 10000";
+
+    Id *missing = arena_array(db_arena(c->db), Id, OURS_MAX);
+    size_t count = 0;
+    struct stmt *st = db_prepare(c->db, ours);
+    bind_id(st, c->gateway->id);
+    bind_time(st, c->books->since);
+    bind_time(st, c->books->until);
+    while (db_step(st)) {
+        Id id = col_id(st);
+        if (!has_charge(c, col_text(st))) missing[count++] = id;
+    }
+    enum err e = db_done(st);
+    for (size_t i = 0; !e && i < count; i++) {
+        struct payment p;
+        e = payment_find(c->db, missing[i], &p);
+        if (e) break;
+        struct book_entry entry = {.amount = p.received, .currency = p.currency};
+        struct review r = about(&p, &entry,
+                                str_printf(db_arena(c->db), "we have the payment %.*s, and %.*s does not",
+                                           STR_FMT(p.payment_ref), STR_FMT(c->gateway->label)));
+        e = differ(c, &r, key_of(c, "missing", p.payment_ref, p.received));
+    }
+    return e;
+}
+
+static enum err keep(struct db *db, Id gateway, const int64_t counts[BOOK_COUNT], int64_t differences, Str error,
+                     Time now)
+{
+    static const char keep[] = "UPDATE reconciliation SET ran_at = $2, charges = $3, refunds = $4, disputes = $5,"
+                               " differences = $6, error = $7 WHERE gateway_id = $1";
+
+    struct stmt *st = db_prepare(db, keep);
+    bind_id(st, gateway);
+    bind_time(st, now);
+    for (int i = 0; i < BOOK_COUNT; i++) bind_int(st, counts[i]);
+    bind_int(st, differences);
+    bind_text(st, error);
+    return db_run(st);
+}
+
+enum err reconciliation_compare(struct db *db, const struct gateway_config *gateway, const struct books *books,
+                                Time now)
+{
+    static enum err (*const compare[BOOK_COUNT])(struct comparing *, const struct book_entry *) = {
+        compare_charge, compare_refund, compare_dispute};
+    struct comparing c = {.db = db, .gateway = gateway, .books = books, .now = now};
+    int64_t counts[BOOK_COUNT] = {0};
+    enum err e = OK;
+    for (int i = 0; i < BOOK_COUNT; i++) {
+        for (const struct book_entry *entry = books->entries[i]; entry && !e; entry = entry->next) {
+            counts[i]++;
+            e = compare[i](&c, entry);
+        }
+    }
+    if (!e) e = compare_ours(&c);
+    return e ? e : keep(db, gateway->id, counts, c.differences, (Str){0}, now);
+}
+
+enum err reconciliation_failed(struct db *db, Id gateway, Str why, Time now)
+{
+    static const char fail[] = "UPDATE reconciliation SET ran_at = $2, error = $3 WHERE gateway_id = $1";
+
+    struct stmt *st = db_prepare(db, fail);
+    bind_id(st, gateway);
+    bind_time(st, now);
+    bind_text(st, why);
+    return db_run(st);
+}

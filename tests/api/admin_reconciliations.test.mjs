@@ -1,0 +1,118 @@
+// Reconciliation: the gateways' books beside ours. What differs is for a person to look at, once.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { LABELS, btcpayEvent, openPaidShop, razorpayEvent, stripeEvent } from './lib/gateways.mjs';
+import { dataOf, expectError } from './lib/http.mjs';
+
+const HOUR = 3600 * 1000;
+let shop, editor;
+
+before(async () => {
+  shop = await openPaidShop();
+  editor = shop.seed.product({ name: 'Editor', price: 4999, delivery_type: 'license_key' });
+});
+after(() => shop.stop());
+
+/** An order that was paid at the double and told by a webhook, five hours ago. */
+async function paid(provider, player) {
+  const buyer = await shop.buyerWith([[editor, 1]]);
+  const { order_id } = await shop.checkout(buyer, LABELS[provider]);
+  const payment = player.pay(order_id);
+  const event = {
+    stripe: () => stripeEvent('payment_intent.succeeded', { order: order_id, amount: 4999, intent: payment }),
+    razorpay: () => razorpayEvent('payment.captured', { order: order_id, amount: 4999, payment }),
+    btcpay: () => btcpayEvent('InvoiceSettled', { invoice: payment, order: order_id }),
+  }[provider];
+  dataOf(await shop.event(provider, event()));
+  assert.equal((await shop.order(buyer, order_id)).status, 'confirmed');
+  shop.seed.sql(`UPDATE payment SET succeeded_at = succeeded_at - ${5 * HOUR}, created_at = created_at - ${5 * HOUR} WHERE order_id = ${order_id};`);
+  player.charges.get(payment).created -= 5 * 3600;
+  return { id: order_id, payment, buyer };
+}
+
+const books = async (provider) => dataOf(await shop.admin('GET', '/api/admin/reconciliations')).find((r) => r.gateway === LABELS[provider]);
+const reviews = async () => dataOf(await shop.admin('GET', '/api/admin/reviews?limit=100&kind=reconciliation&status=open'));
+
+async function compare(provider) {
+  const before = (await books(provider))?.ran_at;
+  shop.seed.sql(`UPDATE reconciliation SET ran_at = NULL;`);
+  dataOf(await shop.admin('POST', `/api/admin/reconciliations/${LABELS[provider]}`));
+  return shop.until(async () => { const r = await books(provider); return r.ran_at && r; }, `${provider} was compared (before: ${before})`);
+}
+
+for (const provider of ['stripe', 'razorpay', 'btcpay']) {
+  test(`${provider}: books that agree say so; a charge that we do not know, and one that the provider does not, are seen once`, async () => {
+    const player = await shop.played(provider);
+    const order = await paid(provider, player);
+    const other = await paid(provider, player);
+    const first = await compare(provider);
+    assert.deepEqual([first.agrees, first.charges, first.differences, first.error], [true, 2, 0, null], JSON.stringify(first));
+
+    // Its webhook never came, and nobody asked: the provider has money of ours that we know nothing of.
+    const lost = await shop.checkout(await shop.buyerWith([[editor, 1]]), LABELS[provider]);
+    const unknown = player.pay(lost.order_id);
+    // And one that is gone there.
+    player.charges.delete(other.payment);
+    if (provider === 'btcpay') player.made.delete(other.payment);
+    const open = (await reviews()).length;
+    const second = await compare(provider);
+    assert.deepEqual([second.agrees, second.differences], [false, 2], JSON.stringify(second));
+    const found = (await reviews()).map((r) => r.reason);
+    assert.equal(found.length, open + 2);
+    assert.ok(found.some((r) => r.includes(`has the payment ${unknown}, and we do not`)), found.join('\n'));
+    assert.ok(found.some((r) => r.includes(`we have the payment ${other.payment}`)), found.join('\n'));
+    // The next day it is still so, and nobody is told again.
+    assert.equal((await compare(provider)).differences, 2);
+    assert.equal((await reviews()).length, open + 2);
+    assert.ok(order.id);
+  });
+}
+
+test('money of another business at the same provider is none of ours', async () => {
+  const player = await shop.played('stripe');
+  player.charge('pi_elsewhere', 777);
+  assert.deepEqual((await compare('stripe')).charges, 1);
+  const { differences } = await books('stripe');
+  const ours = shop.seed.number("SELECT COUNT(*) FROM payment p JOIN gateway g ON g.id = p.gateway_id WHERE g.label = 'card_gateway_a' AND p.received > 0 AND p.succeeded_at < (SELECT MAX(succeeded_at) FROM payment)");
+  assert.ok(differences <= ours, 'only what we have and this double does not');
+  assert.ok(!(await reviews()).some((r) => r.reason.includes('pi_elsewhere')));
+});
+
+test('a refund and a dispute that nobody told us of, and another amount', async () => {
+  const player = await shop.played('stripe');
+  shop.seed.sql('UPDATE payment SET succeeded_at = 1 WHERE succeeded_at IS NOT NULL;');
+  const refunded = await paid('stripe', player);
+  const disputed = await paid('stripe', player);
+  const other = await paid('stripe', player);
+  player.refunds.set('re_outside', { id: 're_outside', amount: 1000, currency: 'usd', payment_intent: refunded.payment, created: player.seconds() });
+  player.disputes.set('dp_quiet', { id: 'dp_quiet', amount: 4999, currency: 'usd', payment_intent: disputed.payment, created: player.seconds() });
+  player.charges.get(other.payment).amount = 4000;
+  const result = await compare('stripe');
+  assert.deepEqual([result.charges, result.refunds, result.disputes, result.differences], [3, 1, 1, 3], JSON.stringify(result));
+  const found = (await reviews()).map((r) => r.reason).join('\n');
+  for (const part of [`more of the payment ${refunded.payment} back`, 'a dispute dp_quiet', `another amount for the payment ${other.payment}`]) assert.ok(found.includes(part), found);
+});
+
+test('long books are read to their end', async () => {
+  const player = await shop.played('stripe');
+  for (let i = 0; i < 250; i++) player.charge(`pi_many_${i}`, 100 + i);
+  assert.equal((await compare('stripe')).charges, 250);
+  assert.ok(player.to('GET', /^\/v1\/charges/).length >= 3);
+});
+
+test('books that cannot be read are said to be', async () => {
+  const player = await shop.played('razorpay');
+  player.fail({ status: 400, match: /^GET \/v1\/payments/ });
+  const result = await compare('razorpay');
+  assert.deepEqual([result.agrees, result.error], [false, 'answered 400']);
+  expectError(await shop.admin('POST', '/api/admin/reconciliations/nowhere'), 404, 'not_found');
+  expectError(await shop.admin('POST', '/api/admin/reconciliations/sandbox'), 404, 'not_found');
+});
+
+test('it comes round by itself', async () => {
+  shop.seed.sql('DELETE FROM reconciliation;');
+  await shop.souk.restart();
+  await shop.until(async () => (await books('stripe')).ran_at, 'compared without being asked', 90000);
+});
+
+test('the books are in order', () => shop.check());
