@@ -89,8 +89,8 @@ test('what needs no database is answered while there is none', { skip: ENGINE !=
 });
 
 test('unknown paths are 404 to everybody, whatever the method', async () => {
-  for (const target of ['/', '/api', '/api/', '/api/auth/me/', '/api//auth/me', '/API/auth/me', '/api/auth/me%2F', '/livez/..',
-    '/api/auth/../auth/me', '/%61pi/auth/me', '/favicon.ico', '/.env', '/api/customer/tokens/1/2']) {
+  for (const target of ['/api', '/api/', '/api/auth/me/', '/api//auth/me', '/API/auth/me', '/api/auth/me%2F', '/livez/..',
+    '/api/auth/../auth/me', '/%61pi/auth/me', '/.env', '/api/customer/tokens/1/2']) {
     for (const method of ['GET', 'POST', 'DELETE']) {
       expectError(await souk.request(method, target, { token }), 404, 'not_found');
     }
