@@ -20,6 +20,7 @@
 #include "domain/ledger.h"
 #include "domain/license.h"
 #include "domain/order.h"
+#include "domain/own_page.h"
 #include "domain/password.h"
 #include "domain/product.h"
 #include "domain/serial.h"
@@ -356,6 +357,20 @@ static void switch_sandbox_on(struct demo *d)
     d->err = gateway_config_save(d->db, &sandbox, d->now, &sandbox);
 }
 
+/* What the shop's pages say beside the products. */
+static void dress_shop(struct demo *d)
+{
+    if (!d->err) d->err = settings_set(d->db, "languages", STR("en,de,fr,es"));
+    if (!d->err) d->err = settings_set(d->db, "tagline", STR("Tools that keep out of your way"));
+    for (size_t i = 0; demo_pages[i].slug && !d->err; i++) {
+        struct own_page made, p = {.slug = str_from(demo_pages[i].slug),
+                                   .title = str_from(demo_pages[i].title),
+                                   .body = str_from(demo_pages[i].body),
+                                   .in_footer = true};
+        d->err = own_page_create(d->db, &p, d->now, &made);
+    }
+}
+
 static enum err fill(void *arg, struct db *db)
 {
     struct demo *d = arg;
@@ -363,6 +378,7 @@ static enum err fill(void *arg, struct db *db)
     d->err = check_empty(NULL, db);
     if (d->err) return d->err;
     d->err = settings_set(db, "store_name", STR(DEMO_STORE_NAME));
+    dress_shop(d);
     add_catalogue(d);
     for (int i = 0; i < PEOPLE; i++) add_person(d, i, days_ago(d, 60 - i, 0));
     live_through(d);

@@ -168,3 +168,16 @@ const struct demo_coupon demo_coupons[] = {
 };
 
 const char *const demo_departments[] = {"Sales", "Technical support", "Billing", NULL};
+
+const struct demo_page demo_pages[] = {
+    {"about", "About us",
+     "Northlight makes small programs for people who make things.\n\n"
+     "We answer support questions ourselves, usually on the same day."},
+    {"terms", "Terms",
+     "## What you get\n\nA licence for the product that you bought, for as long as its page says.\n\n"
+     "## Refunds\n\nWithin 14 days, without a reason: write to us from your account."},
+    {"privacy", "Privacy",
+     "We keep your e-mail address and what you bought, because we have to. "
+     "This shop loads nothing from anywhere else and tracks nobody."},
+    {0},
+};

@@ -38,4 +38,8 @@ struct demo_coupon {
 };
 extern const struct demo_coupon demo_coupons[]; /* until the first without a code */
 
+struct demo_page {
+    const char *slug, *title, *body;
+};
+extern const struct demo_page demo_pages[];  /* ends with {0} */
 extern const char *const demo_departments[]; /* NULL at the end */

@@ -14,9 +14,10 @@
 
 #define KEY_HASH_BYTES 16
 
-#define KEPT_LONG 8192                    /* bytes past which an answer is a long one */
-#define KEPT_LONG_BYTES (8 * 1024 * 1024) /* of one account; past it the answers kept for longest go, their keys stay  \
-                                           */
+#define KEPT_LONG 8192 /* bytes past which an answer is a long one */
+#define KEPT_LONG_BYTES                                                                                                \
+    (8 * 1024 * 1024) /* of one account; past it the answers kept for longest go, their keys stay                      \
+                       */
 #define KEPT_LONG_COUNT 500
 
 struct idempotency {

@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { freshDatabase, runSouk } from '../api/lib/souk.mjs';
 import { openPanel } from './lib/panel.mjs';
+import { shootShop } from './lib/shop_shots.mjs';
 
 const FOLDER = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url));
 const filters = process.argv.slice(2);
@@ -28,6 +29,12 @@ const SHOWN = new Set([
   'orders-phone',
   'ticket-phone',
   'menu-phone',
+  'shop-catalogue',
+  'shop-product',
+  'shop-checkout',
+  'shop-order-phone',
+  'shop-wallet-dark',
+  'shop-account',
 ]);
 const wanted = (name) => (filters.length === 0 ? SHOWN.has(name) : filters.some((word) => `${name}-`.includes(word)));
 
@@ -102,6 +109,8 @@ try {
   }
   await page.getByRole('button', { name: 'Menu' }).click();
   await shoot('menu-phone', false);
+  const customer = /^customer\t(\S+)\tpassword (\S+)/m.exec(demo.stdout);
+  await shootShop(panel, { email: customer[1], password: customer[2] }, FOLDER, wanted);
   panel.checkComplaints();
 } finally {
   await panel.stop();
