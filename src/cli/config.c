@@ -57,6 +57,7 @@ static const struct option options[] = {
      "of these from one address (IPv6: one /64); 0: no cap of its own; the trusted proxy has none"},
     {"body-memory-max", NUMBER, AT(body_memory_max), "268435456",
      "bytes of request bodies in memory at most; one address may hold a quarter"},
+    {"tokens-max", NUMBER, AT(tokens_max), "100", "API tokens of one account, and sessions"},
     {"unsent-max", NUMBER, AT(unsent_max), "33554432",
      "bytes of long answers that one account may leave unread; 0: no cap"},
     {"header-timeout-ms", NUMBER, AT(header_timeout_ms), "10000",

@@ -18,6 +18,7 @@
 #include "api/tables.h"
 #include "base/log.h"
 #include "domain/staff.h"
+#include "domain/token.h"
 #include "outbound/address.h"
 #include "outbound/smtp.h"
 #include "serve/app.h"
@@ -162,6 +163,7 @@ static int serve(const struct config *config, struct arena *a, struct database *
     struct http_hooks hooks = router_hooks(&app);
     char why[512];
 
+    token_set_max(config->tokens_max > 0 ? config->tokens_max : TOKENS_MAX);
     enum err e = app_start(&app, d, &options);
     if (e) return cli_fail("the store cannot start: %s", err_info(e)->message);
     if (http_server_start(&http, &hooks, &app.server, why, sizeof why) != OK) {

@@ -90,6 +90,13 @@ static Str token_text(struct arena *a, enum token_kind kind)
     return (Str){text, n + CHECK_CHARS};
 }
 
+static int64_t tokens_max = TOKENS_MAX;
+
+void token_set_max(int64_t max)
+{
+    tokens_max = max;
+}
+
 static enum err make_room(struct db *db, const struct token *t, Time now)
 {
     static const char count[] = "SELECT count(*) FROM token WHERE account_id = $1 AND kind = 'api'"
@@ -100,7 +107,7 @@ static enum err make_room(struct db *db, const struct token *t, Time now)
     if (t->kind == TOKEN_LOGIN) {
         struct stmt *st = db_prepare(db, end_oldest);
         bind_id(st, t->account);
-        bind_int(st, TOKENS_MAX - 1);
+        bind_int(st, tokens_max - 1);
         return db_run(st);
     }
     struct stmt *st = db_prepare(db, count);
@@ -108,7 +115,7 @@ static enum err make_room(struct db *db, const struct token *t, Time now)
     bind_time(st, now);
     int64_t has = db_step(st) ? col_int(st) : 0;
     enum err e = db_done(st);
-    return e ? e : has >= TOKENS_MAX ? ERR_TOKEN_LIMIT : OK;
+    return e ? e : has >= tokens_max ? ERR_TOKEN_LIMIT : OK;
 }
 
 enum err token_create(struct db *db, const struct token *t, Time now, struct token *ret, Str *ret_text)

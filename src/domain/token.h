@@ -54,10 +54,12 @@ struct token {
 bool token_is_plausible(Str text);
 void token_hash(Str text, uint8_t ret[TOKEN_HASH_BYTES]);
 
-#define TOKENS_MAX 100 /* of one account that have not ended, of each kind */
+#define TOKENS_MAX 100 /* of one account that have not ended, of each kind, unless it is set otherwise */
+/* Once, before any thread starts. */
+void token_set_max(int64_t max);
 
-/* Makes one; *ret_text (in the arena) is the only copy of its text. ERR_TOKEN_LIMIT: the account has TOKENS_MAX API
- * tokens. A login past as many ends the account's oldest one: nobody is kept out by their own sessions. */
+/* Makes one; *ret_text (in the arena) is the only copy of its text. ERR_TOKEN_LIMIT: the account has as many API tokens
+ * as it may have. A login past as many ends the account's oldest one: nobody is kept out by their own sessions. */
 enum err token_create(struct db *db, const struct token *t, Time now, struct token *ret, Str *ret_text);
 
 struct caller {

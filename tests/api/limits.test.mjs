@@ -81,7 +81,7 @@ test('many tokens, and many networks, are not many limits: behind them stands th
 });
 
 test('an account has at most 100 API tokens, and a login past 100 ends the oldest', async (t) => {
-  const souk = await startSouk({ t });
+  const souk = await limited(t, ['--rate-customer', '0', '--rate-auth', '0']);
   const { token, email, password: own } = await souk.customer();
   const made = await together(100, 4, async (i) => dataOf(await souk.post('/api/customer/tokens', { name: `t${i}` }, { token }), 201));
   expectError(await souk.post('/api/customer/tokens', { name: 'one too many' }, { token }), 409, 'token_limit');

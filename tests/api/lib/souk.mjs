@@ -31,7 +31,7 @@ const START_MS = 20000 * SLOW;
 const STOP_MS = 40000 * (SLOW > 1 ? 3 : 1);
 
 /** Limits off, so that tests may be quick; tests of the limits start their own server. */
-const UNLIMITED = ['--rate-v1', '0', '--rate-customer', '0', '--rate-auth', '0'];
+const UNLIMITED = ['--rate-v1', '0', '--rate-customer', '0', '--rate-auth', '0', '--tokens-max', '1000000'];
 
 const live = new Set();
 let started = 0;
