@@ -33,8 +33,11 @@ test('100 first verifications at once with 100 hardware ids: one wins and stays'
     const bound = `hw-${round}-${winners[0]}`;
     assert.equal(answers[winners[0]].json.data.hardware_id, bound);
     for (const node of shop.nodes) {
-      const again = await node.post('/api/v1/license/verify', { license_key: license.key, product_id: product.id }, { token: ada.token });
+      const body = { license_key: license.key, product_id: product.id };
+      const again = await node.post('/api/v1/license/verify', { ...body, hardware_id: bound }, { token: ada.token });
       assert.equal(dataOf(again).hardware_id, bound);
+      const untold = await node.post('/api/v1/license/verify', body, { token: ada.token });
+      assert.equal('hardware_id' in dataOf(untold), false, 'who did not send it is not told');
     }
     shop.seed.update('license', license.id, { hardware_id: null, bound_at: null });
   }
