@@ -1,4 +1,5 @@
-// The shop in a real browser: bought in with script and without, on a phone and on a screen, in light and dark; axe finds nothing.
+// The shop in a real browser: bought in with script and without, on a phone and on a screen, in light and dark; axe
+// finds nothing.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { NAUGHTY } from './lib/naughty.mjs';
