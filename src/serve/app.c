@@ -17,6 +17,7 @@
 #include "serve/match.h"
 #include "serve/metrics.h"
 #include "serve/periodic.h"
+#include "serve/ready.h"
 #include "serve/seen.h"
 #include "serve/turn.h"
 
@@ -76,6 +77,7 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     app->call_turns = turns_new(CALL_THREADS / 4, TURNS_WAITING_MAX);
     app->guesses = guesses_new();
     app->catalog = catalog_cache_new();
+    app->ready = ready_cache_new();
     app->seen = seen_new(license_seen);
     app->used = seen_new(token_used);
     app->pool = pool_new(POOL_THREADS, POOL_QUEUE_MAX);
@@ -154,6 +156,7 @@ void app_stop(struct app *app)
     outbound_stop(app->outbound);
     periodic_at_stop(app, app->options.jobs, app->database);
     catalog_cache_free(app->catalog);
+    ready_cache_free(app->ready);
     seen_free(app->seen);
     seen_free(app->used);
     limiter_free(app->limiter);

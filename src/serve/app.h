@@ -16,6 +16,7 @@ struct guesses;
 struct metrics;
 struct matcher;
 struct catalog_cache;
+struct ready_cache;
 struct seen;
 struct periodic;
 struct route;
@@ -69,8 +70,9 @@ struct app {
     struct metrics *metrics;
     struct matcher *matcher;
     struct catalog_cache *catalog;
-    struct seen *seen; /* licences verified of late */
-    struct seen *used; /* sessions used of late */
+    struct ready_cache *ready; /* pages of the shop */
+    struct seen *seen;         /* licences verified of late */
+    struct seen *used;         /* sessions used of late */
     _Atomic(struct settings_snapshot *) settings;
     atomic_bool is_draining;
 };

@@ -54,10 +54,15 @@ static void add_page_headers(struct request *req)
     request_add_header(req, "Vary", STR("Cookie, Accept-Language"));
 }
 
-void sheet_send(struct request *req, struct sheet *s)
+void sheet_headers(struct request *req, enum lang lang)
 {
     add_page_headers(req);
-    request_add_header(req, "Content-Language", str_from(lang_codes[s->page.lang]));
+    request_add_header(req, "Content-Language", str_from(lang_codes[lang]));
+}
+
+void sheet_send(struct request *req, struct sheet *s)
+{
+    sheet_headers(req, s->page.lang);
     request_ready(req, "text/html; charset=utf-8", buf_str(&s->out));
 }
 

@@ -13,6 +13,8 @@ struct sheet {
 
 /* Empty, in the visitor's language. `title` may be empty. */
 void sheet_begin(struct request *req, struct sheet *s, Str title);
+/* The headers that every page of the shop has. */
+void sheet_headers(struct request *req, enum lang lang);
 /* Makes what was written the answer, with the headers that every page of the shop has. */
 void sheet_send(struct request *req, struct sheet *s);
 /* The store's address in front of a path, for links from elsewhere; empty while the store does not know it. */

@@ -42,6 +42,7 @@ struct request {
     enum role role;
     const struct session *session; /* SHOP: the browser's; NULL: it has none. token_id is then its cart's */
     Str csrf;                      /* SHOP: what its forms must carry; empty without a session */
+    int64_t ready_revision;        /* SHOP: of the catalogue, before the page was made (serve/ready.h); 0: not known */
 
     /* The answer. */
     struct json_writer out; /* writes the `data` value; nothing written: no data member */

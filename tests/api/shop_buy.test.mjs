@@ -26,6 +26,7 @@ before(async () => {
 });
 after(() => shop.stop());
 
+const plainId = () => plain.id;
 const browser = (options) => new Browser(souk.url, options);
 
 /** Pays at the sandbox: the address is on the page that sends the browser on. */
@@ -83,6 +84,28 @@ test('pages carry a strict policy and cannot be framed', async () => {
   assert.match(policy, /frame-ancestors 'none'/);
   assert.doesNotMatch(policy, /unsafe/);
   assert.equal(headers.get('referrer-policy'), 'same-origin');
+});
+
+test('catalogue and product pages are kept ready, compressed and tagged; a change is seen at once', async () => {
+  for (const path of ['/', '/p/plain-editor']) {
+    const b = browser({ headers: { 'Accept-Encoding': 'gzip' } });
+    const first = await b.request('GET', path);
+    assert.equal(first.headers.get('content-encoding'), 'gzip');
+    assert.equal(first.headers.get('cache-control'), 'public, no-cache');
+    assert.match(first.headers.get('vary'), /Cookie/);
+    const etag = first.headers.get('etag');
+    const again = await b.request('GET', path, { headers: { 'If-None-Match': etag } });
+    assert.equal(again.status, 304);
+    assert.equal(again.text, '');
+    const bare = await browser({ headers: { 'Accept-Encoding': 'identity' } }).request('GET', path);
+    assert.equal(bare.headers.get('content-encoding'), null);
+    assert.equal(bare.text, first.text);
+    dataOf(await shop.admin('PATCH', `/api/admin/products/${plainId()}`, { price: 21 }));
+    const changed = await b.request('GET', path, { headers: { 'If-None-Match': etag } });
+    assert.equal(changed.status, 200);
+    assert.match(textOf(changed.text), /\$21\.00/);
+    dataOf(await shop.admin('PATCH', `/api/admin/products/${plainId()}`, { price: 19.99 }));
+  }
 });
 
 test('what is not there is a page for people and JSON for programs', async () => {

@@ -7,6 +7,7 @@
 #include "page/markdown.h"
 #include "page/words.h"
 #include "serve/form.h"
+#include "serve/ready.h"
 
 #define CARDS_PER_PAGE 24
 #define SUMMARY_BYTES 160
@@ -80,23 +81,27 @@ static enum err show_off(struct request *req)
     sheet_begin(req, &s, (Str){0});
     page_write_closed(&s.page, &(const struct page_closed){.store = s.frame.store});
     sheet_send(req, &s);
+    request_add_header(req, "Cache-Control", STR("no-store"));
     return OK;
 }
 
 static enum err get_catalogue(struct request *req)
 {
     if (!req->settings->storefront) return show_off(req);
+    bool found;
+    enum err e = ready_answer(req, &found);
+    if (e || found) return e;
     struct catalogue_query q = read_query(req);
     struct product *products;
-    size_t count, found = 0, n = 0;
-    enum err e = catalog_list(req->db, &products, &count);
+    size_t count, fitting = 0, n = 0;
+    e = catalog_list(req->db, &products, &count);
     if (e) return e;
     struct page_card *cards = arena_array(req->arena, struct page_card, CARDS_PER_PAGE);
     size_t from = (size_t)(q.page - 1) * CARDS_PER_PAGE;
     for (size_t i = 0; i < count; i++) {
         const struct product *p = &products[i];
         if (!is_found(p, q.q)) continue;
-        if (found++ < from || n == CARDS_PER_PAGE) continue;
+        if (fitting++ < from || n == CARDS_PER_PAGE) continue;
         cards[n++] = (struct page_card){.slug = p->slug,
                                         .name = p->name,
                                         .summary = markdown_summary(req->arena, p->description, SUMMARY_BYTES),
@@ -105,7 +110,7 @@ static enum err get_catalogue(struct request *req)
                                         .in_stock = p->in_stock,
                                         .initial = initial_of(p->name)};
     }
-    int64_t pages = (int64_t)((found + CARDS_PER_PAGE - 1) / CARDS_PER_PAGE);
+    int64_t pages = (int64_t)((fitting + CARDS_PER_PAGE - 1) / CARDS_PER_PAGE);
     if (!pages) pages = 1;
     if (q.page > pages) return ERR_NOT_FOUND;
 
@@ -128,8 +133,7 @@ static enum err get_catalogue(struct request *req)
                                                                  .page_count = pages,
                                                                  .previous = q.page - 1,
                                                                  .next = q.page < pages ? q.page + 1 : 0});
-    sheet_send(req, &s);
-    return OK;
+    return ready_send(req, &s);
 }
 
 static enum word kind_word(enum delivery_type type)
@@ -185,17 +189,21 @@ enum err shop_show_product(struct request *req, Str slug, const struct trouble *
                                     .quantity_problem = trouble_field(&s, t, "quantity"),
                                     .problem = trouble_text(&s, t),
                                 });
+    if (!t->e) return ready_send(req, &s);
     sheet_send(req, &s);
     return OK;
 }
 
 static enum err get_product(struct request *req)
 {
+    bool found;
+    enum err e = ready_answer(req, &found);
+    if (e || found) return e;
     return shop_show_product(req, req->params[0], &(struct trouble){0});
 }
 
 const struct route shop_catalogue_routes[] = {
-    {"GET", "/", SCOPE_NONE, TX_READ, NULL, get_catalogue, SHOP_PAGE | STAYS, .limit = LIMIT_NONE},
-    {"GET", "/p/{slug}", SCOPE_NONE, TX_READ, NULL, get_product, SHOP_PAGE, .limit = LIMIT_NONE},
+    {"GET", "/", SCOPE_NONE, TX_READ, NULL, get_catalogue, SHOP_PAGE | STAYS | PUBLIC_CACHE, .limit = LIMIT_NONE},
+    {"GET", "/p/{slug}", SCOPE_NONE, TX_READ, NULL, get_product, SHOP_PAGE | PUBLIC_CACHE, .limit = LIMIT_NONE},
     {0},
 };

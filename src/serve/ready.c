@@ -1,0 +1,164 @@
+/* serve/ready.c - see ready.h. */
+#include "serve/ready.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "domain/catalog.h"
+#include "domain/settings.h"
+#include "page/words.h"
+#include "serve/app.h"
+#include "serve/catalog_cache.h"
+#include "serve/visit.h"
+
+#define PLACES 512
+#define KEY_BYTES_MAX 300
+#define PAGE_BYTES_MAX ((size_t)256 * 1024)
+
+struct place {
+    char key[KEY_BYTES_MAX];
+    size_t key_len;
+    int64_t catalog, settings; /* revisions */
+    char *plain, *gzip;
+    size_t plain_len, gzip_len;
+    char etag[CATALOG_ETAG_BYTES + 1];
+};
+
+struct ready_cache {
+    pthread_mutex_t mutex;
+    struct place places[PLACES];
+};
+
+struct ready_cache *ready_cache_new(void)
+{
+    struct ready_cache *cache = calloc(1, sizeof *cache);
+    assert(cache);
+    pthread_mutex_init(&cache->mutex, NULL);
+    return cache;
+}
+
+static void place_clear(struct place *p)
+{
+    free(p->plain);
+    free(p->gzip);
+    *p = (struct place){0};
+}
+
+void ready_cache_free(struct ready_cache *cache)
+{
+    if (!cache) return;
+    for (size_t i = 0; i < PLACES; i++) place_clear(&cache->places[i]);
+    pthread_mutex_destroy(&cache->mutex);
+    free(cache);
+}
+
+/* Address and language. Empty: too long to be kept, or a search, of which there is no end. */
+static Str key_of(struct request *req)
+{
+    Str target = req->target;
+    if (target.len > KEY_BYTES_MAX - 8 || req->exchange->head.query.len > 12) return (Str){0};
+    return str_printf(req->arena, "%s %.*s", lang_codes[visit_lang(req)], STR_FMT(target));
+}
+
+static struct place *place_of(struct ready_cache *cache, Str key)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < key.len; i++) h = (h ^ (unsigned char)key.ptr[i]) * UINT64_C(1099511628211);
+    return &cache->places[h % PLACES];
+}
+
+/* Both codings with their tags, or 304. */
+static void answer(struct request *req, Str plain, Str gzip, Str etag)
+{
+    Str gzip_etag = str_printf(req->arena, "%.*s-gz\"", (int)etag.len - 1, etag.ptr);
+    sheet_headers(req, visit_lang(req));
+    request_add_header(req, "Cache-Control", STR("public, no-cache"));
+    request_coded(req, "text/html; charset=utf-8", plain, etag, gzip, gzip_etag);
+}
+
+enum err ready_answer(struct request *req, bool *ret_found)
+{
+    struct ready_cache *cache = req->app->ready;
+    Str key = key_of(req), plain = {0}, gzip = {0}, etag = {0};
+    int64_t revision;
+    *ret_found = false;
+    if (req->session || !key.len) return OK;
+    enum err e = catalog_revision(req->db, &revision);
+    if (e) return e;
+    req->ready_revision = revision; /* what is read from here on is not older */
+    pthread_mutex_lock(&cache->mutex);
+    const struct place *p = place_of(cache, key);
+    bool fits =
+        str_eq((Str){p->key, p->key_len}, key) && p->catalog == revision && p->settings == req->settings->revision;
+    if (fits) {
+        plain = str_dup(req->arena, (Str){p->plain, p->plain_len});
+        gzip = str_dup(req->arena, (Str){p->gzip, p->gzip_len});
+        etag = str_dup(req->arena, str_from(p->etag));
+    }
+    pthread_mutex_unlock(&cache->mutex);
+    if (fits) answer(req, plain, gzip, etag);
+    *ret_found = fits;
+    return OK;
+}
+
+/* Empty when zlib does not want to. */
+static Str gzipped(struct arena *a, Str plain)
+{
+    z_stream z = {0};
+    if (deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) != Z_OK) return (Str){0};
+    size_t bytes_max = deflateBound(&z, plain.len);
+    char *out = arena_take(a, bytes_max);
+    z.next_in = (Bytef *)(uintptr_t)plain.ptr;
+    z.avail_in = (uInt)plain.len;
+    z.next_out = (Bytef *)out;
+    z.avail_out = (uInt)bytes_max;
+    bool done = deflate(&z, Z_FINISH) == Z_STREAM_END;
+    size_t len = z.total_out;
+    deflateEnd(&z);
+    return done ? (Str){out, len} : (Str){0};
+}
+
+static char *copy_of(Str s)
+{
+    char *copy = malloc(s.len ? s.len : 1);
+    assert(copy);
+    memcpy(copy, s.ptr, s.len);
+    return copy;
+}
+
+static void keep(struct ready_cache *cache, Str key, int64_t catalog, int64_t settings, Str plain, Str gzip, Str etag)
+{
+    struct place made = {.catalog = catalog,
+                         .settings = settings,
+                         .plain = copy_of(plain),
+                         .gzip = copy_of(gzip),
+                         .plain_len = plain.len,
+                         .gzip_len = gzip.len,
+                         .key_len = key.len};
+    assert(key.len <= sizeof made.key && etag.len < sizeof made.etag);
+    memcpy(made.key, key.ptr, key.len);
+    memcpy(made.etag, etag.ptr, etag.len);
+    pthread_mutex_lock(&cache->mutex);
+    struct place *p = place_of(cache, key);
+    struct place old = *p;
+    *p = made;
+    pthread_mutex_unlock(&cache->mutex);
+    place_clear(&old);
+}
+
+enum err ready_send(struct request *req, struct sheet *s)
+{
+    Str plain = buf_str(&s->out), key = key_of(req);
+    if (req->session || plain.len > PAGE_BYTES_MAX) {
+        sheet_send(req, s);
+        request_add_header(req, "Cache-Control", STR("no-store"));
+        return OK;
+    }
+    Str gzip = gzipped(req->arena, plain), etag = catalog_etag(req->arena, plain);
+    if (key.len && req->ready_revision)
+        keep(req->app->ready, key, req->ready_revision, req->settings->revision, plain, gzip, etag);
+    answer(req, plain, gzip, etag);
+    return OK;
+}
