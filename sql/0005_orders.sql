@@ -19,6 +19,9 @@ CREATE TABLE orders (
 ) @strict;
 CREATE INDEX orders_by_account ON orders (account_id, id);
 CREATE INDEX orders_by_status ON orders (status, id);
+CREATE INDEX orders_by_coupon ON orders (coupon_id) WHERE coupon_id IS NOT NULL;
+CREATE INDEX orders_by_day ON orders (confirmed_at) WHERE confirmed_at IS NOT NULL; -- sales of the last days
+CREATE INDEX orders_on_hold ON orders (id) WHERE on_hold = 1;
 
 CREATE TABLE order_item (
     id            @id,
@@ -64,6 +67,7 @@ CREATE TABLE license (
     seen_count    @int NOT NULL DEFAULT 0
 ) @strict;
 CREATE INDEX license_by_account ON license (account_id, id);
+CREATE INDEX license_by_product ON license (product_id); -- whether a product can be deleted
 
 -- One row per delivered unit; the unique key makes a second delivery of a unit impossible.
 CREATE TABLE delivery (

@@ -85,6 +85,12 @@ static inline const char *db_sql(const struct db *db, const char *sqlite, const 
     return db_is_postgres(db) ? postgres : sqlite;
 }
 
+/* A list of ids (of hashes …) for a statement that works on the first few rows: WHERE id IN DB_FIRST(…), at most
+ * `limit` of them, a parameter. PostgreSQL plans for a tenth of all rows where it does not know a limit beforehand, and
+ * then reads the whole table; so it is told the highest there will ever be, `most`, a literal. */
+#define DB_FIRST(column, from, limit, most)                                                                            \
+    "(SELECT " column " FROM (SELECT " column " FROM " from " LIMIT " most ") few LIMIT " limit ")"
+
 /* The end of a SELECT for a page of somebody's rows, newest first: the $3 rows of owner $1 whose key lies below $2, out
  * of an index over (owner, key); DB_PAGE_2 has a key of two columns, $2 and $3, and the limit in $4. DB_PAGE and
  * DB_PAGE_2 take what stands before it and give this engine's text.

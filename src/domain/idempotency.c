@@ -128,8 +128,8 @@ enum err idempotency_forget(struct db *db, const struct idempotency *i)
 enum err idempotency_expire(struct db *db, Time now, int64_t limit)
 {
     static const char oldest[] = "SELECT created_at FROM idempotency ORDER BY id LIMIT 1";
-    static const char expire[] = "DELETE FROM idempotency WHERE created_at < $1 AND id IN"
-                                 " (SELECT id FROM idempotency ORDER BY id LIMIT $2)";
+    static const char expire[] = "DELETE FROM idempotency WHERE created_at < $1 AND id IN " DB_FIRST(
+        "id", "idempotency ORDER BY id", "$2", "2000");
     Time limit_at = time_add(now, -IDEMPOTENCY_DAYS * TIME_DAY);
     struct stmt *st = db_prepare(db, oldest);
     bool is_due = db_step(st) && col_time(st).ms < limit_at.ms;

@@ -215,10 +215,7 @@ static Id before_or_all(Id before)
 
 enum err license_list(struct db *db, Id account, Id before, int64_t limit, struct license **ret, size_t *ret_count)
 {
-    static const char list[] =
-        "SELECT " LICENSE_COLUMNS LICENSE_TABLES " WHERE l.account_id = $1 AND l.id < $2 ORDER BY l.id DESC LIMIT $3";
-
-    struct stmt *st = db_prepare(db, list);
+    struct stmt *st = db_prepare(db, DB_PAGE(db, "SELECT " LICENSE_COLUMNS LICENSE_TABLES, "l.account_id", "l.id"));
     bind_id(st, account);
     bind_id(st, before_or_all(before));
     bind_int(st, limit);

@@ -99,9 +99,9 @@ enum err mail_link_take(struct db *db, enum mail_link_purpose purpose, Str token
 
 enum err mail_link_purge(struct db *db, Time now, int64_t limit)
 {
-    static const char look[] = "SELECT 1 FROM mail_link WHERE expires_at < $1 LIMIT 1";
-    static const char purge[] = "DELETE FROM mail_link WHERE hash IN"
-                                " (SELECT hash FROM mail_link WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
+    static const char look[] = "SELECT 1 FROM mail_link WHERE expires_at < $1 ORDER BY expires_at LIMIT 1";
+    static const char purge[] = "DELETE FROM mail_link WHERE hash IN " DB_FIRST(
+        "hash", "mail_link WHERE expires_at < $1 ORDER BY expires_at", "$2", "1000");
     Time before = time_add(now, -TIME_DAY);
     struct stmt *st = db_prepare(db, look);
     bind_time(st, before);

@@ -25,7 +25,7 @@ enum err notification_add_staff(struct db *db, const struct notification *n, Tim
     static const char insert[] =
         "INSERT INTO notification (account_id, kind, message, reference_id, created_at)"
         " SELECT id, CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS BIGINT) FROM account"
-        " WHERE role IN ('staff', 'owner') AND is_active = 1";
+        " WHERE role IN ('staff', 'owner') AND role <> 'customer' AND is_active = 1";
 
     struct stmt *st = db_prepare(db, insert);
     bind_text(st, n->kind);

@@ -119,12 +119,9 @@ enum err order_find(struct db *db, Id account, Id order, struct order *ret)
 
 enum err order_list(struct db *db, Id account, Id before, int64_t limit, struct order **ret, size_t *ret_count)
 {
-    static const char list[] = "SELECT " ORDER_COLUMNS " FROM orders WHERE account_id = $1 AND id < $2"
-                               " ORDER BY id DESC LIMIT $3";
-
     struct order *orders = arena_array(db_arena(db), struct order, (size_t)limit);
     size_t n = 0;
-    struct stmt *st = db_prepare(db, list);
+    struct stmt *st = db_prepare(db, DB_PAGE(db, "SELECT " ORDER_COLUMNS " FROM orders", "account_id", "id"));
     bind_id(st, account);
     bind_id(st, id_is(before) ? before : (Id){ID_MAX});
     bind_int(st, limit);

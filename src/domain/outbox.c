@@ -200,8 +200,8 @@ int64_t outbox_delay_ms(int64_t attempts)
 
 enum err outbox_expire(struct db *db, Time now, int64_t limit)
 {
-    static const char expire[] = "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE done_at IS NOT NULL"
-                                 " AND done_at < $1 ORDER BY done_at LIMIT $2)";
+    static const char expire[] = "DELETE FROM outbox WHERE id IN " DB_FIRST(
+        "id", "outbox WHERE done_at IS NOT NULL AND done_at < $1 ORDER BY done_at", "$2", "1000");
 
     struct stmt *st = db_prepare(db, expire);
     bind_time(st, time_add(now, -KEPT_DAYS * TIME_DAY));

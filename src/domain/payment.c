@@ -199,11 +199,11 @@ enum err payment_lock(struct db *db, Id id, struct payment *ret)
 
 static enum err lock_name(struct db *db, Id gateway, Str name)
 {
-    static const char lock[] =
+    static const char postgres[] =
         "SELECT CAST(1 AS BIGINT) FROM (SELECT pg_advisory_xact_lock(hashtextextended($2, $1))) AS lock";
 
     if (!name.len) return OK;
-    struct stmt *st = db_prepare(db, lock);
+    struct stmt *st = db_prepare(db, postgres);
     bind_id(st, gateway);
     bind_text(st, name);
     db_step(st);

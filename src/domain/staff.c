@@ -9,7 +9,8 @@
 
 static enum err owners_count(struct db *db, int64_t *ret)
 {
-    static const char count[] = "SELECT COUNT(*) FROM account WHERE role = 'owner' AND is_active = 1";
+    static const char count[] =
+        "SELECT COUNT(*) FROM account WHERE role = 'owner' AND role <> 'customer' AND is_active = 1";
     struct stmt *st = db_prepare(db, count);
     int64_t n = db_step(st) ? col_int(st) : 0;
     enum err e = db_done(st);
@@ -84,7 +85,8 @@ static void staff_read(struct stmt *st, struct staff_member *m)
 
 enum err staff_list(struct db *db, Id after, int64_t limit, struct staff_member **ret, size_t *ret_count)
 {
-    static const char list[] = STAFF_COLUMNS " WHERE role IN ('staff', 'owner') AND id > $1 ORDER BY id LIMIT $2";
+    static const char list[] =
+        STAFF_COLUMNS " WHERE role IN ('staff', 'owner') AND role <> 'customer' AND id > $1 ORDER BY id LIMIT $2";
     struct staff_member *members = arena_array(db_arena(db), struct staff_member, (size_t)limit);
     size_t n = 0;
     struct stmt *st = db_prepare(db, list);
@@ -117,7 +119,7 @@ enum err staff_find(struct db *db, Id id, struct staff_member *ret)
  * time cannot both succeed. */
 static enum err owners_lock(struct db *db)
 {
-    static const char lock[] = "UPDATE account SET is_active = is_active WHERE role = 'owner'";
+    static const char lock[] = "UPDATE account SET is_active = is_active WHERE role = 'owner' AND role <> 'customer'";
     return db_run(db_prepare(db, lock));
 }
 

@@ -5,15 +5,16 @@ enum err stats_sales(struct db *db, Time now, int days, struct day_sales *ret)
 {
     static const char by_day[] =
         "SELECT confirmed_at / 86400000, COUNT(*), CAST(SUM(total - refunded_amount) AS BIGINT) FROM orders"
-        " WHERE status IN ('confirmed', 'refunded') AND confirmed_at >= $1 GROUP BY confirmed_at / 86400000";
+        " WHERE status IN ('confirmed', 'refunded') AND confirmed_at >= $1 AND confirmed_at < $2 GROUP BY confirmed_at "
+        "/ 86400000";
     int64_t today = now.ms / TIME_DAY, first = today - days + 1;
     for (int i = 0; i < days; i++) ret[i] = (struct day_sales){.day = {(first + i) * TIME_DAY}};
     struct stmt *st = db_prepare(db, by_day);
     bind_int(st, first * TIME_DAY);
+    bind_int(st, (today + 1) * TIME_DAY);
     while (db_step(st)) {
         int64_t day = col_int(st), orders = col_int(st);
         Money total = col_money(st);
-        if (day < first || day > today) continue;
         ret[day - first].orders = orders;
         ret[day - first].total = total;
     }

@@ -310,7 +310,7 @@ enum err token_confirm(struct db *db, Id token, Time now)
 
 static enum err has_ended(struct db *db, Time before, bool *ret)
 {
-    static const char look[] = "SELECT 1 FROM token WHERE expires_at < $1 LIMIT 1";
+    static const char look[] = "SELECT 1 FROM token WHERE expires_at < $1 ORDER BY expires_at LIMIT 1";
     struct stmt *st = db_prepare(db, look);
     bind_time(st, before);
     bool found = db_step(st);
@@ -321,8 +321,8 @@ static enum err has_ended(struct db *db, Time before, bool *ret)
 
 enum err token_purge(struct db *db, Time now, int64_t limit)
 {
-    static const char purge[] = "DELETE FROM token WHERE id IN"
-                                " (SELECT id FROM token WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)";
+    static const char purge[] = "DELETE FROM token WHERE id IN " DB_FIRST(
+        "id", "token WHERE expires_at < $1 ORDER BY expires_at", "$2", "1000");
     Time before = time_add(now, -TOKEN_KEPT_DAYS * TIME_DAY);
     bool found = false;
     enum err e = has_ended(db, before, &found);

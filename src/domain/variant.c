@@ -112,7 +112,7 @@ enum err variant_delete(struct db *db, Id id, Time now, bool *ret_deleted)
                                    " UNION ALL SELECT 1 FROM license WHERE product_id = $1 AND variant_id = $2"
                                    " UNION ALL SELECT 1 FROM serial WHERE product_id = $1 AND variant_id = $2 LIMIT 1";
     static const char switch_off[] = "UPDATE variant SET is_active = 0 WHERE id = $1";
-    static const char drop_lines[] = "DELETE FROM cart_line WHERE variant_id = $1";
+    static const char drop_lines[] = "DELETE FROM cart_line WHERE variant_id = $1 AND variant_id <> 0";
     static const char drop[] = "DELETE FROM variant WHERE id = $1";
     Id product;
     struct variant v;

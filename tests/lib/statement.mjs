@@ -1,6 +1,7 @@
 // tests/lib/statement.mjs - the SQL that the program really sends, taken from its sources, and how the engines run it.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isPostgres, selectAll } from './sql.mjs';
@@ -30,4 +31,47 @@ export function planOf(dbArg, statement, values) {
   const [, , plan] = selectAll(dbArg, ['SET LOCAL plan_cache_mode = force_generic_plan', `PREPARE asked AS ${statement}`,
     `EXPLAIN EXECUTE asked (${values.join(', ')})`]);
   return plan.map((row) => row[0]).join('\n');
+}
+
+const joined = (literals) => [...literals.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map((m) => JSON.parse(`"${m[1]}"`)).join('');
+
+/**
+ * Every SQL text of src/domain for this engine: [{file, name, text}]. Of a text that only one engine understands the name says so:
+ * it is the argument of db_sql in its engine's place, or begins with `sqlite` or `postgres`.
+ */
+export function allStatements(dbArg) {
+  const own = isPostgres(dbArg) ? 2 : 1;
+  const found = [];
+  for (const file of fs.readdirSync(path.join(root, 'src/domain')).filter((f) => f.endsWith('.c')).sort()) {
+    const code = execFileSync('gcc', ['-E', '-P', '-D_GNU_SOURCE', '-I', 'src', `src/domain/${file}`], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
+    const add = (name, literals) => {
+      const text = joined(literals);
+      if (/^(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text)) found.push({ file, name, text });
+    };
+    for (const m of code.matchAll(new RegExp(`db_sql\\(\\s*\\(db\\)\\s*,${LITERALS},${LITERALS}\\)`, 'g'))) add('a page', m[own]);
+    for (const m of code.matchAll(new RegExp(`static const char (\\w+)\\[\\] =${LITERALS};`, 'g'))) {
+      const foreign = isPostgres(dbArg) ? /^sqlite/ : /^postgres/;
+      const asOther = new RegExp(`db_sql\\([^;]*,\\s*${m[1]}\\s*${isPostgres(dbArg) ? ',' : '\\)'}`).test(code.slice(m.index, m.index + 6000).split(/\n}\n/)[0]);
+      if (!foreign.test(m[1]) && !asOther) add(m[1], m[2]);
+    }
+  }
+  return found;
+}
+
+/** The plans of all these texts, in their order; a text that the engine refuses gives its complaint. */
+export function plansOf(dbArg, texts) {
+  const MARK = '=====';
+  if (!isPostgres(dbArg)) {
+    const out = spawnSync('sqlite3', ['-batch', '-list', dbArg], { encoding: 'utf8', maxBuffer: 1 << 28,
+      input: texts.map((t) => `.print ${MARK}\nEXPLAIN QUERY PLAN ${t};\n`).join('') });
+    assert.equal(out.stderr, '', out.stderr);
+    return out.stdout.split(`${MARK}\n`).slice(1);
+  }
+  const highest = (t) => Math.max(0, ...[...t.matchAll(/\$(\d+)/g)].map((m) => Number(m[1])));
+  const values = (t) => (highest(t) ? `(${Array(highest(t)).fill('NULL').join(', ')})` : '');
+  const input = texts.map((t, i) => `\\echo ${MARK}\nPREPARE q${i} AS ${t};\nEXPLAIN EXECUTE q${i} ${values(t)};\n`).join('');
+  const out = spawnSync('bash', ['-c', 'exec psql -XqAt -d "$1" -f - 2>&1', 'bash', dbArg],
+    { encoding: 'utf8', maxBuffer: 1 << 28, input: `SET plan_cache_mode = force_generic_plan;\n${input}` });
+  assert.equal(out.status, 0, out.stdout);
+  return out.stdout.split(`${MARK}\n`).slice(1);
 }

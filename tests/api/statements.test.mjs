@@ -1,0 +1,94 @@
+// Every statement of the domain is planned on a store with many rows in each table: none may read what grows with the store's age.
+//
+//     SOUK_ROWS=1000000 SOUK_ENGINE=pg node --test tests/api/statements.test.mjs      the same with a million rows in each table
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { crowd, SMALL, tables } from '../lib/crowd.mjs';
+import { allStatements, plansOf } from '../lib/statement.mjs';
+import { startStore } from '../lib/store.mjs';
+import { ENGINE } from './lib/souk.mjs';
+
+const ROWS = Number(process.env.SOUK_ROWS ?? 50_000);
+const IS_PG = ENGINE === 'pg';
+
+/** What reads a whole table, or a whole index, and may: [file, text that the statement has in it, why]. */
+const MAY_READ_ALL = [
+  ['settings.c', 'SELECT 1 FROM transfer UNION ALL', 'whether there is any row at all: the first one is the answer'],
+  ['department.c', 'DELETE FROM department', 'the first ticket of the department ends it, and departments are rarely deleted'],
+  ['gateway_config.c', 'EXISTS (SELECT 1 FROM payment WHERE gateway_id', 'the first payment ends it, and a gateway rarely changes its currency or mode'],
+  ['order_search.c', 'LIKE', 'a search of staff for a part of a text'],
+  ['customer.c', 'LIKE', 'a search of staff for a part of a text'],
+  ['license.c', 'LIKE', 'a search of staff for a part of a text'],
+];
+
+let store, statements, plans;
+before(async () => {
+  store = await startStore();
+  await store.souk.stop();
+  crowd(store.database.dbArg, ROWS);
+  statements = allStatements(store.database.dbArg).filter((s) => s.file !== 'invariant.c'); // `souk check` reads everything
+  plans = plansOf(store.database.dbArg, statements.map((s) => s.text));
+});
+after(() => store?.database.remove());
+
+const growing = Object.keys(tables()).filter((table) => !SMALL.includes(table));
+
+/** The growing tables that this plan reads from one end to the other. */
+function readsAll(text, plan) {
+  if (IS_PG) {
+    return plan.split('\n').flatMap((line, i, lines) => {
+      const [, seq, index, table] = /(Seq Scan) on (\w+)/.test(line) ? [null, true, null, /Seq Scan on (\w+)/.exec(line)[1]]
+        : [null, false, ...(/Index(?: Only)? Scan(?: Backward)? using (\w+) on (\w+)/.exec(line)?.slice(1) ?? [])];
+      if (!growing.includes(table)) return [];
+      if (seq) return [table];
+      // An index without a condition is walked from its end: that is well when it gives the order, and the first rows are enough. Indexes
+      // of what is open hold little.
+      const isWalk = !/Index Cond/.test(lines[i + 1] ?? '');
+      return isWalk && (!/ LIMIT /.test(text) || /Merge/.test(plan)) && !/_(open|due|pending|staff|hold)/.test(index) ? [table] : [];
+    });
+  }
+  const names = {};
+  for (const [, table, alias] of text.matchAll(/\b(?:FROM|JOIN|UPDATE|INTO)\s+(\w+)(?:\s+(?:AS\s+)?([a-z]\w*))?/g)) {
+    names[table] = table;
+    if (alias) names[alias] = table;
+  }
+  return [...plan.matchAll(/SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?/g)]
+    .filter(([, , index]) => !(index && (/ LIMIT /.test(text) || /_(open|due|pending|staff|hold)/.test(index))))
+    .map(([, name]) => names[name] ?? name).filter((table) => growing.includes(table) && !text.includes(`FROM ${table} ORDER BY id LIMIT`));
+}
+
+test('the statements are there', () => {
+  assert.ok(statements.length > 250, `${statements.length} statements`);
+  assert.equal(plans.length, statements.length);
+  plans.forEach((plan, i) => assert.doesNotMatch(plan, /ERROR/, `${statements[i].file}: ${statements[i].text}`));
+});
+
+test('none reads a growing table as a whole', () => {
+  const found = statements.flatMap(({ file, name, text }, i) => {
+    if (MAY_READ_ALL.some(([f, part]) => f === file && text.includes(part))) return [];
+    const whole = readsAll(text, plans[i]);
+    return whole.length ? [`${file} ${name} reads all of ${whole.join(', ')}:\n${text}\n${plans[i]}`] : [];
+  });
+  assert.deepEqual(found, [], found.join('\n'));
+});
+
+const PAGES = [['order_read.c', 'orders', 'orders_by_account'], ['license.c', 'license l', 'license_by_account'], ['serial.c', 'serial', 'serial_by_product'],
+  ['notification.c', 'notification', 'notification_by_account'], ['withdrawal.c', 'withdrawal', 'withdrawal_by_account']];
+
+for (const [file, table, index] of PAGES) {
+  test(`${file}: a page of an owner's rows is a range of ${index}, also for owners who have a large part of them`, () => {
+    const i = statements.findIndex((s) => s.file === file && s.name === 'a page' && s.text.includes(`FROM ${table} `));
+    assert.ok(i >= 0, 'a list without DB_PAGE');
+    assert.match(plans[i], new RegExp(`\\b${index}\\b`));
+    assert.doesNotMatch(plans[i], IS_PG ? /Sort|Bitmap|Hash/ : /TEMP B-TREE|SCAN/, plans[i]);
+  });
+}
+
+test('every exception is needed for a statement that is there', () => {
+  for (const [file, part] of MAY_READ_ALL) assert.ok(statements.some((s) => s.file === file && s.text.includes(part)), `${file}: ${part}`);
+});
+
+test('control: a scan is found', () => {
+  const text = 'SELECT COUNT(*) FROM orders o WHERE o.total = $1';
+  assert.deepEqual(readsAll(text, plansOf(store.database.dbArg, [text])[0]), ['orders']);
+});
