@@ -316,10 +316,7 @@ enum err serial_list(struct db *db, Id product, Id before, int64_t limit, struct
     struct serial_row *list = arena_array(db_arena(db), struct serial_row, (size_t)limit);
     size_t n = 0;
     enum err opened = OK;
-    struct stmt *st = db_prepare(db, DB_PAGE(db,
-                                             "SELECT id, variant_id, taken_by, code_hash, sealed_code, taken_at, CASE "
-                                             "WHEN status = 'refunded' THEN 1 ELSE 0 END FROM serial",
-                                             "product_id", "id"));
+    struct stmt *st = db_prepare(db, find);
     bind_id(st, product);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
     bind_int(st, limit);

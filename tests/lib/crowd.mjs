@@ -16,7 +16,9 @@ const COMMON = {
   'outbox.status': 'done', 'outbox.kind': 'mail', 'ledger_account.kind': 'wallet', 'transfer.kind': 'order', 'token.kind': 'api', 'sandbox_payment.status': 'paid',
 };
 /** How many different ones there are. */
-const KINDS = { product_id: 50, variant_id: 50, coupon_id: 20, department_id: 5, gateway_id: 4, account_id: 20, actor_id: 10, debit_id: 2000, credit_id: 2000 };
+const KINDS = { product_id: 50, variant_id: 50, coupon_id: 20, department_id: 5, gateway_id: 4, actor_id: 10, debit_id: 2000, credit_id: 2000 };
+
+const OWNERS = 20;
 
 /** {table: [{name, type, words, unique}]}: every table of sql/*.sql. */
 export function tables() {
@@ -41,8 +43,9 @@ function columnOf(line) {
 
 const mark = (columns, list) => { columns.find((c) => c.name === list.split(',').at(-1).trim()).unique = true; };
 
-function valueOf(table, c, isPg) {
+function valueOf(table, c, isPg, rows) {
   if (c.unique) return c.type === 'TEXT' ? "'u' || n" : c.type === '@bytes' ? blob(isPg) : 'n';
+  if (c.name === 'account_id') return `101 + n * 7919 % ${OWNERS} * ${Math.floor(rows / OWNERS)}`; // from all over the table
   if (c.name in KINDS) return `1 + n * 7919 % ${KINDS[c.name]}`;
   if (c.words) {
     const common = COMMON[`${table}.${c.name}`] ? `'${COMMON[`${table}.${c.name}`]}'` : c.words[c.words[0] === '0' ? 0 : c.words.length - 1];
@@ -68,7 +71,7 @@ export function crowd(dbArg, rows) {
     : `(WITH RECURSIVE s(n) AS (SELECT 101 UNION ALL SELECT n + 1 FROM s WHERE n < ${n + 100}) SELECT n FROM s) AS s`);
   const inserts = Object.entries(tables()).filter(([table]) => !['setting', 'revision', 'gateway'].includes(table)).map(([table, columns]) => {
     const filled = columns.filter((c) => !/^@id/.test(c.type));
-    return `INSERT INTO ${table} (${filled.map((c) => c.name).join(', ')}) SELECT ${filled.map((c) => valueOf(table, c, isPg)).join(', ')}`
+    return `INSERT INTO ${table} (${filled.map((c) => c.name).join(', ')}) SELECT ${filled.map((c) => valueOf(table, c, isPg, rows)).join(', ')}`
       + ` FROM ${series(SMALL.includes(table) ? 50 : rows)}`;
   });
   execute(dbArg, inserts.join(';\n'));
