@@ -61,6 +61,7 @@ CREATE UNIQUE INDEX payment_paying ON payment (order_id) WHERE paid_order = 1; -
 CREATE UNIQUE INDEX payment_by_group ON payment (gateway_id, group_ref) WHERE group_ref IS NOT NULL;
 CREATE UNIQUE INDEX payment_by_ref ON payment (gateway_id, payment_ref) WHERE payment_ref IS NOT NULL;
 CREATE INDEX payment_by_account ON payment (account_id, id);
+CREATE INDEX payment_by_success ON payment (gateway_id, succeeded_at) WHERE succeeded_at IS NOT NULL; -- what a day's report lists
 
 -- What gateways told us: written in the transaction of its effect, once per event.
 CREATE TABLE webhook_event (
