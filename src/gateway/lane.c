@@ -27,7 +27,7 @@ static struct lane *lane_of(struct lanes *l, Id gateway)
         if (!id_is(lane->gateway)) lane->gateway = gateway;
         if (lane->gateway.v == gateway.v) return lane;
     }
-    assert(!"more gateways than GATEWAYS_MAX");
+    assert(false && "more gateways than GATEWAYS_MAX");
     return &l->lanes[0];
 }
 

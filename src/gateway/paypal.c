@@ -5,6 +5,7 @@
  * decimal texts in major units. */
 #include "gateway/amount.h"
 #include "gateway/payload.h"
+#include "gateway/paypal_book.h"
 #include "gateway/paypal_dispute.h"
 #include "gateway/paypal_signature.h"
 #include "gateway/provider_call.h"
@@ -380,6 +381,9 @@ const struct gateway gateway_paypal = {
     .capture_read = capture_read,
     .confirm_call = confirm_call,
     .confirm_read = confirm_read,
+    .has_book = {true, true, true},
+    .book_call = paypal_book_call,
+    .book_read = paypal_book_read,
     .ask_call = ask_call,
     .ask_read = capture_read,
 };

@@ -4,15 +4,20 @@
 #include "gateway/amount.h"
 #include "gateway/payload.h"
 
-bool paypal_amount(struct arena *a, const struct json *obj, Str *ret_currency, Money *ret)
+bool paypal_amount_text(struct arena *a, Str currency_code, Str value, Str *ret_currency, Money *ret)
 {
     Str currency;
     Money m;
-    if (!currency_read(a, json_text(obj, "currency_code"), &currency)) return false;
-    if (!amount_from_text(json_text(obj, "value"), currency, &m) || m.minor < 0) return false;
+    if (!currency_read(a, currency_code, &currency)) return false;
+    if (!amount_from_text(value, currency, &m) || m.minor < 0) return false;
     *ret_currency = currency;
     *ret = m;
     return true;
+}
+
+bool paypal_amount(struct arena *a, const struct json *obj, Str *ret_currency, Money *ret)
+{
+    return paypal_amount_text(a, json_text(obj, "currency_code"), json_text(obj, "value"), ret_currency, ret);
 }
 
 /* What the dispute moved out of the seller's account, in the currency of the dispute. False: not said. PayPal's own

@@ -49,7 +49,7 @@ static enum err reconcile(struct app *app, struct db *db)
 const struct periodic periodic_jobs[] = {
     {"settings", 1000, TX_READ, reload_settings, false},
     {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
-    {"reconciliation", 60000, TX_READ, reconcile, false},
+    {"reconciliation", 10000, TX_READ, reconcile, false},
     {"tokens", 10000, TX_READ, forget_old_tokens, false},
     {"idempotency", 1000, TX_READ, forget_old_keys, false},
     {"seen", 1000, TX_READ, seen_flush_licenses, true, seen_flushed_licenses},

@@ -1,6 +1,7 @@
 // Reconciliation: the gateways' books beside ours. What differs is for a person to look at, once.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { issue, paypalHeaders } from './lib/certificates.mjs';
 import { LABELS, btcpayEvent, openPaidShop, razorpayEvent, stripeEvent } from './lib/gateways.mjs';
 import { dataOf, expectError } from './lib/http.mjs';
 
@@ -67,6 +68,35 @@ for (const provider of ['stripe', 'razorpay', 'btcpay']) {
     assert.ok(order.id);
   });
 }
+
+test('paypal: its transactions, three hours late, and its disputes', async () => {
+  const made = issue('messageverificationcerts.sandbox.paypal.com');
+  const player = await shop.played('paypal', { ca_bundle: made.authority });
+  player.certificate = made.certificate;
+  const captured = async () => {
+    const buyer = await shop.buyerWith([[editor, 1]]);
+    const { order_id } = await shop.checkout(buyer, LABELS.paypal);
+    const raw = JSON.stringify({ id: `WH-${order_id}`, create_time: new Date().toISOString(), event_type: 'CHECKOUT.ORDER.APPROVED',
+      resource: { id: player.pay(order_id), purchase_units: [{ custom_id: String(order_id) }] } });
+    dataOf(await shop.post(LABELS.paypal, raw, paypalHeaders(raw, made.key)));
+    await shop.until(async () => (await shop.order(buyer, order_id)).status === 'confirmed', 'captured');
+    const capture = player.page(order_id).purchase_units[0].payments.captures[0].id;
+    shop.seed.sql(`UPDATE payment SET succeeded_at = succeeded_at - ${5 * HOUR}, created_at = created_at - ${5 * HOUR} WHERE order_id = ${order_id};`);
+    player.charges.get(capture).created -= 5 * 3600;
+    return capture;
+  };
+  const [one, two] = [await captured(), await captured()];
+  const first = await compare('paypal');
+  assert.deepEqual([first.agrees, first.charges, first.refunds, first.disputes], [true, 2, 0, 0], JSON.stringify(first));
+  const money = (value) => ({ currency_code: 'USD', value });
+  player.refunds.set('REF9', { id: 'REF9', amount: money('10.00'), create_time: new Date(Date.now() - 5 * HOUR).toISOString(), links: [{ rel: 'up', href: `x/${one}` }] });
+  player.disputes.set('PP-D-9', { dispute_id: 'PP-D-9', status: 'OPEN', update_time: new Date().toISOString(), dispute_amount: money('49.99'),
+    disputed_transactions: [{ seller_transaction_id: two }] });
+  const second = await compare('paypal');
+  assert.deepEqual([second.charges, second.refunds, second.disputes, second.differences], [2, 1, 1, 2], JSON.stringify(second));
+  const found = (await reviews()).map((r) => r.reason).join('\n');
+  for (const part of [`more of the payment ${one} back`, 'a dispute PP-D-9']) assert.ok(found.includes(part), found);
+});
 
 test('money of another business at the same provider is none of ours', async () => {
   const player = await shop.played('stripe');

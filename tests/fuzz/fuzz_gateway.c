@@ -38,6 +38,16 @@ static void read_answers(struct arena *a, const struct gateway *g, const struct 
     if (g->create_read(a, &reply, &page) == REPLY_OK) must(page.url.len && page.group_ref.len);
     if (g->find_read && g->find_read(a, &reply, &in, &page) == REPLY_OK) must(page.url.len && page.group_ref.len);
     if (g->refund_read(a, &reply, &refund) == REPLY_OK) must(refund.refund_ref.len);
+    struct refund_request back = {.reference = STR("r"), .payment_ref = STR("p")};
+    if (g->refund_find_read && g->refund_find_read(a, &reply, &back, &refund) == REPLY_OK) must(refund.refund_ref.len);
+    if (g->method_read) g->method_read(a, &reply, &back.method);
+    for (enum book book = 0; g->book_read && book < BOOK_COUNT; book++) {
+        struct book_lines lines = {0};
+        struct book_request request = {.book = book};
+        if (g->book_read(a, config, &request, &reply, &lines) != REPLY_OK) continue;
+        for (const struct book_entry *l = lines.entries; l; l = l->next)
+            must(l->payment_ref.len && l->payment_ref.len <= 255 && l->amount.minor >= 0 && l->currency.len == 3);
+    }
     if (g->ask_read(a, config, &reply, &e) == REPLY_OK) check(&e);
     if (g->confirm_read && g->confirm_read(a, config, &claim, &reply, &e) == REPLY_OK) check(&e);
     if (g->auth_read && g->auth_read(a, &reply, &token, &seconds) == REPLY_OK) must(token.len && seconds >= 0);
