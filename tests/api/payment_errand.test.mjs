@@ -103,6 +103,11 @@ test('BTCPay: one refund after a 500, paid out the way it was paid in', async ()
   assert.equal(player.refunds.size, 1, 'promised once');
   const [made] = player.refunds.values();
   assert.deepEqual([made.amount, made.currency, made.payoutMethodId], ['49.99', 'USD', 'BTC-LN']);
+  // What was made is a promise: the customer gets the link to claim it with.
+  const [kept] = dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`)).refunds;
+  assert.deepEqual([kept.status, kept.claim_url], ['done', made.viewLink]);
+  const told = dataOf(await shop.souk.get('/api/customer/notifications', { token: order.buyer.token }));
+  assert.ok(told.some((n) => n.message.includes(made.viewLink)), JSON.stringify(told));
 });
 
 const cancel = async (order) => dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/cancel`, {}));
