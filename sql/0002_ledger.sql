@@ -46,11 +46,23 @@ CREATE TABLE withdrawal (
     id           @id,
     account_id   @int NOT NULL REFERENCES account (id),
     amount       @int NOT NULL CHECK (amount > 0),
-    status       TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'approved', 'rejected')),
+    status       TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'approved', 'rejected', 'cancelled')),
+    destination  TEXT NOT NULL DEFAULT '',          -- where the money goes, as the customer wrote it
+    first_by     @int REFERENCES account (id),      -- the first of two people who have to approve it; NULL: nobody yet
     reason       TEXT NOT NULL DEFAULT '',          -- given by staff with a rejection
     requested_at @int NOT NULL,
     decided_at   @int,
     decided_by   @int REFERENCES account (id)
+) @strict;
+-- A credit by hand above the store's limit that one person has asked for: a second one asking for the same makes it.
+CREATE TABLE credit_request (
+    id           @id,
+    account_id   @int NOT NULL REFERENCES account (id), -- whose wallet
+    amount       @int NOT NULL CHECK (amount > 0),
+    description  TEXT NOT NULL,
+    requested_by @int NOT NULL REFERENCES account (id),
+    requested_at @int NOT NULL,
+    UNIQUE (account_id, amount, description)
 ) @strict;
 CREATE INDEX withdrawal_by_account ON withdrawal (account_id, id);
 CREATE INDEX withdrawal_by_status ON withdrawal (status, id);

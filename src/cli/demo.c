@@ -254,7 +254,9 @@ static void reply_ticket(struct demo *d, int who, Id ticket, const char *message
 static Id withdraw(struct demo *d, int who, int64_t minor, Time at)
 {
     struct withdrawal w = {0};
-    if (!d->err) d->err = withdrawal_request(d->db, d->people[who].id, (Money){minor}, at, &w);
+    if (!d->err)
+        d->err =
+            withdrawal_request(d->db, d->people[who].id, (Money){minor}, STR("DE02 1203 0000 0000 2020 51"), at, &w);
     return w.id;
 }
 
@@ -316,7 +318,8 @@ static void live_through(struct demo *d)
     const struct purchase basket[] = {{"the-quiet-inbox", NULL, 1}, {"outline-icons", NULL, 1}};
     check_out(d, ADA, basket, 2, "FRIENDS", days_ago(d, 22, 6), true);
     Id first = withdraw(d, ADA, 2000, days_ago(d, 20, 0));
-    if (!d->err) d->err = withdrawal_approve(d->db, first, d->people[OWNER].id, days_ago(d, 19, 2), &decided);
+    if (!d->err)
+        d->err = withdrawal_approve(d->db, first, d->people[OWNER].id, (Money){0}, days_ago(d, 19, 2), &decided);
     Id second = withdraw(d, THEO, 1500, days_ago(d, 16, 0));
     if (!d->err)
         d->err = withdrawal_reject(d->db, second, d->people[OWNER].id, STR("The account's name does not match"),

@@ -111,15 +111,14 @@ static const struct check checks[] = {
         "withdrawal_decided",
         "withdrawal",
         "a withdrawal's state does not agree with where its money went",
-        "SELECT w.id FROM withdrawal w WHERE " TRANSFERS("withdrawal_approved", "w.id", "w.amount", "3",
-                                                         "4") " <> CASE w.status WHEN 'approved' THEN 1 ELSE 0 END "
-                                                              "OR " TRANSFERS(
-                                                                  "withdrawal_rejected", "w.id", "w.amount", "3",
-                                                                  WALLET_OF("w")) " <> CASE w.status WHEN "
-                                                                                  "'rejected' THEN 1 ELSE 0 END"
-                                                                                  " OR (w.decided_at IS NULL) <> "
-                                                                                  "(w.status = 'pending') ORDER "
-                                                                                  "BY w.id",
+        "SELECT w.id FROM withdrawal w WHERE " TRANSFERS(
+            "withdrawal_approved", "w.id", "w.amount", "3",
+            "4") " <> CASE w.status WHEN 'approved' THEN 1 ELSE 0 END "
+                 "OR " TRANSFERS("withdrawal_rejected", "w.id", "w.amount", "3",
+                                 WALLET_OF("w")) " <> CASE WHEN w.status IN ('rejected', 'cancelled') THEN 1 ELSE 0 END"
+                                                 " OR (w.decided_at IS NULL) <> "
+                                                 "(w.status = 'pending') ORDER "
+                                                 "BY w.id",
     },
     {
         "withdrawal_transfer",

@@ -46,7 +46,7 @@ enum err settings_load(struct db *db, struct settings *ret)
 {
     static const char list[] = "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
                                " 'rate_customer', 'require_verified_email', 'order_units_max', 'storefront', "
-                               "'languages', 'accent', 'tagline')";
+                               "'languages', 'accent', 'tagline', 'withdraw_min', 'withdraw_max', 'second_person_above')";
     struct settings s = {.currency = "USD",
                          .exponent = 2,
                          .store_name = "souk",
@@ -70,6 +70,12 @@ enum err settings_load(struct db *db, struct settings *ret)
             str_to_int64(value, &s.rate_v1);
         } else if (str_eq(name, STR("rate_customer"))) {
             str_to_int64(value, &s.rate_customer);
+        } else if (str_eq(name, STR("withdraw_min"))) {
+            str_to_int64(value, &s.withdraw_min.minor);
+        } else if (str_eq(name, STR("withdraw_max"))) {
+            str_to_int64(value, &s.withdraw_max.minor);
+        } else if (str_eq(name, STR("second_person_above"))) {
+            str_to_int64(value, &s.second_person_above.minor);
         } else if (str_eq(name, STR("require_verified_email"))) {
             s.require_verified_email = str_eq(value, STR("1"));
         } else if (str_eq(name, STR("storefront"))) {

@@ -20,6 +20,8 @@ struct settings {
     int64_t order_units_max;     /* units of one order */
     char theme[17];              /* hash of colour and style sheet; empty: there is neither */
     char footer[8192];           /* own pages linked everywhere: a line of slug, tab and title each */
+    Money withdraw_min, withdraw_max; /* of one withdrawal; 0: no limit */
+    Money second_person_above;        /* withdrawals and credits by hand above it need two people; 0: off */
 };
 
 enum err settings_load(struct db *db, struct settings *ret);

@@ -6,9 +6,9 @@
 
 #include <assert.h>
 
-const char *const withdrawal_status_names[] = {"pending", "approved", "rejected", NULL};
+const char *const withdrawal_status_names[] = {"pending", "approved", "rejected", "cancelled", NULL};
 
-#define COLUMNS "id, account_id, amount, status, reason, requested_at, decided_at, decided_by"
+#define COLUMNS "id, account_id, amount, status, destination, first_by, reason, requested_at, decided_at, decided_by"
 
 static struct withdrawal read_row(struct stmt *st)
 {
@@ -17,6 +17,8 @@ static struct withdrawal read_row(struct stmt *st)
     w.account = col_id(st);
     w.amount = col_money(st);
     w.status = col_choice(st, withdrawal_status_names);
+    w.destination = col_text(st);
+    w.first_by = col_id(st);
     w.reason = col_text(st);
     w.requested_at = col_time(st);
     w.decided_at = col_time(st);
@@ -24,15 +26,16 @@ static struct withdrawal read_row(struct stmt *st)
     return w;
 }
 
-enum err withdrawal_request(struct db *db, Id account, Money amount, Time now, struct withdrawal *ret)
+enum err withdrawal_request(struct db *db, Id account, Money amount, Str destination, Time now, struct withdrawal *ret)
 {
-    static const char insert[] =
-        "INSERT INTO withdrawal (account_id, amount, requested_at) VALUES ($1, $2, $3) RETURNING id";
+    static const char insert[] = "INSERT INTO withdrawal (account_id, amount, destination, requested_at)"
+                                 " VALUES ($1, $2, $3, $4) RETURNING id";
 
     assert(amount.minor > 0);
     struct stmt *st = db_prepare(db, insert);
     bind_id(st, account);
     bind_money(st, amount);
+    bind_text(st, destination);
     bind_time(st, now);
     Id id = db_step(st) ? col_id(st) : (Id){0};
     enum err e = db_done(st);
@@ -47,7 +50,8 @@ enum err withdrawal_request(struct db *db, Id account, Money amount, Time now, s
     };
     e = ledger_debit(db, account, LEDGER_HELD, &hold, false);
     if (e) return e;
-    *ret = (struct withdrawal){.id = id, .account = account, .amount = amount, .requested_at = now};
+    *ret = (struct withdrawal){
+        .id = id, .account = account, .amount = amount, .destination = destination, .requested_at = now};
     return OK;
 }
 
@@ -83,10 +87,48 @@ static enum err tell(struct db *db, const struct withdrawal *w, const char *kind
     return notification_add(db, w->account, &n, now);
 }
 
-enum err withdrawal_approve(struct db *db, Id id, Id by, Time now, struct withdrawal *ret)
+/* Locked, and not the own one of whoever decides. */
+static enum err lock(struct db *db, Id id, Id by, struct withdrawal *ret)
+{
+    static const char lock[] = "UPDATE withdrawal SET status = status WHERE id = $1 RETURNING " COLUMNS;
+
+    struct withdrawal w = {0};
+    struct stmt *st = db_prepare(db, lock);
+    bind_id(st, id);
+    bool found = db_step(st);
+    if (found) w = read_row(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    if (!found) return ERR_NOT_FOUND;
+    *ret = w;
+    return id_is(by) && id_eq(by, w.account) ? ERR_OWN_ACCOUNT : OK;
+}
+
+static enum err approve_first(struct db *db, struct withdrawal *w, Id by)
+{
+    static const char set[] = "UPDATE withdrawal SET first_by = $2 WHERE id = $1";
+
+    struct stmt *st = db_prepare(db, set);
+    bind_id(st, w->id);
+    bind_id(st, by);
+    w->first_by = by;
+    return db_run(st);
+}
+
+enum err withdrawal_approve(struct db *db, Id id, Id by, Money two_above, Time now, struct withdrawal *ret)
 {
     struct withdrawal w;
-    enum err e = decide(db, id, WITHDRAWAL_APPROVED, by, (Str){0}, now, &w);
+    enum err e = lock(db, id, by, &w);
+    if (e) return e;
+    if (w.status != WITHDRAWAL_PENDING) return ERR_INVALID_STATE;
+    bool needs_two = two_above.minor > 0 && money_cmp(w.amount, two_above) > 0 && id_is(by);
+    if (needs_two && id_eq(w.first_by, by)) return ERR_SECOND_PERSON_NEEDED;
+    if (needs_two && !id_is(w.first_by)) {
+        *ret = w;
+        e = approve_first(db, ret, by);
+        return e;
+    }
+    e = decide(db, id, WITHDRAWAL_APPROVED, by, (Str){0}, now, &w);
     if (e) return e;
 
     struct arena *a = db_arena(db);
@@ -106,21 +148,35 @@ enum err withdrawal_approve(struct db *db, Id id, Id by, Time now, struct withdr
     return OK;
 }
 
+static enum err give_back(struct db *db, const struct withdrawal *w, const char *what, Time now)
+{
+    const struct transfer back = {
+        .kind = LEDGER_WITHDRAWAL_REJECTED,
+        .amount = w->amount,
+        .reference = w->id,
+        .description = str_printf(db_arena(db), "Withdrawal request #%lld %s", (long long)w->id.v, what),
+        .at = now,
+    };
+    return ledger_credit(db, w->account, LEDGER_HELD, &back);
+}
+
+enum err withdrawal_cancel(struct db *db, Id id, Id account, Time now, struct withdrawal *ret)
+{
+    struct withdrawal w;
+    enum err e = withdrawal_find(db, id, account, &w);
+    if (!e) e = decide(db, id, WITHDRAWAL_CANCELLED, (Id){0}, STR(""), now, &w);
+    if (!e) e = give_back(db, &w, "cancelled", now);
+    if (!e) *ret = w;
+    return e;
+}
+
 enum err withdrawal_reject(struct db *db, Id id, Id by, Str reason, Time now, struct withdrawal *ret)
 {
     struct withdrawal w;
-    enum err e = decide(db, id, WITHDRAWAL_REJECTED, by, reason, now, &w);
-    if (e) return e;
-
     struct arena *a = db_arena(db);
-    const struct transfer back = {
-        .kind = LEDGER_WITHDRAWAL_REJECTED,
-        .amount = w.amount,
-        .reference = id,
-        .description = str_printf(a, "Withdrawal request #%lld rejected", (long long)id.v),
-        .at = now,
-    };
-    e = ledger_credit(db, w.account, LEDGER_HELD, &back);
+    enum err e = lock(db, id, by, &w);
+    if (!e) e = decide(db, id, WITHDRAWAL_REJECTED, by, reason, now, &w);
+    if (!e) e = give_back(db, &w, "rejected", now);
     if (e) return e;
     Str message = reason.len > 0 ? str_printf(a, "Your withdrawal request #%lld was rejected: %.*s", (long long)id.v,
                                               STR_FMT(reason))

@@ -8,24 +8,30 @@
 
 #include "db/db.h"
 
-enum withdrawal_status { WITHDRAWAL_PENDING, WITHDRAWAL_APPROVED, WITHDRAWAL_REJECTED };
+enum withdrawal_status { WITHDRAWAL_PENDING, WITHDRAWAL_APPROVED, WITHDRAWAL_REJECTED, WITHDRAWAL_CANCELLED };
 extern const char *const withdrawal_status_names[];
 
 struct withdrawal {
     Id id, account;
     Money amount;
     enum withdrawal_status status;
-    Str reason; /* of a rejection; may be empty */
+    Str destination; /* where the money goes; may be empty */
+    Id first_by;     /* the first of two people who have to approve it; 0: nobody yet */
+    Str reason;      /* of a rejection; may be empty */
     Time requested_at, decided_at;
     Id decided_by;
 };
 
 /* ERR_EXCEEDS_BALANCE: the wallet does not have it. Post-pay credit does not count. */
-enum err withdrawal_request(struct db *db, Id account, Money amount, Time now, struct withdrawal *ret);
+enum err withdrawal_request(struct db *db, Id account, Money amount, Str destination, Time now, struct withdrawal *ret);
 
-/* `by` is the member of staff. ERR_NOT_FOUND; ERR_INVALID_STATE when it was decided already. */
-enum err withdrawal_approve(struct db *db, Id id, Id by, Time now, struct withdrawal *ret);
+/* `by` is the member of staff, or 0: the command line. Above `two_above` (0: off) two different people have to approve
+ * it: after the first it is still pending. ERR_NOT_FOUND; ERR_INVALID_STATE when it was decided already;
+ * ERR_OWN_ACCOUNT: it is theirs; ERR_SECOND_PERSON_NEEDED: they were the first. */
+enum err withdrawal_approve(struct db *db, Id id, Id by, Money two_above, Time now, struct withdrawal *ret);
 enum err withdrawal_reject(struct db *db, Id id, Id by, Str reason, Time now, struct withdrawal *ret);
+/* Its owner does not want it any more: as a rejection, while it is pending. */
+enum err withdrawal_cancel(struct db *db, Id id, Id account, Time now, struct withdrawal *ret);
 
 /* TX_READ is enough. ERR_NOT_FOUND. With an `account`, somebody else's is not found either. */
 enum err withdrawal_find(struct db *db, Id id, Id account, struct withdrawal *ret);

@@ -21,8 +21,8 @@ void view_wallet(struct json_writer *w, const struct wallet *wallet, const char 
     json_kv_cstr(w, "currency", currency);
     json_kv_money(w, "held", wallet->held);
     json_kv_money(w, "credit_limit", wallet->credit_limit);
-    json_kv_money(w, "frozen", wallet->frozen);
-    json_kv_money(w, "debt", wallet->debt);
+    if (wallet->frozen.minor) json_kv_money(w, "frozen", wallet->frozen);
+    if (wallet->debt.minor) json_kv_money(w, "debt", wallet->debt);
     json_key(w, "transactions");
     json_begin_array(w);
     for (size_t i = older; i < count; i++) view_wallet_transaction(w, &items[i]);
@@ -53,5 +53,6 @@ void view_withdrawal_decided(struct json_writer *w, const void *row)
     withdrawal_members(w, wd);
     json_kv_time(w, "decided_at", wd->decided_at);
     json_kv_opt_str(w, "reason", wd->reason);
+    if (wd->destination.len) json_kv_str(w, "destination", wd->destination);
     json_end_object(w);
 }

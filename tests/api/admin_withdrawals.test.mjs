@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertInvariants } from '../lib/checker.mjs';
 import { openOffice } from './lib/admin.mjs';
-import { dataOf, expectError } from './lib/http.mjs';
+import { dataOf, expectError, expectFields } from './lib/http.mjs';
 
 let office, owner, staff;
 before(async () => {
@@ -30,4 +30,40 @@ test('withdrawals: approved and rejected once each, by any number at once; the c
   const kinds = dataOf(await customer.get('/api/customer/notifications')).map((n) => n.kind).sort();
   assert.equal(kinds.length, 2);
   assert.ok(kinds.includes('withdrawal_rejected'));
+});
+
+test('payouts by two people: large ones need both, nobody decides on their own, and the customer can take one back', async () => {
+  const customer = await office.customer({ balance: 300 });
+  dataOf(await owner.patch('/api/admin/settings', { second_person_above: 50, withdraw_min: 5, withdraw_max: 80 }));
+  const ask = (body) => customer.post('/api/customer/wallet/withdraw', body);
+  for (const amount of [4.99, 80.01]) expectFields(await ask({ amount }), { amount: 'out_of_range' });
+  expectFields(await ask({ amount: 10, destination: '' }), { destination: 'too_short' });
+  const id = dataOf(await ask({ amount: 60, destination: 'DE02 1203 0000 0000 2020 51' })).withdrawal_id;
+  const [listed] = dataOf(await staff.get('/api/admin/withdrawals?status=pending'));
+  assert.ok(!listed.destination.includes('1203'), listed.destination);
+  assert.equal(dataOf(await staff.get(`/api/admin/withdrawals/${id}`)).destination, 'DE02 1203 0000 0000 2020 51');
+  const first = dataOf(await staff.post(`/api/admin/withdrawals/${id}/approve`));
+  assert.deepEqual([first.status, first.first_by], ['pending', staff.id]);
+  expectError(await staff.post(`/api/admin/withdrawals/${id}/approve`), 409, 'second_person_needed');
+  assert.equal(dataOf(await owner.post(`/api/admin/withdrawals/${id}/approve`)).status, 'approved');
+  const small = dataOf(await ask({ amount: 50 })).withdrawal_id;
+  assert.equal(dataOf(await staff.post(`/api/admin/withdrawals/${small}/approve`)).status, 'approved');
+
+  const back = dataOf(await ask({ amount: 20 })).withdrawal_id;
+  assert.equal(dataOf(await customer.post(`/api/customer/wallet/withdrawals/${back}/cancel`)).status, 'cancelled');
+  expectError(await customer.post(`/api/customer/wallet/withdrawals/${back}/cancel`), 409, 'invalid_state');
+  expectError(await staff.post(`/api/admin/withdrawals/${back}/approve`), 409, 'invalid_state');
+  assert.equal(dataOf(await customer.get('/api/customer/wallet')).balance, 190);
+
+  const credit = { amount: 50.01, description: 'Goodwill' };
+  const wallet = `/api/admin/customers/${customer.id}/wallet`;
+  assert.equal(dataOf(await staff.post(wallet, credit)).balance, 190);
+  expectError(await staff.post(wallet, credit), 409, 'second_person_needed');
+  assert.equal(dataOf(await owner.post(wallet, credit)).balance, 240.01);
+  assert.equal(dataOf(await staff.post(wallet, { amount: 50, description: 'Small' })).balance, 290.01);
+  expectError(await staff.post(`/api/admin/customers/${staff.id}/wallet`, { amount: 1, description: 'Mine' }), 403, 'own_account');
+  dataOf(await owner.post(`/api/admin/customers/${staff.id}/wallet`, { amount: 20, description: 'Gift' }));
+  const own = dataOf(await staff.post('/api/customer/wallet/withdraw', { amount: 10 })).withdrawal_id;
+  for (const what of ['approve', 'reject']) expectError(await staff.post(`/api/admin/withdrawals/${own}/${what}`), 403, 'own_account');
+  dataOf(await owner.patch('/api/admin/settings', { second_person_above: 0, withdraw_min: 0, withdraw_max: 0 }));
 });

@@ -10,6 +10,7 @@ import { runSouk } from './lib/souk.mjs';
 const OBJECTS = {
   'DELETE /api/customer/tokens/{id}': ['token'],
   'DELETE /api/auth/sessions/{id}': ['session'],
+  'POST /api/customer/wallet/withdrawals/{id}/cancel': ['withdrawal'],
   'GET /api/customer/wallet/withdrawals/{id}': ['withdrawal'],
   'GET /api/customer/tickets/{id}': ['ticket'],
   'POST /api/customer/tickets/{id}/replies': ['ticket', { message: 'Still there?' }],

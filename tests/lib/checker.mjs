@@ -112,7 +112,7 @@ function checkWithdrawals({ withdrawals, transfers, accountOf, walletOf, problem
     });
     const want = [`wallet>${HELD} ${w.amount}`];
     if (w.status === 'approved') want.push(`${HELD}>${PAID_OUT} ${w.amount}`);
-    if (w.status === 'rejected') want.push(`${HELD}>wallet ${w.amount}`);
+    if (['rejected', 'cancelled'].includes(w.status)) want.push(`${HELD}>wallet ${w.amount}`);
     if (w.status === 'pending') pending += w.amount;
     if (got.join() !== want.join()) problem(`I2: withdrawal ${w.id} is ${w.status}, its money went ${got.join() || 'nowhere'}`);
   }

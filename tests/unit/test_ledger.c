@@ -110,7 +110,7 @@ static enum err credit_limits(struct db *db)
     assert_true(wallet_of(db, ada).balance.minor == 1);
 
     struct withdrawal w; /* credit cannot be withdrawn */
-    assert_int_equal(withdrawal_request(db, ada, (Money){2}, (Time){3}, &w), ERR_EXCEEDS_BALANCE);
+    assert_int_equal(withdrawal_request(db, ada, (Money){2}, (Str){0}, (Time){3}, &w), ERR_EXCEEDS_BALANCE);
     return ERR_ROLLED_BACK;
 }
 
@@ -195,7 +195,7 @@ static enum err too_much(struct db *db)
 {
     struct withdrawal w;
     assert_int_equal(give(db, ada, 100, 1), OK);
-    assert_int_equal(withdrawal_request(db, ada, (Money){101}, (Time){2}, &w), ERR_EXCEEDS_BALANCE);
+    assert_int_equal(withdrawal_request(db, ada, (Money){101}, (Str){0}, (Time){2}, &w), ERR_EXCEEDS_BALANCE);
     return ERR_ROLLED_BACK;
 }
 
@@ -205,10 +205,10 @@ static enum err request_two(struct db *db)
 {
     struct withdrawal w;
     assert_int_equal(give(db, ada, 100, 1), OK);
-    assert_int_equal(withdrawal_request(db, ada, (Money){60}, (Time){2}, &w), OK);
+    assert_int_equal(withdrawal_request(db, ada, (Money){60}, (Str){0}, (Time){2}, &w), OK);
     assert_true(w.amount.minor == 60 && w.status == WITHDRAWAL_PENDING && w.requested_at.ms == 2);
     first = w.id;
-    assert_int_equal(withdrawal_request(db, ada, (Money){40}, (Time){3}, &w), OK);
+    assert_int_equal(withdrawal_request(db, ada, (Money){40}, (Str){0}, (Time){3}, &w), OK);
     second = w.id;
     struct wallet wallet = wallet_of(db, ada);
     assert_true(wallet.balance.minor == 0 && wallet.held.minor == 100);
@@ -219,7 +219,7 @@ static enum err request_two(struct db *db)
 static enum err decide_two(struct db *db)
 {
     struct withdrawal w;
-    assert_int_equal(withdrawal_approve(db, first, staff, (Time){4}, &w), OK);
+    assert_int_equal(withdrawal_approve(db, first, staff, (Money){0}, (Time){4}, &w), OK);
     assert_true(w.status == WITHDRAWAL_APPROVED && w.decided_at.ms == 4 && id_eq(w.decided_by, staff));
     assert_int_equal(withdrawal_reject(db, second, staff, STR("no such bank"), (Time){5}, &w), OK);
     assert_true(w.status == WITHDRAWAL_REJECTED && str_eq(w.reason, STR("no such bank")));
@@ -229,11 +229,11 @@ static enum err decide_two(struct db *db)
     assert_books(db);
 
     static const Id unknown = {999};
-    assert_int_equal(withdrawal_approve(db, first, staff, (Time){6}, &w), ERR_INVALID_STATE);
+    assert_int_equal(withdrawal_approve(db, first, staff, (Money){0}, (Time){6}, &w), ERR_INVALID_STATE);
     assert_int_equal(withdrawal_reject(db, first, staff, STR(""), (Time){6}, &w), ERR_INVALID_STATE);
-    assert_int_equal(withdrawal_approve(db, second, staff, (Time){6}, &w), ERR_INVALID_STATE);
+    assert_int_equal(withdrawal_approve(db, second, staff, (Money){0}, (Time){6}, &w), ERR_INVALID_STATE);
     assert_int_equal(withdrawal_reject(db, second, staff, STR(""), (Time){6}, &w), ERR_INVALID_STATE);
-    assert_int_equal(withdrawal_approve(db, unknown, staff, (Time){6}, &w), ERR_NOT_FOUND);
+    assert_int_equal(withdrawal_approve(db, unknown, staff, (Money){0}, (Time){6}, &w), ERR_NOT_FOUND);
     assert_int_equal(withdrawal_reject(db, unknown, staff, STR(""), (Time){6}, &w), ERR_NOT_FOUND);
     wallet = wallet_of(db, ada);
     assert_true(wallet.balance.minor == 40 && wallet.held.minor == 0);

@@ -2,9 +2,11 @@
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "api/token_body.h"
+#include "domain/credit_request.h"
 #include "domain/customer.h"
 #include "domain/ledger.h"
 #include "domain/password.h"
+#include "domain/settings.h"
 #include "domain/token.h"
 #include "serve/app.h"
 #include "view/view_account.h"
@@ -200,6 +202,18 @@ static const struct field adjust_fields[] = {
 };
 static const struct shape adjust_shape = {adjust_fields, sizeof(struct adjust_body)};
 
+/* A large credit needs two people. */
+static enum err may_credit(struct request *req, const struct adjust_body *in, bool *ret)
+{
+    struct settings s; /* as they are now: a limit that was just set holds */
+    enum err e = settings_load(req->db, &s);
+    if (e) return e;
+    *ret = true;
+    if (s.second_person_above.minor == 0 || money_cmp(in->amount, s.second_person_above) <= 0) return OK;
+    struct credit_request want = {.account = req->param_id, .amount = in->amount, .description = in->description};
+    return credit_request_ask(req->db, &want, req->account, req->now, ret);
+}
+
 static enum err post_customer_wallet(struct request *req)
 {
     const struct adjust_body *in = req->body;
@@ -207,6 +221,18 @@ static enum err post_customer_wallet(struct request *req)
     enum err e = customer_find(req->db, req->param_id, &c);
     if (e) return e;
     if (in->amount.minor == 0) return request_bad_field(req, "amount", ERR_FIELD_RANGE);
+    if (id_eq(req->account, req->param_id)) return ERR_OWN_ACCOUNT;
+    bool may;
+    e = may_credit(req, in, &may);
+    if (e) return e;
+    if (!may) {
+        req->message = "Somebody else has to approve this credit: it is made when they ask for the same";
+        e = show_wallet(req, req->param_id, (Id){0}, 100);
+        return e ? e
+                 : admin_audit(req, "customer.wallet_request", c.account.id, c.account.email, (Str){0},
+                               admin_json(req, view_customer, &c));
+    }
+    req->message = "The wallet was changed";
     struct transfer t = {.kind = LEDGER_ADJUSTMENT,
                          .amount = {in->amount.minor < 0 ? -in->amount.minor : in->amount.minor},
                          .description = in->description,

@@ -48,6 +48,9 @@ static void view_settings(struct json_writer *w, const void *thing)
     json_kv_int(w, "order_units_max", s->order_units_max);
     json_kv_str(w, "welcome", shown->welcome);
     json_kv_str(w, "style_sheet", shown->style_sheet);
+    json_kv_money(w, "withdraw_min", s->withdraw_min);
+    json_kv_money(w, "withdraw_max", s->withdraw_max);
+    json_kv_money(w, "second_person_above", s->second_person_above);
     json_end_object(w);
 }
 
@@ -59,6 +62,8 @@ struct settings_body {
     Str accent, tagline, welcome, style_sheet;
     bool has_store_name, has_currency, has_rate_v1, has_rate_customer, has_require_verified_email, has_storefront,
         has_languages, has_accent, has_tagline, has_welcome, has_style_sheet, has_order_units_max;
+    Money withdraw_min, withdraw_max, second_person_above;
+    bool has_withdraw_min, has_withdraw_max, has_second_person_above;
 };
 
 #define RATE_MAX 1000000
@@ -93,6 +98,12 @@ static const struct field settings_fields[] = {
      .has = offsetof(struct settings_body, has_welcome)},
     {"style_sheet", FIELD_TEXT, OPTIONAL, offsetof(struct settings_body, style_sheet), .max = STYLE_MAX,
      .has = offsetof(struct settings_body, has_style_sheet)},
+    {"withdraw_min", FIELD_MONEY, OPTIONAL, offsetof(struct settings_body, withdraw_min), .min = 0, .max = INT64_MAX,
+     .has = offsetof(struct settings_body, has_withdraw_min)},
+    {"withdraw_max", FIELD_MONEY, OPTIONAL, offsetof(struct settings_body, withdraw_max), .min = 0, .max = INT64_MAX,
+     .has = offsetof(struct settings_body, has_withdraw_max)},
+    {"second_person_above", FIELD_MONEY, OPTIONAL, offsetof(struct settings_body, second_person_above), .min = 0,
+     .max = INT64_MAX, .has = offsetof(struct settings_body, has_second_person_above)},
     {0},
 };
 static const struct shape settings_shape = {settings_fields, sizeof(struct settings_body)};
@@ -172,6 +183,9 @@ static enum err patch_settings(struct request *req)
     if (!e) e = set_number(req, in->has_require_verified_email, "require_verified_email", in->require_verified_email);
     if (!e) e = set_shop(req, in);
     if (!e) e = set_number(req, in->has_order_units_max, "order_units_max", in->order_units_max);
+    if (!e) e = set_number(req, in->has_withdraw_min, "withdraw_min", in->withdraw_min.minor);
+    if (!e) e = set_number(req, in->has_withdraw_max, "withdraw_max", in->withdraw_max.minor);
+    if (!e) e = set_number(req, in->has_second_person_above, "second_person_above", in->second_person_above.minor);
     if (!e) e = load(req, &after);
     if (e) return e;
     request_etag_version(req, after.settings.revision);

@@ -2,11 +2,14 @@
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/account.h"
+#include "domain/sealed_code.h"
+#include "domain/settings.h"
 #include "domain/withdrawal.h"
 
 struct withdrawal_view {
     struct withdrawal withdrawal;
     Str email;
+    Str destination; /* its end alone, but for whoever is to pay it out */
 };
 
 static void view_withdrawal_staff(struct json_writer *w, const void *thing)
@@ -19,6 +22,8 @@ static void view_withdrawal_staff(struct json_writer *w, const void *thing)
     json_kv_str(w, "email", view->email);
     json_kv_money(w, "amount", wd->amount);
     json_kv_cstr(w, "status", withdrawal_status_names[wd->status]);
+    json_kv_opt_str(w, "destination", view->destination);
+    json_kv_opt_id(w, "first_by", wd->first_by);
     json_kv_str(w, "reason", wd->reason);
     json_kv_time(w, "requested_at", wd->requested_at);
     json_kv_time(w, "decided_at", wd->decided_at);
@@ -30,7 +35,7 @@ static enum err view_of(struct request *req, const struct withdrawal *wd, struct
 {
     struct account a;
     enum err e = account_find(req->db, wd->account, &a);
-    if (!e) *ret = (struct withdrawal_view){*wd, a.email};
+    if (!e) *ret = (struct withdrawal_view){*wd, a.email, code_mask(req->arena, wd->destination)};
     return e;
 }
 
@@ -71,6 +76,7 @@ static enum err get_withdrawals(struct request *req)
     return e ? e : request_list(req, &page, &withdrawal_rows, items);
 }
 
+/* Whoever is to pay it out sees where to. */
 static enum err get_withdrawal(struct request *req)
 {
     struct withdrawal wd;
@@ -78,6 +84,7 @@ static enum err get_withdrawal(struct request *req)
     enum err e = withdrawal_find(req->db, req->param_id, (Id){0}, &wd);
     if (!e) e = view_of(req, &wd, &view);
     if (e) return e;
+    view.destination = wd.destination;
     view_withdrawal_staff(&req->out, &view);
     return OK;
 }
@@ -97,8 +104,10 @@ static enum err decided(struct request *req, const char *action, const struct wi
 static enum err post_approve(struct request *req)
 {
     struct withdrawal before, after;
-    enum err e = withdrawal_find(req->db, req->param_id, (Id){0}, &before);
-    if (!e) e = withdrawal_approve(req->db, req->param_id, req->account, req->now, &after);
+    struct settings s; /* as they are now: a limit that was just set holds */
+    enum err e = settings_load(req->db, &s);
+    if (!e) e = withdrawal_find(req->db, req->param_id, (Id){0}, &before);
+    if (!e) e = withdrawal_approve(req->db, req->param_id, req->account, s.second_person_above, req->now, &after);
     return e ? e : decided(req, "withdrawal.approve", &before, &after);
 }
 
@@ -124,6 +133,6 @@ const struct route admin_withdrawals_routes[] = {
     {"GET", "/api/admin/withdrawals", SCOPE_ADMIN, TX_READ, NULL, get_withdrawals, .query = &withdrawal_query},
     {"GET", "/api/admin/withdrawals/{id}", SCOPE_ADMIN, TX_READ, NULL, get_withdrawal},
     {"POST", "/api/admin/withdrawals/{id}/approve", SCOPE_ADMIN, TX_WRITE, NULL, post_approve, CONFIRMED},
-    {"POST", "/api/admin/withdrawals/{id}/reject", SCOPE_ADMIN, TX_WRITE, &reject_shape, post_reject},
+    {"POST", "/api/admin/withdrawals/{id}/reject", SCOPE_ADMIN, TX_WRITE, &reject_shape, post_reject, IDEMPOTENT},
     {0},
 };

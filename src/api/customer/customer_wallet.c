@@ -38,10 +38,12 @@ static enum err get_wallet(struct request *req)
 
 struct withdraw {
     Money amount;
+    Str destination;
 };
 
 static const struct field withdraw_fields[] = {
     {"amount", FIELD_MONEY, REQUIRED, offsetof(struct withdraw, amount), .min = 1},
+    {"destination", FIELD_LINE, OPTIONAL, offsetof(struct withdraw, destination), .min = 1, .max = 255},
     {0},
 };
 static const struct shape withdraw_body = {withdraw_fields, sizeof(struct withdraw)};
@@ -50,7 +52,13 @@ static enum err post_withdraw(struct request *req)
 {
     const struct withdraw *in = req->body;
     struct withdrawal w;
-    enum err e = withdrawal_request(req->db, req->account, in->amount, req->now, &w);
+    struct settings s; /* as they are now: a limit that was just set holds */
+    enum err e = settings_load(req->db, &s);
+    if (e) return e;
+    if (money_cmp(in->amount, s.withdraw_min) < 0 ||
+        (s.withdraw_max.minor && money_cmp(in->amount, s.withdraw_max) > 0))
+        return request_bad_field(req, "amount", ERR_FIELD_RANGE);
+    e = withdrawal_request(req->db, req->account, in->amount, in->destination, req->now, &w);
     if (e == ERR_EXCEEDS_BALANCE) return request_bad_field(req, "amount", e);
     if (e) return e;
     view_withdrawal(&req->out, &w);
@@ -77,6 +85,14 @@ static enum err get_withdrawal(struct request *req)
     return OK;
 }
 
+static enum err post_cancel(struct request *req)
+{
+    struct withdrawal w;
+    enum err e = withdrawal_cancel(req->db, req->param_id, req->account, req->now, &w);
+    if (!e) view_withdrawal_decided(&req->out, &w);
+    return e;
+}
+
 const struct route customer_wallet_routes[] = {
     {"GET", "/api/customer/wallet", SCOPE_CUSTOMER, TX_READ, NULL, get_wallet, .query = &wallet_query},
     {"POST", "/api/customer/wallet/withdraw", SCOPE_CUSTOMER, TX_WRITE, &withdraw_body, post_withdraw,
@@ -84,5 +100,6 @@ const struct route customer_wallet_routes[] = {
     {"GET", "/api/customer/wallet/withdrawals", SCOPE_CUSTOMER, TX_READ, NULL, get_withdrawals,
      .query = &list_query_shape},
     {"GET", "/api/customer/wallet/withdrawals/{id}", SCOPE_CUSTOMER, TX_READ, NULL, get_withdrawal},
+    {"POST", "/api/customer/wallet/withdrawals/{id}/cancel", SCOPE_CUSTOMER, TX_WRITE, NULL, post_cancel, IDEMPOTENT},
     {0},
 };
