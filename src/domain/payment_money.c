@@ -116,12 +116,14 @@ enum err payment_book_return(struct db *db, struct payment *p, Time now)
 
 enum err payment_book_refund_failed(struct db *db, struct payment *p, Money amount, Time now)
 {
-    int64_t back = least(amount.minor, least(p->returned.minor, p->refunded_total.minor));
+    /* What a dispute has taken, too, stays gone. */
+    int64_t refunded = p->refunded_total.minor - least(amount.minor, p->refunded_total.minor);
+    int64_t back = p->returned.minor - least(p->received.minor, refunded + p->lost_total.minor);
     enum err e =
         move(db, p, LEDGER_REFUND_FAILED, LEDGER_CLEARING, LEDGER_RECEIVED, back, "Refund failed of payment", now);
     if (e) return e;
     p->returned.minor -= back;
-    p->refunded_total.minor -= back;
+    p->refunded_total.minor = refunded;
     p->waiting.minor += back;
     e = payment_save(db, p);
     return e || id_is(p->order_id) ? e : payment_book_credit(db, p, (Money){back}, now);

@@ -3,6 +3,7 @@
 
 #include "domain/ledger.h"
 #include "domain/notification.h"
+#include "domain/settings.h"
 
 #include <assert.h>
 
@@ -32,13 +33,18 @@ enum err withdrawal_request(struct db *db, Id account, Money amount, Str destina
                                  " VALUES ($1, $2, $3, $4) RETURNING id";
 
     assert(amount.minor > 0);
+    struct settings limits;
+    enum err e = settings_load(db, &limits);
+    if (e) return e;
+    if (money_cmp(amount, limits.withdraw_min) < 0) return ERR_FIELD_RANGE;
+    if (limits.withdraw_max.minor && money_cmp(amount, limits.withdraw_max) > 0) return ERR_FIELD_RANGE;
     struct stmt *st = db_prepare(db, insert);
     bind_id(st, account);
     bind_money(st, amount);
     bind_text(st, destination);
     bind_time(st, now);
     Id id = db_step(st) ? col_id(st) : (Id){0};
-    enum err e = db_done(st);
+    e = db_done(st);
     if (e) return e;
 
     const struct transfer hold = {

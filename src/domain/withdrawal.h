@@ -22,7 +22,8 @@ struct withdrawal {
     Id decided_by;
 };
 
-/* ERR_EXCEEDS_BALANCE: the wallet does not have it. Post-pay credit does not count. */
+/* ERR_FIELD_RANGE: outside the store's smallest and largest; ERR_EXCEEDS_BALANCE: the wallet does not have it. Post-pay
+ * credit does not count. */
 enum err withdrawal_request(struct db *db, Id account, Money amount, Str destination, Time now, struct withdrawal *ret);
 
 /* `by` is the member of staff, or 0: the command line. Above `two_above` (0: off) two different people have to approve

@@ -159,8 +159,8 @@ static const struct shape withdraw_form = {withdraw_fields, sizeof(struct withdr
 static enum err withdraw_write(struct request *req, const struct withdraw_form *in)
 {
     struct withdrawal w;
-    enum err e = withdrawal_request(req->db, req->account, in->amount, req->now, &w);
-    if (e == ERR_EXCEEDS_BALANCE) return request_bad_field(req, "amount", e);
+    enum err e = withdrawal_request(req->db, req->account, in->amount, in->destination, req->now, &w);
+    if (e == ERR_EXCEEDS_BALANCE || e == ERR_FIELD_RANGE) return request_bad_field(req, "amount", e);
     return e ? e : shop_go(req, STR("/account/wallet"));
 }
 REQUEST_STEP(withdraw_write);
