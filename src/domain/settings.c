@@ -44,9 +44,10 @@ static enum err load_theme(struct db *db, struct settings *s)
 
 enum err settings_load(struct db *db, struct settings *ret)
 {
-    static const char list[] = "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
-                               " 'rate_customer', 'require_verified_email', 'order_units_max', 'storefront', "
-                               "'languages', 'accent', 'tagline', 'withdraw_min', 'withdraw_max', 'second_person_above')";
+    static const char list[] =
+        "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
+        " 'rate_customer', 'require_verified_email', 'order_units_max', 'storefront', "
+        "'languages', 'accent', 'tagline', 'withdraw_min', 'withdraw_max', 'second_person_above')";
     struct settings s = {.currency = "USD",
                          .exponent = 2,
                          .store_name = "souk",
