@@ -121,7 +121,10 @@ enum err serial_take_many(struct db *db, Id product, Id variant, Id order_item, 
             if (e) return e;
         }
     }
-    if (n < count) return ERR_OUT_OF_STOCK;
+    if (n < count) {
+        serial_hint_forget(product); /* what was taken is given back: the oldest go first again */
+        return ERR_OUT_OF_STOCK;
+    }
     qsort(ret, count, sizeof *ret, by_id); /* RETURNING has no order */
     return OK;
 }

@@ -92,7 +92,7 @@ const DAMAGE = [
   ['withdrawal_decided: .*\\(withdrawal 3\\)'], /^I2: withdrawal 3/],
   ['a sold serial is back in the pool', 'UPDATE serial SET taken_by = NULL WHERE id = 1', ['serial_taken: .*\\(delivery 1\\)'], /^I3: serial 1 is in the pool/],
   ['a serial was taken and not delivered', 'UPDATE serial SET taken_by = 1 WHERE id = 3', ['serial_delivered: .*\\(serial 3\\)'], /^I3: serial 3/],
-  ['a serial was delivered twice', 'UPDATE delivery SET serial_id = 1 WHERE id = 2', ['serial_twice: .*\\(serial 1\\)', 'serial_delivered: .*\\(serial 2\\)'], /^I3: serial 2/, 'pg'],
+  ['a serial was delivered twice', 'UPDATE delivery SET serial_id = 1 WHERE id = 2', ['serial_twice: .*\\(serial 1\\)', 'serial_delivered: .*\\(serial 1, 2\\)'], /^I3: serial 2/, 'pg'],
   ['a delivered licence is gone', 'DELETE FROM license', ['license_delivered: .*\\(delivery 3\\)'], /^I5: delivery 3/],
   ['a unit was not delivered', 'DELETE FROM delivery WHERE id = 2; UPDATE serial SET taken_by = NULL WHERE id = 2', ['order_delivered: .*\\(order 1\\)'], /^I5: order 1/],
   ['a unit too many was delivered', `INSERT INTO delivery (order_item_id, unit, type, created_at) VALUES (2, 2, 'download_url', 1)`,
