@@ -6,7 +6,7 @@
 static void copy_text(char *to, size_t bytes, Str value)
 {
     size_t n = value.len < bytes - 1 ? value.len : bytes - 1;
-    memcpy(to, value.ptr, n);
+    if (n) memcpy(to, value.ptr, n); /* an empty text may have no bytes at all */
     to[n] = '\0';
 }
 
