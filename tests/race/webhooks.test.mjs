@@ -116,6 +116,16 @@ test('many successes for one order under different event ids: one delivery, one 
   assert.equal(shop.seed.number(`SELECT COUNT(*) FROM webhook_event w JOIN payment p ON p.id = w.payment_id WHERE p.order_id = ${order.id}`), 64);
 });
 
+test('a success and a refund that knows its intent alone, at once: the refund always finds its payment', async () => {
+  for (let round = 0; round < 40; round++) {
+    const order = await pending();
+    const alone = stripeEvent('charge.refunded', { amount: 4999, intent: order.intent, amount_refunded: 4999, refunded: true });
+    await Promise.all([send(clients[0], kinds.success(order)), send(clients[1], alone)]);
+    await checkOrder(order, ['refunded', 49.99]);
+  }
+  await shop.check();
+});
+
 test('the last code and two paid orders: one is delivered, the other waits for staff', async () => {
   const codes = shop.seed.product({ name: 'Codes', price: 4999, delivery_type: 'serial_code' });
   for (let round = 0; round < 5; round++) {
