@@ -3,8 +3,9 @@
  * Half of the workers take reads, the others writes: whoever holds up the writers (a locked wallet, a slow disk) does
  * not hold up a verification, and a long report does not hold up orders. A worker takes one job, runs it in a
  * transaction of its own, and tells its port. It takes jobs only while it has a connection, so a worker that cannot
- * connect does not fail what others could do. Only when nobody has had a connection for PATIENCE_MS are jobs answered
- * ERR_UNAVAILABLE, at once, while one worker at a time tries again. */
+ * connect does not fail what others could do. Only when nobody of its half has had a connection for PATIENCE_MS are
+ * jobs answered ERR_UNAVAILABLE, at once, while one worker at a time tries again. Each half counts for itself: idle
+ * workers do not notice that the server is gone. */
 #include "db/postgres_pool.h"
 
 #include <stdio.h>
@@ -30,23 +31,28 @@
 #define RETRY_CONNECT_MS 100
 #define WHY_BYTES 512
 
+/* The reads or the writes: what waits, and how those who serve it are connected. */
+struct half {
+    struct job_queue queue;
+    _Atomic int connected;
+    _Atomic int64_t away_since_ns; /* counts while connected is 0 */
+    _Atomic bool trying;           /* somebody tries a server that has been away for long */
+};
+
 struct worker {
     pthread_t thread;
     struct pg_pool *pool;
-    struct job_queue *queue; /* the pool's reads or writes */
-    struct db *db;           /* NULL: no connection */
+    struct half *half;
+    struct db *db; /* NULL: no connection */
     bool had_one;
 };
 
 struct pg_pool {
-    struct job_queue reads, writes; /* reads: unused where there are too few workers to be shared out */
+    struct half reads, writes; /* reads: unused where there are too few workers to be shared out */
     int readers;
     struct database_stats *stats;
     struct postgres_options options;
     char *url;
-    _Atomic int connected;
-    _Atomic int64_t away_since_ns; /* counts while connected is 0 */
-    _Atomic bool trying;           /* somebody tries a server that has been away for long */
     int count;
     struct worker workers[];
 };
@@ -62,29 +68,29 @@ static void disconnect(struct worker *w)
     if (!w->db) return;
     postgres_close(w->db);
     w->db = NULL;
-    atomic_store(&w->pool->away_since_ns, time_monotonic_ns());
-    atomic_fetch_sub(&w->pool->connected, 1);
+    atomic_store(&w->half->away_since_ns, time_monotonic_ns());
+    atomic_fetch_sub(&w->half->connected, 1);
 }
 
-static bool away_for_long(struct pg_pool *p)
+static bool away_for_long(struct half *h)
 {
-    return atomic_load(&p->connected) == 0 &&
-           time_monotonic_ns() - atomic_load(&p->away_since_ns) > PATIENCE_MS * INT64_C(1000000);
+    return atomic_load(&h->connected) == 0 &&
+           time_monotonic_ns() - atomic_load(&h->away_since_ns) > PATIENCE_MS * INT64_C(1000000);
 }
 
 static bool try_connect(struct worker *w)
 {
     struct pg_pool *p = w->pool;
-    bool long_away = away_for_long(p);
-    if (long_away && atomic_exchange(&p->trying, true)) return false;
+    bool long_away = away_for_long(w->half);
+    if (long_away && atomic_exchange(&w->half->trying, true)) return false;
     char why[WHY_BYTES];
     enum err e = postgres_open(&p->options, p->stats, &w->db, why, sizeof why);
-    if (long_away) atomic_store(&p->trying, false);
+    if (long_away) atomic_store(&w->half->trying, false);
     if (e) {
         log_event(LOG_WARN, "db.no_connection", LOGC("reason", why));
         return false;
     }
-    atomic_fetch_add(&p->connected, 1);
+    atomic_fetch_add(&w->half->connected, 1);
     if (w->had_one) atomic_fetch_add_explicit(&p->stats->reconnects, 1, memory_order_relaxed);
     w->had_one = true;
     return true;
@@ -129,8 +135,8 @@ static enum served serve(struct worker *w, struct tx_job *job, enum err *ret)
         enum tx_mode mode = job->mode;
         if (run_once(w, job, ret)) return SERVED;
         if (job->mode != mode) { /* not a failure: it has to write */
-            if (w->queue == &w->pool->writes) continue;
-            queue_put_back(&w->pool->writes, job);
+            if (w->half == &w->pool->writes) continue;
+            queue_put_back(&w->pool->writes.queue, job);
             return SERVED_ELSEWHERE;
         }
         *ret = ERR_UNAVAILABLE;
@@ -149,7 +155,7 @@ static void count_commit(struct pg_pool *p)
 
 static bool next_job(struct worker *w, struct tx_job **ret)
 {
-    struct job_queue *q = w->queue;
+    struct job_queue *q = &w->half->queue;
     if (queue_take_until(q, ret, 0) == 1) return true;
     postgres_rest(w->db);
     return queue_take(q, ret, 1) == 1;
@@ -166,16 +172,16 @@ static void *worker_main(void *arg)
             if (!next_job(w, &job)) return NULL;
             enum err e;
             enum served served = serve(w, job, &e);
-            if (served == NOT_SERVED) queue_put_back(w->queue, job); /* others may still have a connection */
+            if (served == NOT_SERVED) queue_put_back(&w->half->queue, job); /* others may still have a connection */
             if (served != SERVED) continue;
             if (!e && job->mode == TX_WRITE) count_commit(p);
             job_finish(job, e);
-        } else if (away_for_long(p)) {
+        } else if (away_for_long(w->half)) {
             int64_t until = time_monotonic_ns() + RETRY_CONNECT_MS * INT64_C(1000000);
             int n;
-            while ((n = queue_take_until(w->queue, &job, until)) > 0) job_finish(job, ERR_UNAVAILABLE);
+            while ((n = queue_take_until(&w->half->queue, &job, until)) > 0) job_finish(job, ERR_UNAVAILABLE);
             if (n == QUEUE_CLOSED) return NULL;
-        } else if (queue_is_closed(w->queue) && !atomic_load(w->queue->length)) {
+        } else if (queue_is_closed(&w->half->queue) && !atomic_load(w->half->queue.length)) {
             return NULL;
         } else {
             sleep_ms(RETRY_CONNECT_MS + random_below(RETRY_CONNECT_MS));
@@ -202,17 +208,18 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
     }
     p->stats = stats;
     p->options = (struct postgres_options){.url = p->url, .read_only = o->read_only, .lock_ms = o->busy_ms};
-    p->away_since_ns = time_monotonic_ns();
-    queue_init(&p->reads, &stats->queue_length);
-    queue_init(&p->writes, &stats->queue_length);
+    p->reads.away_since_ns = p->writes.away_since_ns = time_monotonic_ns();
+    queue_init(&p->reads.queue, &stats->queue_length);
+    queue_init(&p->writes.queue, &stats->queue_length);
     p->readers = count < SHARED_WORKERS_MIN ? 0 : count / 2;
     enum err e = postgres_open(&p->options, stats, &p->workers[0].db, ret_why, why_bytes);
-    if (!e) p->connected = 1;
+    p->workers[0].half = p->readers ? &p->reads : &p->writes;
+    if (!e) p->workers[0].half->connected = 1;
     p->workers[0].had_one = true;
     for (int i = 0; !e && i < count; i++) {
         struct worker *w = &p->workers[i];
         w->pool = p;
-        w->queue = i < p->readers ? &p->reads : &p->writes;
+        w->half = i < p->readers ? &p->reads : &p->writes;
         if (pthread_create(&w->thread, NULL, worker_main, w) != 0) {
             snprintf(ret_why, why_bytes, "the workers cannot be started");
             e = ERR_UNAVAILABLE;
@@ -235,21 +242,21 @@ int pg_pool_writers(const struct pg_pool *p)
 
 bool pg_pool_submit(struct pg_pool *p, struct tx_job *job)
 {
-    return queue_put(job->mode == TX_READ && p->readers ? &p->reads : &p->writes, job);
+    return queue_put(job->mode == TX_READ && p->readers ? &p->reads.queue : &p->writes.queue, job);
 }
 
 void pg_pool_free(struct pg_pool *p)
 {
     if (!p) return;
     /* A read that turns out to write is handed on: reads end first. */
-    queue_close(&p->reads);
+    queue_close(&p->reads.queue);
     for (int i = 0; i < p->count && i < p->readers; i++) pthread_join(p->workers[i].thread, NULL);
-    queue_close(&p->writes);
+    queue_close(&p->writes.queue);
     for (int i = p->readers; i < p->count; i++) pthread_join(p->workers[i].thread, NULL);
     for (int i = 0; i < p->count; i++) disconnect(&p->workers[i]);
     if (p->count == 0) postgres_close(p->workers[0].db);
-    queue_done(&p->reads);
-    queue_done(&p->writes);
+    queue_done(&p->reads.queue);
+    queue_done(&p->writes.queue);
     free(p->url);
     free(p);
 }

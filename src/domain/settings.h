@@ -12,14 +12,14 @@ struct settings {
     char store_name[256]; /* bytes; 1 to 60 code points */
     int64_t rate_v1;      /* requests per minute and caller; 0: no limit */
     int64_t rate_customer;
-    bool require_verified_email; /* before money is spent or moved */
-    bool storefront;             /* the shop's pages are there */
-    char languages[64];          /* codes with commas between: the first is the fallback */
-    char accent[8];              /* "#rrggbb"; empty: the shop's own */
-    char tagline[652];           /* bytes; up to 160 code points */
-    int64_t order_units_max;     /* units of one order */
-    char theme[17];              /* hash of colour and style sheet; empty: there is neither */
-    char footer[8192];           /* own pages linked everywhere: a line of slug, tab and title each */
+    bool require_verified_email;      /* before money is spent or moved */
+    bool storefront;                  /* the shop's pages are there */
+    char languages[64];               /* codes with commas between: the first is the fallback */
+    char accent[8];                   /* "#rrggbb"; empty: the shop's own */
+    char tagline[652];                /* bytes; up to 160 code points */
+    int64_t order_units_max;          /* units of one order */
+    char theme[17];                   /* hash of colour and style sheet; empty: there is neither */
+    char footer[8192];                /* own pages linked everywhere: a line of slug, tab and title each */
     Money withdraw_min, withdraw_max; /* of one withdrawal; 0: no limit */
     Money second_person_above;        /* withdrawals and credits by hand above it need two people; 0: off */
 };
