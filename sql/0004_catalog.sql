@@ -105,3 +105,19 @@ CREATE TABLE own_page (
     in_footer  @int NOT NULL DEFAULT 1 CHECK (in_footer IN (0, 1)),
     updated_at @int NOT NULL
 ) @strict;
+
+-- Pictures by their content: the same bytes are kept once. In the database, so that every node has them and backups too.
+CREATE TABLE media (
+    hash @bytes PRIMARY KEY,                        -- 128 bits of BLAKE2b over the bytes: /media/{hash}.{type}
+    type TEXT NOT NULL CHECK (type IN ('png', 'jpg', 'webp', 'avif')),
+    data @bytes NOT NULL
+) @norowid;
+
+CREATE TABLE image (
+    id         @id_kept,
+    product_id @int NOT NULL REFERENCES product (id) ON DELETE CASCADE,
+    hash       @bytes NOT NULL REFERENCES media (hash),
+    alt        TEXT NOT NULL DEFAULT '',            -- what it shows, for those who cannot see it
+    position   @int NOT NULL                        -- order of the product's pictures, then id
+) @strict;
+CREATE INDEX image_by_product ON image (product_id, position, id);

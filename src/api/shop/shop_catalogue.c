@@ -3,6 +3,7 @@
 #include "api/tables.h"
 #include "domain/cart.h"
 #include "domain/catalog.h"
+#include "domain/image.h"
 #include "domain/settings.h"
 #include "page/markdown.h"
 #include "page/words.h"
@@ -96,6 +97,10 @@ static enum err get_catalogue(struct request *req)
     size_t count, fitting = 0, n = 0;
     e = catalog_list(req->db, &products, &count);
     if (e) return e;
+    struct image *images;
+    size_t image_count;
+    e = image_list_first(req->db, &images, &image_count);
+    if (e) return e;
     struct page_card *cards = arena_array(req->arena, struct page_card, CARDS_PER_PAGE);
     size_t from = (size_t)(q.page - 1) * CARDS_PER_PAGE;
     for (size_t i = 0; i < count; i++) {
@@ -109,6 +114,9 @@ static enum err get_catalogue(struct request *req)
                                         .is_from = has_other_prices(p),
                                         .in_stock = p->in_stock,
                                         .initial = initial_of(p->name)};
+        for (size_t k = 0; k < image_count; k++)
+            if (id_eq(images[k].product_id, p->id))
+                cards[n - 1].picture = images[k].url, cards[n - 1].alt = images[k].alt;
     }
     int64_t pages = (int64_t)((fitting + CARDS_PER_PAGE - 1) / CARDS_PER_PAGE);
     if (!pages) pages = 1;
@@ -163,14 +171,21 @@ enum err shop_show_product(struct request *req, Str slug, const struct trouble *
 {
     struct product p;
     struct sheet s;
+    struct image *images;
+    size_t image_count;
     enum err e = catalog_find_slug(req->db, slug, &p);
+    if (!e) e = image_list(req->db, p.id, &images, &image_count);
     if (e) return e;
+    struct page_picture *pictures = arena_array(req->arena, struct page_picture, image_count);
+    for (size_t i = 0; i < image_count; i++)
+        pictures[i] = (struct page_picture){.url = images[i].url, .alt = images[i].alt};
     sheet_begin(req, &s, p.name);
     Str path = str_printf(req->arena, "/p/%.*s", STR_FMT(p.slug)),
         quantity = t->e ? form_field(req, "quantity") : STR("1");
     s.frame.is_hidden = false;
     s.frame.description = markdown_summary(req->arena, p.description, SUMMARY_BYTES);
     s.frame.canonical = sheet_address(req, path);
+    if (image_count) s.frame.picture = sheet_address(req, images[0].url);
     page_write_product(&s.page, &(const struct page_product){
                                     .frame = s.frame,
                                     .id = p.id.v,
@@ -182,6 +197,7 @@ enum err shop_show_product(struct request *req, Str slug, const struct trouble *
                                     .price = p.price,
                                     .currency = s.page.currency,
                                     .initial = initial_of(p.name),
+                                    .pictures = {pictures, image_count},
                                     .in_stock = p.in_stock,
                                     .options = options_of(req, &p, t->e ? form_field(req, "variant_id") : (Str){0}),
                                     .quantity = quantity,

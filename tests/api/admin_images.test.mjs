@@ -1,0 +1,53 @@
+// Pictures of products: told by their bytes, kept once, shown in the shop.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openOffice } from './lib/admin.mjs';
+import { Browser } from './lib/browser.mjs';
+import { dataOf, expectError, expectFields } from './lib/http.mjs';
+
+const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+const JPEG = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(40)]);
+let office;
+let product;
+before(async () => { office = await openOffice(); product = await office.product({ name: 'Pictured', slug: 'pictured' }); });
+after(() => office.stop());
+const add = (bytes, alt = '', id = product.id) => office.owner.post(`/api/admin/products/${id}/images?alt=${encodeURIComponent(alt)}`, bytes, { type: 'application/octet-stream' });
+
+test('a picture is added, shown, moved and deleted', async () => {
+  const b = new Browser(office.souk.url);
+  await b.open('/p/pictured');
+  assert.doesNotMatch(b.page, /\/media\//);
+  const first = dataOf(await add(PNG, 'A <dot>'), 201);
+  await office.audited('image.create');
+  assert.match(first.url, /^\/media\/[0-9a-f]{32}\.png$/);
+  const second = dataOf(await add(JPEG, 'Other'), 201);
+  assert.equal(second.position, first.position + 1);
+  const media = await b.request('GET', first.url);
+  assert.equal(media.headers.get('content-type'), 'image/png');
+  assert.match(media.headers.get('cache-control'), /immutable/);
+  await b.open('/p/pictured');
+  assert.ok(b.page.includes(`<img src="${first.url}" alt="A &lt;dot&gt;"`));
+  await b.open('/');
+  assert.ok(b.page.includes(first.url) && !b.page.includes(second.url));
+  dataOf(await office.owner.patch(`/api/admin/images/${second.id}`, { position: 0, alt: 'Now first' }));
+  assert.deepEqual(dataOf(await office.owner.get(`/api/admin/products/${product.id}/images`)).map((i) => i.alt), ['Now first', 'A <dot>']);
+  await b.open('/');
+  assert.ok(b.page.includes(second.url));
+  await office.owner.delete(`/api/admin/images/${second.id}`);
+  expectError(await office.owner.delete(`/api/admin/images/${second.id}`), 404, 'not_found');
+  assert.equal((await b.request('GET', second.url)).status, 404);
+  assert.equal((await b.request('GET', first.url)).status, 200);
+});
+
+test('a product that was never sold is deleted with its pictures', async () => {
+  const short = await office.product({ name: 'Short-lived' });
+  dataOf(await add(PNG, '', short.id), 201);
+  assert.equal((await office.owner.delete(`/api/admin/products/${short.id}`)).status, 200);
+});
+
+test('what is no picture is refused, whatever it is called', async () => {
+  expectFields(await add(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')), { body: 'bad_format' });
+  expectFields(await add(Buffer.from('GIF89a')), { body: 'bad_format' });
+  expectError(await add(PNG, '', 999999), 404, 'not_found');
+  assert.equal((await new Browser(office.souk.url).request('GET', '/media/x.png')).status, 404);
+});
