@@ -27,14 +27,16 @@ static struct page_withdrawalrow_list withdrawals_of(struct request *req, const 
 {
     static const enum word words[] = {[WITHDRAWAL_PENDING] = WORD_withdrawal_pending,
                                       [WITHDRAWAL_APPROVED] = WORD_withdrawal_approved,
-                                      [WITHDRAWAL_REJECTED] = WORD_withdrawal_rejected};
+                                      [WITHDRAWAL_REJECTED] = WORD_withdrawal_rejected,
+                                      [WITHDRAWAL_CANCELLED] = WORD_withdrawal_cancelled};
     struct page_withdrawalrow *rows = arena_array(req->arena, struct page_withdrawalrow, count);
     for (size_t i = 0; i < count; i++)
         rows[i] = (struct page_withdrawalrow){.id = items[i].id.v,
                                               .placed = items[i].requested_at,
                                               .amount = items[i].amount,
                                               .status = words[items[i].status],
-                                              .reason = items[i].reason};
+                                              .reason = items[i].reason.len ? items[i].reason : items[i].destination,
+                                              .can_cancel = items[i].status == WITHDRAWAL_PENDING};
     return (struct page_withdrawalrow_list){rows, count};
 }
 
@@ -173,11 +175,27 @@ static enum err post_withdraw(struct request *req)
     return e ? show_again(req, e) : OK;
 }
 
+static enum err cancel_write(struct request *req, struct withdrawal *w)
+{
+    enum err e = withdrawal_cancel(req->db, req->param_id, req->account, req->now, w);
+    return e ? e : shop_go(req, STR("/account/wallet"));
+}
+REQUEST_STEP(cancel_write);
+
+static enum err post_cancel(struct request *req)
+{
+    struct withdrawal w;
+    enum err e = request_step(req, TX_WRITE, cancel_write, &w);
+    return e ? show_again(req, e) : OK;
+}
+
 const struct route shop_wallet_routes[] = {
     {"GET", "/account/wallet", SCOPE_NONE, TX_READ, NULL, get_wallet, SHOP_PAGE | LOGIN_FIRST},
     {"POST", "/account/wallet/topup", SCOPE_NONE, TX_SELF, NULL, post_topup,
      SHOP_FORM | LOGIN_FIRST | CALLS_OUT | PROVEN_EMAIL, .accepts = FORM_TYPE},
     {"POST", "/account/wallet/withdraw", SCOPE_NONE, TX_SELF, NULL, post_withdraw,
      SHOP_FORM | LOGIN_FIRST | PROVEN_EMAIL, .accepts = FORM_TYPE},
+    {"POST", "/account/wallet/withdrawals/{id}/cancel", SCOPE_NONE, TX_SELF, NULL, post_cancel, SHOP_FORM | LOGIN_FIRST,
+     .accepts = FORM_TYPE},
     {0},
 };
