@@ -235,7 +235,7 @@ enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *r
 
 Str delivery_text(struct arena *a, const char *base_url, const struct delivery *d)
 {
-    if (d->type != DELIVERY_DOWNLOAD_URL || !base_url[0]) return d->value;
+    if (d->type != DELIVERY_DOWNLOAD_URL) return d->value;
     return str_printf(a, "%s%.*s", base_url, STR_FMT(d->value));
 }
 

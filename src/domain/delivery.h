@@ -42,8 +42,8 @@ enum err delivery_check(struct db *db, const struct delivery_job *jobs, size_t c
 /* Of one order, by item and unit. */
 enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *ret_count);
 
-/* What the buyer gets: the key, the code, or the address of the download: `base_url` in front of its path, which stays
- * relative where that is "". In answers and in mail alike. */
+/* What the buyer gets: the key, the code, or the address of the download: `base_url` in front of its path. In answers
+ * and in mail alike. */
 Str delivery_text(struct arena *a, const char *base_url, const struct delivery *d);
 
 /* The order was refunded: its licences and serials are marked, its downloads closed. */

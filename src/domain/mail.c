@@ -1,21 +1,27 @@
 /* domain/mail.c - see mail.h. */
 #include "domain/mail.h"
 
+#include <stdatomic.h>
+
 #include "domain/account.h"
 #include "domain/outbox.h"
 
 static bool is_enabled;
-static const char *base;
+static _Atomic(const char *) base = "";
 
-void mail_enable(bool on, const char *base_url)
+void mail_enable(bool on)
 {
     is_enabled = on;
-    base = base_url;
+}
+
+void mail_set_base_url(const char *base_url)
+{
+    atomic_store(&base, base_url);
 }
 
 const char *mail_base_url(void)
 {
-    return base;
+    return atomic_load(&base);
 }
 
 bool mail_is_enabled(void)

@@ -5,8 +5,10 @@
 
 #include "db/db.h"
 
-/* Once, before any thread starts. base_url stands in front of paths in messages; it must live for ever. */
-void mail_enable(bool on, const char *base_url);
+/* Once, before any thread starts. */
+void mail_enable(bool on);
+/* What stands in front of paths in messages; it must live for ever. Set again once the port is known. */
+void mail_set_base_url(const char *base_url);
 bool mail_is_enabled(void);
 const char *mail_base_url(void);
 

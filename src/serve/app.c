@@ -86,7 +86,8 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     app->reports = pool_new(REPORT_THREADS, POOL_QUEUE_MAX);
     app->outbound = outbound_start(&(struct outbound_options){.ca_file = options->ca_file});
     app->link = link_new(app->outbound);
-    mail_enable(*options->mail.url != '\0', options->base_url);
+    mail_enable(*options->mail.url != '\0');
+    mail_set_base_url(app->shop_url);
     app_set_settings(app, &settings);
     return OK;
 }
@@ -126,11 +127,21 @@ static void warn_of_sandbox(struct app *app)
     arena_done(&arena);
 }
 
+/* Who listens for others and does not say under which name sends them home to themselves. */
+static void warn_of_base_url(const struct app *app)
+{
+    if (!app->is_public || *app->options.base_url) return;
+    log_event(LOG_WARN, "base_url_missing", LOGC("links_lead_to", app->shop_url),
+              LOGC("meaning", "links in mails, download addresses and the way back from gateways would lead there,"
+                              " which others cannot reach: set --base-url to the public address of the store"));
+}
+
 void app_listening(struct app *app, const char *listen, int port)
 {
     app->is_public = !listens_on_loopback(listen);
     self_url(listen, port, app->self_url, sizeof app->self_url);
     app->shop_url = *app->options.base_url ? app->options.base_url : app->self_url;
+    mail_set_base_url(app->shop_url);
     link_set_self(app->link, str_from(app->self_url));
     struct dispatch_options options = {
         .database = app->database,
@@ -142,6 +153,7 @@ void app_listening(struct app *app, const char *listen, int port)
     };
     app->dispatcher = dispatcher_start(&options);
     warn_of_sandbox(app);
+    warn_of_base_url(app);
 }
 
 void app_stop(struct app *app)

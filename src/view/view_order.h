@@ -1,5 +1,4 @@
-/* view/view_order.h - orders, deliveries and licences as JSON. `base_url` stands in front of download paths; "" leaves
- * them relative. */
+/* view/view_order.h - orders, deliveries and licences as JSON. `base_url` stands in front of download paths. */
 #pragma once
 
 #include "domain/license.h"

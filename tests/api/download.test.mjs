@@ -33,11 +33,11 @@ function fileProduct(row = {}, bytes = BYTES) {
   });
 }
 
-/** Buys one and gives the path of its link. */
+/** Buys and gives the paths of the links, a line each. */
 async function link(product, quantity = 1) {
   const { delivery } = await shop.bought(ada, { product_id: product.id, quantity });
   assert.equal(delivery.type, 'download_url');
-  return delivery.value;
+  return delivery.value.replaceAll(shop.souk.url, '');
 }
 
 const rowOf = (where) => shop.seed.sql(`SELECT fetch_count, fetched_at FROM delivery WHERE ${where};`)[0].map(Number);
@@ -91,6 +91,13 @@ test('with --base-url the link is absolute', async (t) => {
   const order = dataOf(await other.souk.get(`/api/customer/orders/${order_id}`, { token: bob.token }));
   assert.deepEqual(order.items[0].deliveries.map((d) => d.value), deliveries.map((d) => d.value));
   expectStatus(await other.souk.get(new URL(deliveries[0].value).pathname), 302);
+});
+
+test('without --base-url the link is absolute, too: it leads to the address that is listened on', async () => {
+  const { order_id, delivery } = await shop.bought(ada, { product_id: fileProduct().id });
+  assert.ok(delivery.value.startsWith(`${shop.souk.url}/download/`), delivery.value);
+  const order = dataOf(await shop.souk.get(`/api/customer/orders/${order_id}`, { token: ada.token }));
+  assert.equal(order.items[0].deliveries[0].value, delivery.value);
 });
 
 test('an outside address is redirected to, within the same limits', async () => {
@@ -163,14 +170,15 @@ test('nothing outside the folder of files can be reached, whatever the database 
 test('an expired link is gone', async () => {
   const product = fileProduct({ download_days: 3 });
   const { order_id, delivery } = await shop.bought(ada, { product_id: product.id });
+  const target = new URL(delivery.value).pathname;
   const order = dataOf(await shop.souk.get(`/api/customer/orders/${order_id}`, { token: ada.token }));
   const [unit] = order.items[0].deliveries;
   assert.equal(Math.round((Date.parse(unit.expires_at) - Date.now()) / DAY), 3);
-  expectStatus(await shop.souk.get(delivery.value), 200);
+  expectStatus(await shop.souk.get(target), 200);
   shop.seed.update('delivery', lastDelivery(), { expires_at: Date.now() - 1 });
-  expectError(await shop.souk.get(delivery.value), 410, 'download_expired', 'This download has expired');
-  expectError(await shop.souk.get(delivery.value, { headers: { Range: 'bytes=1-' } }), 410, 'download_expired');
-  expectStatus(await shop.souk.request('HEAD', delivery.value), 410);
+  expectError(await shop.souk.get(target), 410, 'download_expired', 'This download has expired');
+  expectError(await shop.souk.get(target, { headers: { Range: 'bytes=1-' } }), 410, 'download_expired');
+  expectStatus(await shop.souk.request('HEAD', target), 410);
 });
 
 test('refunded and disputed orders: 404', async () => {

@@ -39,6 +39,20 @@ test('an order that is paid for is delivered by mail, over an encrypted connecti
   assert.ok(mail.data.split('\r\n').every((line) => line.length <= 76 && !line.startsWith('.') && /^[\x20-\x7e]*$/.test(line)));
 });
 
+test('every address in a receipt is absolute, also without --base-url', async (t) => {
+  const { shop, mailTo, stop } = await openMailShop({ args: ['--base-url', ''] });
+  t.after(stop);
+  const file = shop.seed.product({ delivery_type: 'download_url', download_url: 'https://cdn.example/x', price: 100 });
+  const buyer = await shop.buyerWith([[file, 1]], { balance: 10000 });
+  const { deliveries } = await shop.checkout(buyer, 'wallet');
+  const origin = shop.souk.url;
+  const { text } = await mailTo(buyer.email);
+  assert.ok(deliveries[0].value.startsWith(`${origin}/download/`), deliveries[0].value);
+  assert.ok(text.includes(deliveries[0].value), text);
+  assert.match(text, new RegExp(`^${origin.replaceAll('.', '\\.')}/order/\\S+$`, 'm'));
+  assert.doesNotMatch(text, /(^|\s)\/\w/m);
+});
+
 test('by wallet too', async () => {
   const buyer = await shop.buyerWith([[editor, 1]], { balance: 10000 });
   const bought = await shop.checkout(buyer, 'wallet');

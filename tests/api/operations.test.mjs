@@ -20,6 +20,18 @@ test('/livez and /readyz', async () => {
   assert.ok(ready.schema >= 1);
 });
 
+test('who listens for others without --base-url is warned once; on loopback, or with it, not at all', async (t) => {
+  const warnings = async (...args) => {
+    const souk = await startSouk({ t, args });
+    return souk.stderr.split('\n').filter((line) => /level="?warn"?.*base_url_missing/.test(line));
+  };
+  const open = await warnings('--listen', '0.0.0.0:0');
+  assert.equal(open.length, 1, open.join('\n'));
+  assert.match(open[0], /http:\/\/127\.0\.0\.1:\d+.*set --base-url/);
+  assert.deepEqual(await warnings('--listen', '0.0.0.0:0', '--base-url', 'https://shop.example'), []);
+  assert.deepEqual(await warnings(), []);
+});
+
 test('/metrics counts requests by route, method and code', async () => {
   const count = async (labels) => (await souk.metrics()).get(`souk_requests_total{${labels}}`) ?? 0;
   const cases = [

@@ -628,10 +628,11 @@ static enum err resets(struct db *db)
 static enum err mails(struct db *db)
 {
     stock(db);
-    mail_enable(false, "");
+    mail_enable(false);
     assert_int_equal(mail_queue(db, ada, STR("s"), STR("t"), NOW), OK);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox"), 0);
-    mail_enable(true, "https://shop.example");
+    mail_enable(true);
+    mail_set_base_url("https://shop.example");
     struct payment p = buy(db, editor);
     struct payment_event e = event_of(db, &p, EVENT_SUCCEEDED);
     receive(db, &e);
@@ -647,7 +648,7 @@ static enum err mails(struct db *db)
     assert_non_null(
         memmem(m.text.ptr, m.text.len, o.items[0].deliveries[0].value.ptr, o.items[0].deliveries[0].value.len));
     assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE payload IS NOT NULL"), 1);
-    mail_enable(false, "");
+    mail_enable(false);
     return OK;
 }
 

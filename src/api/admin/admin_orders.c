@@ -100,7 +100,7 @@ static enum err show_order_whole(struct request *req, bool is_masked)
     json_begin_object(w);
     json_kv_id(w, "customer_id", o.account_id);
     json_kv_str(w, "email", o.email);
-    view_order_members(w, req->arena, req->app->options.base_url, &o);
+    view_order_members(w, req->arena, req->app->shop_url, &o);
     e = show_money(req, o.id);
     json_end_object(w);
     return e;

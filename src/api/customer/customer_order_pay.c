@@ -61,7 +61,7 @@ static enum err post_cancel(struct request *req)
     struct order o;
     enum err e = order_give_up(req, req->param_id, &o);
     if (e) return e;
-    view_order(&req->out, req->arena, req->app->options.base_url, &o);
+    view_order(&req->out, req->arena, req->app->shop_url, &o);
     dispatcher_wake(req->app->dispatcher);
     return OK;
 }

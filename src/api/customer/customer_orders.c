@@ -14,7 +14,7 @@ static enum err show_order(struct request *req, const void *row)
     enum err e = order->status == ORDER_PENDING ? payment_find_order(req->db, order->id, &p) : ERR_NOT_FOUND;
     if (e && e != ERR_NOT_FOUND) return e;
     json_begin_object(w);
-    view_order_members(w, req->arena, req->app->options.base_url, order);
+    view_order_members(w, req->arena, req->app->shop_url, order);
     if (!e) {
         json_key(w, "payment");
         view_order_payment(w, &p);

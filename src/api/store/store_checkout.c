@@ -24,7 +24,7 @@ static void view_deliveries(struct request *req, const struct order *o)
     json_begin_array(w);
     for (size_t i = 0; i < o->item_count; i++)
         for (size_t n = 0; n < o->items[i].delivery_count; n++)
-            view_delivery(w, req->arena, req->app->options.base_url, &o->items[i].deliveries[n]);
+            view_delivery(w, req->arena, req->app->shop_url, &o->items[i].deliveries[n]);
     json_end_array(w);
 }
 

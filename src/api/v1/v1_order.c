@@ -30,7 +30,7 @@ static enum err find_coupon(struct request *req, Str text, struct coupon *ret)
 static void view_receipt(struct request *req, const struct order *o)
 {
     struct json_writer *w = &req->out;
-    const char *base_url = req->app->options.base_url;
+    const char *base_url = req->app->shop_url;
     const struct order_item *item = &o->items[0];
     struct buf values;
     buf_init(&values, req->arena, SIZE_MAX);
