@@ -17,6 +17,7 @@ import { License } from './pages/admin_licenses/license';
 import { Licenses } from './pages/admin_licenses/list';
 import { Order } from './pages/admin_orders/order';
 import { Orders } from './pages/admin_orders/list';
+import { Outbox } from './pages/admin_outbox';
 import { Product } from './pages/admin_products/product';
 import { ProductNew } from './pages/admin_products/new';
 import { Products } from './pages/admin_products/list';
@@ -56,6 +57,7 @@ export const PAGES: Entry[] = [
   { path: '/gateways', page: Gateways, nav: { label: 'Gateways', icon: 'card', group: 'Store' } },
   { path: '/events', page: Events },
   { path: '/events/:id', page: Event },
+  { path: '/outbox', page: Outbox, nav: { label: 'Outbox', icon: 'send', group: 'Store' } },
   { path: '/settings', page: SettingsPage, nav: { label: 'Settings', icon: 'gear', group: 'Store' } },
   { path: '/staff', page: Staff, nav: { label: 'Staff', icon: 'shield', group: 'Store' }, ownerOnly: true },
   { path: '/audit', page: Audit, nav: { label: 'Audit', icon: 'clock', group: 'Store' } },

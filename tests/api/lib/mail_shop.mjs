@@ -6,16 +6,25 @@ import { issue } from './certificates.mjs';
 import { openPaidShop } from './gateways.mjs';
 import { openSink, readMail } from './smtp.mjs';
 
-export async function openMailShop({ args = [] } = {}) {
+/** The mail server alone: {sink, dir, args, env}, the last two for a store that sends through it. */
+export async function openMailServer() {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-mail-'));
   const made = issue('127.0.0.1');
   fs.writeFileSync(path.join(dir, 'ca.pem'), made.authority);
   const sink = await openSink({ ...made, login: { user: 'shop', password: 'p4ss' } });
-  const shop = await openPaidShop({
-    args: ['--smtp-url', `smtp://127.0.0.1:${sink.port}`, '--smtp-user', 'shop', '--mail-from', 'shop@shop.example',
-      '--ca-file', path.join(dir, 'ca.pem'), '--base-url', 'https://shop.example', ...args],
-    env: { SOUK_SMTP_PASSWORD: 'p4ss' },
-  });
+  const args = ['--smtp-url', `smtp://127.0.0.1:${sink.port}`, '--smtp-user', 'shop', '--mail-from', 'shop@shop.example',
+    '--ca-file', path.join(dir, 'ca.pem')];
+  const stop = async () => {
+    await sink.stop();
+    fs.rmSync(dir, { recursive: true, force: true });
+  };
+  return { sink, dir, args, env: { SOUK_SMTP_PASSWORD: 'p4ss' }, stop };
+}
+
+export async function openMailShop({ args = [] } = {}) {
+  const server = await openMailServer();
+  const { sink, dir, env } = server;
+  const shop = await openPaidShop({ args: [...server.args, '--base-url', 'https://shop.example', ...args], env });
 
   /** Waits for mail number `count` to this address; those that ask to confirm it are counted by themselves (`proof`). */
   async function mailTo(email, count = 1, { proof = false } = {}) {
@@ -28,8 +37,7 @@ export async function openMailShop({ args = [] } = {}) {
 
   async function stop() {
     await shop.stop();
-    await sink.stop();
-    fs.rmSync(dir, { recursive: true, force: true });
+    await server.stop();
   }
 
   return { shop, sink, dir, mailTo, stop };

@@ -92,6 +92,7 @@ export function pagesOf(ids) {
     '/gateways',
     '/events',
     `/events/${ids.event}`,
+    '/outbox',
     '/settings',
     '/staff',
     '/audit?action=settings',

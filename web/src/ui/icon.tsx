@@ -17,7 +17,9 @@ import message from 'lucide-static/icons/message-square.svg';
 import pack from 'lucide-static/icons/package.svg';
 import plus from 'lucide-static/icons/plus.svg';
 import receipt from 'lucide-static/icons/receipt-text.svg';
+import scale from 'lucide-static/icons/scale.svg';
 import search from 'lucide-static/icons/search.svg';
+import send from 'lucide-static/icons/send.svg';
 import shield from 'lucide-static/icons/shield-check.svg';
 import store from 'lucide-static/icons/store.svg';
 import system from 'lucide-static/icons/monitor.svg';
@@ -49,7 +51,9 @@ const ICONS = {
   pack,
   plus,
   receipt,
+  scale,
   search,
+  send,
   shield,
   store,
   system,
