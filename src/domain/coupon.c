@@ -248,7 +248,10 @@ enum err coupon_reclaim(struct db *db, Id order, Time now)
     e = count_use(db, coupon, &per_customer);
     if (!e && per_customer) e = uses_of_customer(db, coupon, account, &used);
     if (e) return e;
-    if (per_customer && used >= per_customer) return ERR_COUPON_USED;
+    if (per_customer && used >= per_customer) {
+        e = uncount_use(db, coupon);
+        return e ? e : ERR_COUPON_USED;
+    }
     struct stmt *st = db_prepare(db, reclaim);
     bind_id(st, order);
     bind_time(st, now);

@@ -232,21 +232,21 @@ static enum err confirms(struct db *db)
     assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 0);
     assert_books(db);
 
-    assert_int_equal(order_confirm(db, o.id, STR("some_gateway"), NOW, &changed), OK);
+    assert_int_equal(order_confirm(db, o.id, STR(PAID_BY_HAND), NOW, &changed), OK);
     assert_true(changed);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 5);
     assert_int_equal(balance(db, ada), 10000);
     assert_books(db);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(order_confirm(db, o.id, STR("other_gateway"), NOW, &changed), OK);
+        assert_int_equal(order_confirm(db, o.id, STR(PAID_BY_HAND), NOW, &changed), OK);
         assert_false(changed);
     }
     assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 5);
     assert_int_equal(order_cancel(db, o.id, NOW, &changed), ERR_INVALID_STATE);
     struct order seen;
     assert_int_equal(order_find(db, ada, o.id, &seen), OK);
-    assert_true(str_eq(seen.paid_with, STR("some_gateway")));
-    assert_int_equal(order_confirm(db, (Id){999}, STR("x"), NOW, &changed), ERR_NOT_FOUND);
+    assert_true(str_eq(seen.paid_with, STR(PAID_BY_HAND)));
+    assert_int_equal(order_confirm(db, (Id){999}, STR(PAID_BY_HAND), NOW, &changed), ERR_NOT_FOUND);
     assert_books(db);
     return OK;
 }
@@ -282,7 +282,7 @@ static enum err cancels(struct db *db)
     assert_books(db);
 
     /* The money came after all. */
-    assert_int_equal(order_confirm(db, o.id, STR("some_gateway"), NOW, &changed), OK);
+    assert_int_equal(order_confirm(db, o.id, STR(PAID_BY_HAND), NOW, &changed), OK);
     assert_true(changed);
     assert_int_equal(number(db, "SELECT uses FROM coupon"), 1);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 1);
@@ -323,14 +323,14 @@ static enum err refunds(struct db *db)
     assert_int_equal(license_verify(db, key, editor, (Str){0}, NOW, &v), ERR_LICENSE_REVOKED);
     assert_int_equal(order_refund(db, o.id, (Money){1000}, NOW, &given), OK);
     assert_int_equal(given.minor, 0);
-    assert_int_equal(order_confirm(db, o.id, STR("x"), NOW, &changed), ERR_INVALID_STATE);
+    assert_int_equal(order_confirm(db, o.id, STR(PAID_BY_HAND), NOW, &changed), ERR_INVALID_STATE);
     assert_int_equal(order_cancel(db, o.id, NOW, &changed), ERR_INVALID_STATE);
     assert_books(db);
 
     /* Of a gateway: the money goes back where it came from, everything that was delivered is closed. */
     assert_int_equal(create(db, &o), OK);
     assert_int_equal(order_refund(db, o.id, (Money){1}, NOW, &given), ERR_INVALID_STATE);
-    assert_int_equal(order_confirm(db, o.id, STR("some_gateway"), NOW, &changed), OK);
+    assert_int_equal(order_confirm(db, o.id, STR(PAID_BY_HAND), NOW, &changed), OK);
     assert_int_equal(order_refund(db, o.id, o.total, NOW, &given), OK);
     assert_int_equal(given.minor, o.total.minor);
     assert_int_equal(balance(db, ada), 10000);
@@ -360,7 +360,7 @@ static enum err sold_meanwhile(struct db *db)
     assert_int_equal(create(db, &waiting), OK);
     assert_int_equal(place(db, ada, CHANNEL_API, codes, 2, &o, &s), OK);
     int64_t transfers = number(db, "SELECT COUNT(*) FROM transfer");
-    assert_int_equal(order_confirm(db, waiting.id, STR("some_gateway"), NOW, &changed), ERR_OUT_OF_STOCK);
+    assert_int_equal(order_confirm(db, waiting.id, STR(PAID_BY_HAND), NOW, &changed), ERR_OUT_OF_STOCK);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer"), transfers);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM orders WHERE status = 'pending'"), 1);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 2);
@@ -369,7 +369,7 @@ static enum err sold_meanwhile(struct db *db)
     assert_books(db);
 
     import_codes(db, codes, (Id){0}, (const Str[]){S("S-4"), S("S-5")}, 2);
-    assert_int_equal(order_confirm(db, waiting.id, STR("some_gateway"), NOW, &changed), OK);
+    assert_int_equal(order_confirm(db, waiting.id, STR(PAID_BY_HAND), NOW, &changed), OK);
     assert_true(changed);
     assert_books(db);
     return OK;
