@@ -12,7 +12,7 @@ import silent from './silent.mjs';
 import tokens from './tokens.mjs';
 import unread from './unread.mjs';
 
-/** The server may grow by so much, whatever it is sent; the caps of docs/decisions/0019 are far larger or do not apply. */
+/** The server may grow by so much, whatever it is sent; the caps of docs/decisions/0026 are far larger or do not apply. */
 async function survives(a, grows_max) {
   const result = await attack(a, 'short');
   assert.ok(result.answered > 0, 'no good client was answered');
