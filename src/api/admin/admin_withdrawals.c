@@ -132,7 +132,7 @@ static enum err post_reject(struct request *req)
 const struct route admin_withdrawals_routes[] = {
     {"GET", "/api/admin/withdrawals", SCOPE_ADMIN, TX_READ, NULL, get_withdrawals, .query = &withdrawal_query},
     {"GET", "/api/admin/withdrawals/{id}", SCOPE_ADMIN, TX_READ, NULL, get_withdrawal},
-    {"POST", "/api/admin/withdrawals/{id}/approve", SCOPE_ADMIN, TX_WRITE, NULL, post_approve, CONFIRMED},
+    {"POST", "/api/admin/withdrawals/{id}/approve", SCOPE_ADMIN, TX_WRITE, NULL, post_approve, CONFIRMED | IDEMPOTENT},
     {"POST", "/api/admin/withdrawals/{id}/reject", SCOPE_ADMIN, TX_WRITE, &reject_shape, post_reject, IDEMPOTENT},
     {0},
 };
