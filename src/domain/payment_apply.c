@@ -221,7 +221,7 @@ static enum err act_on(struct act *a)
     case EVENT_PENDING: return handled(a, "not final yet");
     case EVENT_IGNORED: break;
     }
-    assert(!"ignored events do not get here");
+    assert(false); /* ignored events do not get here */
     return ERR_INTERNAL;
 }
 

@@ -3,6 +3,7 @@
  * Near the cap connections that wait for a request are given up for new ones, the one that waits for longest first; a
  * network at its own cap gives up one of its own. So silent sockets cost their owner, and nobody else.
  * A body's bytes are counted as they come, not as they are announced: announcing costs a client nothing. */
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -87,11 +88,11 @@ bool guard_body(struct connection *c, size_t bytes)
     if (!c->body_held)
         c->body_place = c->origin.is_from_proxy ? quota_place(s->connections_held, x->network) : c->origin.place;
     if (quota_take(s->body_held, c->body_place, n, max / BODY_SHARE)) {
-        if ((s->stats.body_bytes += n) <= max) {
+        if (atomic_fetch_add(&s->stats.body_bytes, n) + n <= max) {
             c->body_held += n;
             return true;
         }
-        s->stats.body_bytes -= n;
+        atomic_fetch_sub(&s->stats.body_bytes, n);
         quota_give(s->body_held, c->body_place, n);
     }
     refused(c->loop, &c->loop->refused_body, &s->stats.refused_bodies, "bodies_refused", x->network.ptr);
@@ -102,7 +103,7 @@ void guard_body_release(struct connection *c)
 {
     if (!c->body_held) return;
     struct http_server *s = c->loop->server;
-    s->stats.body_bytes -= c->body_held;
+    atomic_fetch_sub(&s->stats.body_bytes, c->body_held);
     quota_give(s->body_held, c->body_place, c->body_held);
     c->body_held = 0;
 }

@@ -251,7 +251,8 @@ test('a second attempt looks first where repeating would make a second page', as
     assert.equal(bought.payment.url, null);
     await shop.until(async () => (await shop.payment(buyer, bought.payment.reference)).url, `an address at ${provider}`);
     assert.equal(player.made.size, 1, provider);
-    assert.deepEqual(player.calls.map((c) => c.method), ['POST', 'GET'], provider);
+    const [first, ...later] = player.calls.map((c) => c.method);
+    assert.deepEqual([first, [...new Set(later)]], ['POST', ['GET']], provider);
   }
 });
 
