@@ -187,3 +187,10 @@ enum err settings_check_key(struct db *db)
     }
     return str_eq(stored, mine) ? OK : ERR_CONFLICT;
 }
+
+enum err settings_check_unproven(struct db *db)
+{
+    Str value;
+    enum err e = settings_get(db, "require_verified_email", &value);
+    return e ? e : str_eq(value, STR("1")) ? ERR_EMAIL_UNVERIFIED : OK;
+}

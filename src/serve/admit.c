@@ -93,14 +93,6 @@ static enum err read_token(struct call *c)
     return OK;
 }
 
-/* As the setting is now, not as this server last heard of it. */
-enum err call_check_unproven(struct db *db)
-{
-    Str value;
-    enum err e = settings_get(db, "require_verified_email", &value);
-    return e ? e : str_eq(value, STR("1")) ? ERR_EMAIL_UNVERIFIED : OK;
-}
-
 enum err call_authenticate(struct call *c, struct db *db)
 {
     struct request *req = &c->req;
@@ -123,7 +115,7 @@ enum err call_authenticate(struct call *c, struct db *db)
     req->scopes = who.scopes;
     req->role = who.role;
     e = limit_account(c);
-    if (!e && req->route->flags & PROVEN_EMAIL && who.is_unproven) e = call_check_unproven(db);
+    if (!e && req->route->flags & PROVEN_EMAIL && who.is_unproven) e = settings_check_unproven(db);
     return e ? e : request_is_confirmed(req, req->route->flags);
 }
 

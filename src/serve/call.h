@@ -55,8 +55,6 @@ struct call {
 enum err call_admit(struct call *c);
 /* Who is calling, and are they allowed to? Fills in the request's account, scopes and role. */
 enum err call_authenticate(struct call *c, struct db *db);
-/* Whether the store asks for a proved address: ERR_EMAIL_UNVERIFIED. */
-enum err call_check_unproven(struct db *db);
 /* visit.c: the browser's session out of its cookie, and whether a form may be believed. ERR_FORM_REFUSED,
  * ERR_LOGIN_FIRST. */
 enum err call_visit(struct call *c, struct db *db);
