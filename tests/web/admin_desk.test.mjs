@@ -1,16 +1,22 @@
-// What needs a hand, as staff see it in the panel: the outbox.
+// What needs a hand, as staff see it in the panel: the outbox, reviews, the gateways' books.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { LABELS, SECRET, play, signed, stripeEvent } from '../api/lib/gateways.mjs';
 import { dataOf } from '../api/lib/http.mjs';
 import { openMailServer } from '../api/lib/mail_shop.mjs';
 import { assertInvariants } from '../lib/checker.mjs';
 import { expectToast, openPanel } from './lib/panel.mjs';
 
-let mail, panel, page;
+let mail, panel, page, stripe, product;
+let counter = 0;
 before(async () => {
   mail = await openMailServer();
   panel = await openPanel({ args: mail.args, env: mail.env });
   await panel.makeOwner();
+  stripe = await play('stripe');
+  const gateway = { is_enabled: true, secrets: [SECRET], ...stripe.config };
+  await panel.admin('PUT', `/gateways/${LABELS.stripe}`, gateway);
+  product = panel.seed.product({ name: 'Editor', price: 4999 });
   page = await panel.newPage();
   await panel.logIn(page);
 });
@@ -19,6 +25,7 @@ after(async () => {
     if (panel) assertInvariants(panel.souk.dbArg);
   } finally {
     await panel?.stop();
+    await stripe?.stop();
     await mail?.stop();
   }
 });
@@ -96,6 +103,80 @@ test('a test mail is sent, and a refusal is shown as the mail server put it', as
   await dialog.getByRole('button', { name: 'Send', exact: true }).click();
   await expectToast(page, 'The mail server took the message to postmaster@example.com.');
   assert.equal(mail.sink.mails.filter((m) => m.to === 'postmaster@example.com').length, 1);
+});
+
+/** An order for which this much (in cents) came through Stripe. */
+async function paid(amount) {
+  mail.sink.refuse = 0;
+  const buyer = await panel.buyer({ balance: 0 });
+  const as = async (target, body, status) =>
+    dataOf(await panel.souk.post(`/api/store/cart/${target}`, body, { token: buyer.token }), status);
+  await as('add', { product_id: product.id, quantity: 1 });
+  const { order_id: id } = await as('checkout', { pay_with: LABELS.stripe }, 201);
+  counter += 1;
+  const intent = stripe.charge(`pi_desk_${counter}`, amount);
+  const body = JSON.stringify(stripeEvent('payment_intent.succeeded', { order: id, amount, intent }));
+  const headers = signed('stripe', body);
+  dataOf(await panel.souk.request('POST', `/webhook/${LABELS.stripe}`, { body, type: 'application/json', headers }));
+  return { buyer, id };
+}
+
+const reviewOf = async (order) => (await panel.admin('GET', '/reviews?limit=100')).find((r) => r.order_id === order.id);
+
+test('a review shows what happened; what is done about it is done once', async () => {
+  const order = await paid(4000);
+  const review = await reviewOf(order);
+  await nav('Reviews');
+  await page.getByRole('heading', { level: 1, name: 'Reviews' }).waitFor();
+  await page.getByLabel('Status').selectOption('open');
+  await page.getByLabel('Kind').selectOption('late');
+  await page.getByText('No review matches').waitFor();
+  await page.getByLabel('Kind').selectOption('amount');
+  await row(order.buyer.email).getByText('40.00 USD').waitFor();
+  await row(order.buyer.email).getByRole('link', { name: 'Amount' }).click();
+  await page.getByRole('heading', { level: 1, name: `Review #${review.id}` }).waitFor();
+  await page.getByText(review.reason).waitFor();
+  for (const name of ['Confirm', 'Refund', 'Credit', 'Cancel', 'Settle']) {
+    await page.getByRole('button', { name, exact: true }).waitFor();
+  }
+  await page.getByRole('link', { name: order.buyer.email }).waitFor();
+  await page.getByRole('button', { name: 'Credit', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: `Credit: review #${review.id}` });
+  await dialog.getByLabel('Note').fill('Agreed by phone');
+  await dialog.getByRole('button', { name: 'Credit' }).click();
+  await expectToast(page, 'The review is settled.');
+  await page.getByText('Agreed by phone').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Credit', exact: true }).count(), 0);
+  assert.equal((await panel.wallet(order.buyer)).balance, 40);
+});
+
+test('a review that a colleague settled meanwhile says so', async () => {
+  const order = await paid(4000);
+  const review = await reviewOf(order);
+  await panel.visit(page, `/reviews/${review.id}`, `Review #${review.id}`);
+  await page.getByRole('button', { name: 'Confirm', exact: true }).click();
+  await panel.admin('POST', `/reviews/${review.id}/resolve`, { action: 'credit' });
+  const dialog = page.getByRole('dialog', { name: `Confirm: review #${review.id}` });
+  await dialog.getByRole('button', { name: 'Confirm' }).click();
+  await dialog.getByRole('alert').waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('region', { name: 'Outcome' }).getByText('Credit').waitFor();
+  assert.equal((await panel.admin('GET', `/orders/${order.id}`)).status, 'pending');
+  await page
+    .getByRole('link', { name: `#${order.id}`, exact: true })
+    .first()
+    .click();
+  await page.getByRole('heading', { level: 1, name: `Order #${order.id}` }).waitFor();
+});
+
+test("the gateways' books are compared on demand, and say whether they agree", async () => {
+  await panel.visit(page, '/reviews', 'Reviews');
+  const books = page.getByRole('region', { name: 'Reconciliation' });
+  await books.getByRole('button', { name: `Compare ${LABELS.stripe} now` }).click();
+  await expectToast(page, 'The books are being fetched.');
+  await reloadUntil(books.getByText(/^Agrees$|difference/));
+  const [told] = await panel.admin('GET', '/reconciliations');
+  await books.getByText(told.agrees ? 'Agrees' : `${told.differences} difference`).waitFor();
 });
 
 test('the browser had nothing to complain about', () => panel.checkComplaints());

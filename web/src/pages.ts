@@ -21,6 +21,8 @@ import { Outbox } from './pages/admin_outbox';
 import { Product } from './pages/admin_products/product';
 import { ProductNew } from './pages/admin_products/new';
 import { Products } from './pages/admin_products/list';
+import { Review } from './pages/admin_reviews/review';
+import { Reviews } from './pages/admin_reviews/list';
 import { SettingsPage } from './pages/admin_settings';
 import { Staff } from './pages/admin_staff';
 import { Ticket } from './pages/admin_tickets/ticket';
@@ -45,6 +47,8 @@ export const PAGES: Entry[] = [
   { path: '/customers', page: Customers, nav: { label: 'Customers', icon: 'users', group: 'Sales' } },
   { path: '/customers/:id', page: Customer },
   { path: '/withdrawals', page: Withdrawals, nav: { label: 'Withdrawals', icon: 'banknote', group: 'Sales' } },
+  { path: '/reviews', page: Reviews, nav: { label: 'Reviews', icon: 'scale', group: 'Sales' } },
+  { path: '/reviews/:id', page: Review },
   { path: '/products', page: Products, nav: { label: 'Products', icon: 'pack', group: 'Catalogue' } },
   { path: '/products/new', page: ProductNew },
   { path: '/products/:id', page: Product },

@@ -56,6 +56,7 @@ async function fill(panel) {
   await panel.admin('PUT', '/gateways/card_gateway_a', { is_enabled: true, secrets: ['whsec_hostile'] });
   await panel.stripeTells('whsec_hostile', { id: 'evt_<b>1</b>', order: '<script>alert(1)</script>', amount: 500 });
   const [event] = await panel.admin('GET', '/webhook-events');
+  const [review] = await panel.admin('GET', '/reviews');
   const [license] = await panel.admin('GET', '/licenses');
   await panel.souk.request('PATCH', '/api/admin/settings', {
     token: panel.ownerToken,
@@ -68,6 +69,7 @@ async function fill(panel) {
     license: license.id,
     ticket: tickets[0].id,
     event: event.id,
+    review: review.id,
   };
 }
 
@@ -80,6 +82,8 @@ export function pagesOf(ids) {
     '/customers',
     `/customers/${ids.customer}`,
     '/withdrawals',
+    '/reviews',
+    `/reviews/${ids.review}`,
     '/products?q=svg',
     '/products/new',
     `/products/${ids.product}`,
