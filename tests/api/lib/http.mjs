@@ -21,7 +21,8 @@ export class Client {
    *   unchecked    true for a request that is broken on purpose: the document is not asked
    *   timeout_ms   default 30000
    */
-  async request(method, path, options = {}) {
+  async request(method, target, options = {}) {
+    const path = target.startsWith(`${this.url.origin}/`) ? target.slice(this.url.origin.length) : target; // an address that the server gave
     const { token, body, type, headers = {}, unchecked = false, timeout_ms = 30000 } = options;
     const send = { ...headers };
     let payload;
