@@ -69,8 +69,14 @@ static enum err err_of(int rc)
     }
 }
 
+static void note_room(struct sqlite_db *c, int rc)
+{
+    if ((rc & 0xff) == SQLITE_FULL) atomic_store(&c->db.stats->no_room_ms, time_now().ms);
+}
+
 static void fail(struct sqlite_db *c, int rc, const char *sql)
 {
+    note_room(c, rc);
     log_event(LOG_ERROR, "db.failed", LOGI("code", rc), LOGC("reason", sqlite3_errmsg(c->handle)), LOGC("sql", sql));
     db_fail(&c->db, err_of(rc));
 }
@@ -302,6 +308,7 @@ enum sqlite_end sqlite_commit(struct db *db)
 {
     int rc = run_own(of(db), OWN_COMMIT);
     if (rc == SQLITE_OK) return SQLITE_ENDED;
+    note_room(of(db), rc);
     bool rolled_back = sqlite_rollback(db);
     if ((rc & 0xff) == SQLITE_FULL && rolled_back) return SQLITE_NO_ROOM;
     if ((rc & 0xff) == SQLITE_CONSTRAINT && rolled_back) return SQLITE_REFUSED;

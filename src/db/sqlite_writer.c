@@ -89,6 +89,7 @@ static enum batch_end run_batch(struct writer *w, struct tx_job **jobs, int n, b
     case SQLITE_NO_ROOM: return BATCH_UNAVAILABLE;
     case SQLITE_UNKNOWN: return BATCH_UNKNOWN;
     }
+    atomic_store(&w->stats->no_room_ms, 0);
     int bucket = 0;
     while (bucket < 9 && n > 1 << bucket) bucket++;
     atomic_fetch_add_explicit(&w->stats->batches, 1, memory_order_relaxed);

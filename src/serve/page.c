@@ -9,6 +9,7 @@
 #include "serve/request.h"
 
 #define LIMIT_DEFAULT 20
+#define PAGE_BYTES_MAX ((size_t)1024 * 1024) /* the row that passes it is the page's last */
 #define TAG_BYTES 8
 #define CURSOR_BYTES (8 + 8 + TAG_BYTES)
 
@@ -114,8 +115,13 @@ enum err request_list(struct request *req, const struct list_page *page, const s
     bool more = page->found >= (size_t)page->ask;
     size_t count = more ? (size_t)page->ask - 1 : page->found;
     const char *row = rows;
+    size_t start = req->out_buf.len;
     json_begin_array(&req->out);
     for (size_t i = 0; i < count; i++, row += list->row_bytes) {
+        if (req->out_buf.len - start > PAGE_BYTES_MAX) {
+            more = true;
+            break;
+        }
         enum err e = OK;
         if (list->view)
             list->view(&req->out, row);

@@ -134,7 +134,8 @@ struct list {
  *     return e ? e : request_list(req, &page, &order_rows, orders);
  *
  * request_page reads req->query (a struct starting with list_query); a cursor that is not ours, or another list's: 422
- * bad_cursor. request_list writes the rows as an array, meta and Link. */
+ * bad_cursor. request_list writes the rows as an array, meta and Link; past a megabyte the page ends, and
+ * what is left comes with the next. */
 enum err request_page(struct request *req, struct list_page *ret);
 enum err request_list(struct request *req, const struct list_page *page, const struct list *list, const void *rows);
 

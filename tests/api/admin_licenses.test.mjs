@@ -45,4 +45,8 @@ test('licences: revoke and reinstate, unbind, extend, give', async () => {
   expectStatus(await customer.post('/api/v1/license/verify', { license_key: given.license_key, product_id: product.id }), 200);
   expectFields(await staff.post('/api/admin/licenses', { product_id: 999999, customer_id: customer.id }), { product_id: 'unknown_id' });
   expectFields(await staff.post('/api/admin/licenses', { product_id: product.id, customer_id: 999999 }), { customer_id: 'unknown_id' });
+  expectFields(await staff.post('/api/admin/licenses', { product_id: 999999, customer_id: 999999 }),
+    { product_id: 'unknown_id', customer_id: 'unknown_id' });
+  expectFields(await staff.post('/api/admin/licenses', { product_id: product.id, variant_id: 999999, customer_id: 999999 }),
+    { variant_id: 'unknown_id', customer_id: 'unknown_id' });
 });

@@ -1,6 +1,8 @@
 // For whoever runs the store: health, metrics, logs, shutdown, secrets at rest.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,6 +32,22 @@ test('who listens for others without --base-url is warned once; on loopback, or 
   assert.match(open[0], /http:\/\/127\.0\.0\.1:\d+.*set --base-url/);
   assert.deepEqual(await warnings('--listen', '0.0.0.0:0', '--base-url', 'https://shop.example'), []);
   assert.deepEqual(await warnings(), []);
+});
+
+test('/readyz says when the disk is full, and when it no longer is', async (t) => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-disk-'));
+  t.after(() => {
+    spawnSync('umount', ['--lazy', dir]);
+    fs.rmSync(dir, { recursive: true, force: true });
+  });
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', dir]).status !== 0) return t.skip('needs the right to mount');
+  const souk = await startSouk({ t, args: ['--data', dir] });
+  const ballast = path.join(dir, 'ballast');
+  fs.writeFileSync(ballast, Buffer.alloc(62 * 1024 * 1024));
+  const answer = expectError(await souk.get('/readyz'), 503, 'unavailable');
+  assert.equal(answer.json.disk, 'full');
+  fs.rmSync(ballast);
+  assert.equal(dataOf(await souk.get('/readyz')).ready, true);
 });
 
 test('/metrics counts requests by route, method and code', async () => {

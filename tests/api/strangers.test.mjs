@@ -93,6 +93,25 @@ test('a page of messages ends at a megabyte; the rest is behind it', async (t) =
   assert.deepEqual(pages, [17, 4, 0]);
 });
 
+test('a page of any list ends at a megabyte; the rest is behind its cursor', async (t) => {
+  const { souk, owner, product, stop } = await openOffice();
+  t.after(stop);
+  const made = [];
+  for (let i = 0; i < 40; i++) made.push((await product({ description: '€'.repeat(20000) })).id);
+  const pages = [];
+  const seen = [];
+  for (let next = '/api/admin/products?limit=100'; next;) {
+    const { json, bytes } = expectStatus(await souk.get(next, { token: owner.token }), 200);
+    assert.ok(bytes.length < 1200000, `${bytes.length} bytes`);
+    pages.push(json.data.length);
+    seen.push(...json.data.map((p) => p.id));
+    assert.equal(json.meta.has_more, json.meta.next_cursor !== null);
+    next = json.meta.has_more && `/api/admin/products?limit=100&cursor=${json.meta.next_cursor}`;
+  }
+  assert.equal(pages.length, 3, pages.join());
+  assert.deepEqual(seen.sort((a, b) => a - b), made);
+});
+
 test('an account may leave so many bytes unread, and others are served', async (t) => {
   const { souk, token, ticket } = await withLongTicket(t, 17, ['--unsent-max', '1500000']);
   const get = `GET /api/customer/tickets/${ticket} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`;

@@ -245,11 +245,13 @@ static void test_full(void **state)
         hits = atomic_load(&fault_hits);
         assert_int_equal(e, hits ? ERR_UNAVAILABLE : OK);
         assert_true(database_is_healthy(t.d));
+        assert_int_equal(atomic_load(&database_stats(t.d)->no_room_ms) != 0, hits != 0);
         assert_int_equal(test_number(t.d, count), before + (hits ? 0 : 2));
         if (skip % 2) reopen(); /* the next start reads the log, and finds no more either */
         set_fault(NO_FAULT, 0);
         assert_int_equal(test_number(t.d, count), before + (hits ? 0 : 2));
         assert_int_equal(write_two(n + 50), OK);
+        assert_int_equal(atomic_load(&database_stats(t.d)->no_room_ms), 0);
     }
 }
 

@@ -4,6 +4,7 @@
  * the one that reveals it. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
+#include "domain/account.h"
 #include "domain/license.h"
 #include "domain/sealed_code.h"
 
@@ -73,14 +74,25 @@ static const struct field issue_fields[] = {
 };
 static const struct shape issue_shape = {issue_fields, sizeof(struct issue_body)};
 
+/* The product or its variant is unknown; the customer is looked for as well, so that one answer names all. */
+static enum err refuse_license(struct request *req, const char *field)
+{
+    const struct issue_body *in = req->body;
+    struct account a;
+    request_bad_field(req, field, ERR_FIELD_NOT_FOUND);
+    enum err e = account_find(req->db, in->customer_id, &a);
+    if (e == ERR_NOT_FOUND) return request_bad_field(req, "customer_id", ERR_FIELD_NOT_FOUND);
+    return e ? e : ERR_VALIDATION;
+}
+
 static enum err post_license(struct request *req)
 {
     const struct issue_body *in = req->body;
     struct license made;
     enum err e =
         license_issue(req->db, in->product_id, in->variant_id, in->customer_id, in->expires_at, req->now, &made);
-    if (e == ERR_PRODUCT_NOT_FOUND) return request_bad_field(req, "product_id", ERR_FIELD_NOT_FOUND);
-    if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "variant_id", e);
+    if (e == ERR_PRODUCT_NOT_FOUND) return refuse_license(req, "product_id");
+    if (e == ERR_FIELD_NOT_FOUND) return refuse_license(req, "variant_id");
     if (e == ERR_NOT_FOUND) return request_bad_field(req, "customer_id", ERR_FIELD_NOT_FOUND);
     if (e) return e;
     view_license_staff(&req->out, &made);

@@ -1,4 +1,6 @@
 /* api/open/operations.c - for whoever runs the server: is it alive, is it ready, what has it done. */
+#include <sys/statvfs.h>
+
 #include "api/open/openapi_json.h"
 #include "api/tables.h"
 #include "db/migrate.h"
@@ -7,6 +9,8 @@
 #include "serve/metrics.h"
 #include "serve/request.h"
 
+#define DISK_BYTES_MIN ((uint64_t)4 * 1024 * 1024) /* a store with less than this cannot promise the next write */
+#define REFUSED_MS (30 * TIME_SECOND)              /* for so long a write that found no room counts */
 #define METRICS_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
 static enum err get_livez(struct request *req)
@@ -18,10 +22,25 @@ static enum err get_livez(struct request *req)
     return OK;
 }
 
+/* Room in the data folder, and whether the last write found some: a quota does not show in what is free. Whoever is not
+ * ready gets no writes that could prove that there is room again, so a refusal counts for a while only. */
+static bool disk_is_full(const struct request *req)
+{
+    struct statvfs fs;
+    if (statvfs(req->app->options.data_dir, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < DISK_BYTES_MIN)
+        return true;
+    int64_t refused = atomic_load(&database_stats(req->app->database)->no_room_ms);
+    return refused && req->now.ms - refused < REFUSED_MS;
+}
+
 static enum err get_readyz(struct request *req)
 {
     static const char version[] = "SELECT MAX(version) FROM schema_migration";
     if (atomic_load(&req->app->is_draining) || !database_is_healthy(req->app->database)) return ERR_UNAVAILABLE;
+    if (disk_is_full(req)) {
+        request_error_str(req, "disk", STR("full"));
+        return ERR_UNAVAILABLE;
+    }
     struct stmt *st = db_prepare(req->db, version);
     int64_t present = db_step(st) ? col_int(st) : 0;
     enum err e = db_done(st);
