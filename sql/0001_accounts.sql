@@ -65,6 +65,8 @@ CREATE TABLE idempotency (
     status       @int NOT NULL DEFAULT 0,           -- 0: claimed, no answer yet
     answer       @bytes,                            -- sealed with the master key: answers may hold tokens and keys
     long_of      @int,                              -- the account, of a long answer: an account keeps so many bytes of them
+    short_of     @int,                              -- the account, of any other answer: an account keeps so many of them
     created_at   @int NOT NULL
 ) @strict;
+CREATE INDEX idempotency_short ON idempotency (short_of, id) WHERE short_of IS NOT NULL;
 CREATE INDEX idempotency_long ON idempotency (long_of, id) WHERE long_of IS NOT NULL;

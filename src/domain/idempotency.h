@@ -19,6 +19,7 @@
     (8 * 1024 * 1024) /* of one account; past it the answers kept for longest go, their keys stay                      \
                        */
 #define KEPT_LONG_COUNT 500
+#define KEPT_SHORT_COUNT 10000 /* of one account: at most 80 MiB, and more requests than anybody repeats */
 
 struct idempotency {
     Id account;
@@ -45,7 +46,7 @@ struct kept_answer {
 };
 
 /* Looks only; TX_READ is enough. ret->status 0 when the key is free. ERR_IDEMPOTENCY_KEY_REUSED: another request;
- * ERR_ANSWER_NOT_KEPT: it was done, and its answer was a long one that had to go. */
+ * ERR_ANSWER_NOT_KEPT: it was done, and its answer had to make room for newer ones. */
 enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret);
 /* Takes the key, or finds what it has got: as idempotency_find. */
 enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret);

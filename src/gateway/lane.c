@@ -87,3 +87,12 @@ void lane_leave(struct lanes *l, const struct gateway_config *gateway, bool in_b
         count_failure(lane, gateway);
     pthread_mutex_unlock(&l->lock);
 }
+
+int lanes_open(struct lanes *l)
+{
+    int n = 0;
+    pthread_mutex_lock(&l->lock);
+    for (int i = 0; i < GATEWAYS_MAX; i++) n += l->lanes[i].open_until_ns != 0;
+    pthread_mutex_unlock(&l->lock);
+    return n;
+}

@@ -40,5 +40,7 @@ enum lane_verdict {
 void lanes_init(struct lanes *l);
 void lanes_done(struct lanes *l);
 enum lane_verdict lane_enter(struct lanes *l, const struct gateway_config *gateway, bool in_background);
+/* Gateways whose circuit is open. */
+int lanes_open(struct lanes *l);
 /* has_answered: the provider said something that is not its own trouble. */
 void lane_leave(struct lanes *l, const struct gateway_config *gateway, bool in_background, bool has_answered);

@@ -42,6 +42,11 @@ void link_free(struct gateway_link *l)
     free(l);
 }
 
+int link_left_alone(struct gateway_link *l)
+{
+    return lanes_open(&l->lanes);
+}
+
 void link_set_self(struct gateway_link *l, Str url)
 {
     pthread_mutex_lock(&l->lock);

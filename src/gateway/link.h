@@ -9,6 +9,8 @@ struct gateway_link;
 
 struct gateway_link *link_new(struct outbound *outbound);
 void link_free(struct gateway_link *link);
+/* Gateways that are left alone for now because they did not answer (gateway/lane.h). */
+int link_left_alone(struct gateway_link *link);
 /* Where the sandbox, which lives in this server, can be reached; known once the server listens. Must live on. */
 void link_set_self(struct gateway_link *link, Str url);
 

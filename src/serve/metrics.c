@@ -162,6 +162,8 @@ static void write_outbox(struct app *app, struct buf *out)
     const struct outbox_stats *s = dispatcher_stats(app->dispatcher);
     single(out, "souk_mail_failures_total", "counter", "Attempts to send a message that failed.", get(&s->mail_failed));
     single(out, "souk_outbox_given_up_total", "counter", "Messages and calls that were given up.", get(&s->given_up));
+    single(out, "souk_gateways_left_alone", "gauge", "Gateways that do not answer and are not called for now.",
+           link_left_alone(app->link));
 }
 
 void metrics_write(struct app *app, struct buf *out)

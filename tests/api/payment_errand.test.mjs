@@ -202,8 +202,11 @@ test('a provider that gives no answer several times is left alone for a while, t
   const order = await pending('stripe');
   assert.equal(order.payment.url, null);
   assert.equal(player.calls.length, before, 'it was not called');
+  const leftAlone = async () => (await shop.souk.metrics()).get('souk_gateways_left_alone');
+  assert.equal(await leftAlone(), 1);
   player.release();
   await shop.until(async () => { shop.hurry('create'); return (await shop.payment(order.buyer, order.payment.reference)).url; }, 'an address after all');
+  assert.equal(await leftAlone(), 0);
 });
 
 test('the books are in order', () => shop.check());

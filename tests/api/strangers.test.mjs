@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openOffice } from './lib/admin.mjs';
 import { dataOf, expectError, expectStatus } from './lib/http.mjs';
 import { connect } from './lib/raw.mjs';
+import { seeder } from './lib/seed.mjs';
 import { SLOW, metricSum, startSouk, together } from './lib/souk.mjs';
 
 const importHead = (token, length) => 'POST /api/admin/products/1/serials HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n' +
@@ -79,6 +80,27 @@ test('an account keeps so many bytes of long answers; a key without its answer s
   const again = expectStatus(await reply('key 144'), 201);
   assert.equal(again.headers['idempotent-replayed'], 'true');
   assert.equal(await messages(), newest, 'nothing was written again');
+});
+
+test('an account keeps so many short answers, too', async (t) => {
+  const { souk, customer, owner, stop } = await openOffice();
+  t.after(stop);
+  const { id, token } = await customer();
+  const other = await customer();
+  const { id: department } = dataOf(await owner.post('/api/admin/departments', { name: 'Help' }), 201);
+  const ask = (key, who = token) => souk.post('/api/customer/tickets', { department_id: department, subject: 'Short', message: 'x' },
+    { token: who, headers: { 'Idempotency-Key': key } });
+  const first = expectStatus(await ask('first'), 200);
+  assert.equal(expectStatus(await ask('first'), 200).text, first.text);
+  expectStatus(await ask('first', other.token), 200);
+  const bytes = (n) => (souk.engine === 'sqlite' ? `x'${n}'` : `'\\x${n}'`);
+  const rows = Array.from({ length: 10000 }, (_, n) => n.toString(16).padStart(32, '0'))
+    .map((hash) => `(${bytes(hash)}, ${bytes(hash)}, 201, ${bytes('00')}, ${id}, ${Date.now()})`);
+  seeder(souk).sql(`INSERT INTO idempotency (key_hash, request_hash, status, answer, short_of, created_at) VALUES ${rows.join(',')};`);
+  await together(300, 8, async (i) => expectStatus(await ask(`key ${i}`), 200)); // of which some count
+  expectError(await ask('first'), 409, 'answer_not_kept');
+  assert.equal(expectStatus(await ask('key 299'), 200).headers['idempotent-replayed'], 'true');
+  expectStatus(await ask('first', other.token), 200);
 });
 
 test('a page of messages ends at a megabyte; the rest is behind it', async (t) => {
