@@ -1,11 +1,11 @@
-// What needs a hand, as staff see it in the panel: the outbox, reviews, the gateways' books.
+// What needs a hand, as staff see it in the panel: the outbox, reviews, the gateways' books, refunds that failed.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { LABELS, SECRET, play, signed, stripeEvent } from '../api/lib/gateways.mjs';
 import { dataOf } from '../api/lib/http.mjs';
 import { openMailServer } from '../api/lib/mail_shop.mjs';
 import { assertInvariants } from '../lib/checker.mjs';
-import { expectToast, openPanel } from './lib/panel.mjs';
+import { checkAccessible, expectToast, openPanel } from './lib/panel.mjs';
 
 let mail, panel, page, stripe, product;
 let counter = 0;
@@ -177,6 +177,51 @@ test("the gateways' books are compared on demand, and say whether they agree", a
   await reloadUntil(books.getByText(/^Agrees$|difference/));
   const [told] = await panel.admin('GET', '/reconciliations');
   await books.getByText(told.agrees ? 'Agrees' : `${told.differences} difference`).waitFor();
+});
+
+async function refundBecomes(order, id, wanted) {
+  const status = async () => (await panel.admin('GET', `/orders/${order.id}`)).refunds.find((r) => r.id === id).status;
+  for (let i = 0; i < 200 && (await status()) !== wanted; i += 1) await page.waitForTimeout(100);
+  assert.equal(await status(), wanted);
+}
+
+/** Asks for a refund that Stripe refuses; gives its number. */
+async function failedRefund(order, amount) {
+  stripe.fail({ status: 400, match: /refunds/ });
+  const { refunds } = await panel.admin('POST', `/orders/${order.id}/refund`, { amount });
+  const { id } = refunds.at(-1);
+  await refundBecomes(order, id, 'failed');
+  return id;
+}
+
+test('an order shows its payments and refunds; a refund that failed is tried again or settled', async () => {
+  const order = await paid(4999);
+  const again = await failedRefund(order, 10);
+  const open = () => panel.visit(page, `/orders/${order.id}`, `Order #${order.id}`);
+  await open();
+  await page.getByRole('table', { name: 'Payments' }).getByText('Succeeded').waitFor();
+  const refunds = page.getByRole('table', { name: 'Refunds' });
+  const line = (id) => refunds.getByRole('row', { name: `#${id}` });
+  await line(again).getByText('Failed').waitFor();
+  await page.getByRole('button', { name: `Try refund #${again} again` }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Try again' }).click();
+  await expectToast(page, 'The gateway is asked again.');
+  await line(again).getByText('Failed').waitFor({ state: 'detached' });
+  await refundBecomes(order, again, 'done');
+
+  const settled = await failedRefund(order, 5);
+  await page.reload();
+  await line(settled).waitFor();
+  await checkAccessible(page, 'an order with refunds');
+  await page.getByRole('button', { name: `Settle refund #${settled}` }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Settle' }).click();
+  await dialog.locator('.field-error').waitFor();
+  await dialog.getByLabel('Note').fill('Bank transfer');
+  await dialog.getByRole('button', { name: 'Settle' }).click();
+  await expectToast(page, 'The refund is settled.');
+  await line(settled).getByText('Bank transfer').waitFor();
+  await line(settled).getByText('Done').waitFor();
 });
 
 test('the browser had nothing to complain about', () => panel.checkComplaints());

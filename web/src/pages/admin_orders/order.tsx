@@ -12,6 +12,7 @@ import { Dialog, ask } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
 import { Table } from '../../ui/table';
 import { attempt, toast } from '../../ui/toast';
+import { Payments, Refunds } from './payments';
 
 type OrderData = Data<'/api/admin/orders/{id}'>;
 
@@ -167,6 +168,8 @@ export function Order({ id }: PageProps) {
                   }
                 />
               </Card>
+              <Payments of={data.payments} />
+              <Refunds of={data.refunds} onChange={order.reload} />
             </div>
             <div class="stack">
               <Card title="Money">
