@@ -46,7 +46,7 @@ async function attack(souk, count, head, every_ms, limit_ms) {
 }
 
 test('1,000 connections that send their header byte by byte are all cut off', async () => {
-  const souk = await startSouk({ args: ['--header-timeout-ms', '2000'] });
+  const souk = await startSouk({ args: ['--header-timeout-ms', '2000', '--connections-per-address', '5000'] });
   const { cut, good } = await attack(souk, IS_TSAN ? 300 : 1000, 'GET /livez HTTP/1.1\r\nHost: a\r\nX-Slow: ', 500, 8000 * SLOW);
   for (const { ms, status } of cut) {
     assert.ok(ms >= 1500 && ms < 2000 + 2500 * SLOW, `cut off after ${ms} ms`);
@@ -77,7 +77,7 @@ test('bodies that come too slowly are cut off', async () => {
 });
 
 test('idle connections are closed', async () => {
-  const souk = await startSouk({ args: ['--idle-timeout-ms', '1000'] });
+  const souk = await startSouk({ args: ['--idle-timeout-ms', '1000', '--header-timeout-ms', '1500'] });
   const connections = await together(100, 50, () => connect(souk.url));
   for (const c of connections.slice(0, 50)) c.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n');
   const closed = await Promise.all(connections.map((c) => c.waitClosed(6000 * SLOW)));
@@ -92,6 +92,8 @@ test('past the cap connections are closed at once, and taken again when others w
   souk.client.close();
   await sleep(100);
   const held = await together(50, 10, () => connect(souk.url));
+  // Those that wait for a request would be given up for new ones.
+  for (const c of held) c.write('GET /livez HTTP/1.1\r\n');
   await sleep(100);
   const refused = await together(20, 10, () => connect(souk.url));
   const closed = await Promise.all(refused.map((c) => c.waitClosed(3000)));
