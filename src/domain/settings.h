@@ -36,8 +36,8 @@ enum err settings_set(struct db *db, const char *name, Str value);
 enum err settings_keep(struct db *db, const char *name, Str value);
 /* Empty when it has none. */
 enum err settings_get(struct db *db, const char *name, Str *ret);
-/* ERR_EMAIL_UNVERIFIED where the store asks for a proved address, as the setting is now, not as this server last heard of
- * it. */
+/* ERR_EMAIL_UNVERIFIED where the store asks for a proved address, as the setting is now, not as this server last heard
+ * of it. */
 enum err settings_check_unproven(struct db *db);
 /* The currency can be chosen until the first money moves or a price is set. ERR_INVALID_STATE afterwards,
  * ERR_FIELD_VALUE for a code we do not know. */

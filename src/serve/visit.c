@@ -134,7 +134,8 @@ enum err call_visit(struct call *c, struct db *db)
         if (req->session && !csrf_is_right(req)) return ERR_FORM_REFUSED;
     }
     if (req->route->flags & LOGIN_FIRST && !id_is(req->account)) return ERR_LOGIN_FIRST;
-    if (req->route->flags & PROVEN_EMAIL && req->session && req->session->is_unproven) return settings_check_unproven(db);
+    if (req->route->flags & PROVEN_EMAIL && req->session && req->session->is_unproven)
+        return settings_check_unproven(db);
     return OK;
 }
 
