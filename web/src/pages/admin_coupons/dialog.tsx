@@ -13,12 +13,13 @@ import { toast } from '../../ui/toast';
 
 export type Coupon = Row<'/api/admin/coupons'>;
 
-function bodyOf(v: Values) {
+/** Boxes that were never shown say nothing: `shown` is false while the products load, and the coupon keeps its own. */
+function bodyOf(v: Values, coupon: Coupon | undefined, shown: boolean) {
   return {
     code: v.trimmed('code'),
     kind: v.text('kind') as Coupon['kind'],
     value: v.requiredAmount('value'),
-    product_ids: v.all('product_ids').map(Number),
+    product_ids: shown ? v.all('product_ids').map(Number) : (coupon?.product_ids ?? []),
     min_total: v.amount('min_total') ?? ZERO,
     starts_at: v.time('starts_at'),
     expires_at: v.time('expires_at'),
@@ -62,7 +63,7 @@ export function CouponDialog({
         submit={coupon ? 'Save coupon' : 'Make coupon'}
         onCancel={onClose}
         onSubmit={async (v) => {
-          const body = bodyOf(v);
+          const body = bodyOf(v, coupon, products.data !== undefined);
           const { data } = coupon
             ? await patch('/api/admin/coupons/{id}', { path: { id: coupon.id }, body, ifMatch }).catch(explainConflict)
             : await post('/api/admin/coupons', { body, once: v.key });
