@@ -10,7 +10,7 @@ enum review_kind {
     REVIEW_UNMATCHED,      /* an event that fits no payment, or that is not to be believed as it is */
     REVIEW_AMOUNT,         /* too little, too much, another currency */
     REVIEW_LATE,           /* paid when the order had given its coupon back, or when nobody waited for it any more */
-    REVIEW_STOCK,          /* paid, but it can not be delivered */
+    REVIEW_STOCK,          /* paid, but it cannot be delivered */
     REVIEW_REFUND_FAILED,  /* the gateway did not give the money back */
     REVIEW_DISPUTE,        /* open at the gateway */
     REVIEW_DUPLICATE,      /* the order was paid otherwise */

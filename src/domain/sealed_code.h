@@ -1,7 +1,7 @@
 /* domain/sealed_code.h - licence keys and serial codes at rest.
  *
  * What is worth money to whoever copies the database is stored sealed with the master key, and found by a keyed hash
- * beside it. The seal is bound to the hash: sealed codes can not be swapped between rows. Verifying a licence opens
+ * beside it. The seal is bound to the hash: sealed codes cannot be swapped between rows. Verifying a licence opens
  * nothing. */
 #pragma once
 

@@ -65,7 +65,7 @@ static const struct field catalogue_fields[] = {
 };
 static const struct shape catalogue_query = {catalogue_fields, sizeof(struct catalogue_query)};
 
-/* Addresses are typed and linked by people: what the query can not be read as is left out. */
+/* Addresses are typed and linked by people: what the query cannot be read as is left out. */
 static struct catalogue_query read_query(struct request *req)
 {
     const void *read;

@@ -50,7 +50,7 @@ static Str digest_of(struct arena *a, Str body)
 }
 
 /* The request's Content-Digest as it was sent, if that is true of the body that came; else the true one. Whoever relays
- * a request and swaps its body can not get the digest of the one before signed. */
+ * a request and swaps its body cannot get the digest of the one before signed. */
 static Str digest_asked(struct request *req)
 {
     Str own = digest_of(req->arena, req->raw_body), sent = str_trim(request_header(req, "Content-Digest"));
