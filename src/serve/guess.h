@@ -1,9 +1,9 @@
 /* serve/guess.h - how often a password or a code may be guessed.
  *
- * Guesses are counted by account and network together: a stranger who fails again and again makes their own network wait,
- * and nobody else's. The first `free` failures cost nothing, each one behind them doubles the wait, up to a quarter of
- * an hour. A guess counts from the moment it begins, so that many at once are no way around; one that was right takes
- * its count back. In memory, bounded, per node. Thread-safe. */
+ * Guesses are counted by account and network together: a stranger who fails again and again makes their own network
+ * wait, and nobody else's. The first `free` failures cost nothing, each one behind them doubles the wait, up to a
+ * quarter of an hour. A guess counts from the moment it begins, so that many at once are no way around; one that was
+ * right takes its count back. In memory, bounded, per node. Thread-safe. */
 #pragma once
 
 #include "base/str.h"
