@@ -23,6 +23,9 @@ import { cmockaResult, nodeResult } from './lib/tap.mjs';
 const FILE_TIMEOUT_MS = 300_000;
 /** Leak checks at a process's end slower than this are made for some processes only (tests/api/lib/souk.mjs). */
 const LEAK_CHECK_MS = 1000;
+/** How much of a failure is repeated at the end of the run. */
+const FAILURE_LINES = 15;
+const FAILURE_CHARS = 2000;
 const FUZZ_SECONDS = Number(process.env.SOUK_FUZZ_SECONDS ?? 10);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -33,6 +36,7 @@ const SOURCES = {
   fuzzers: { folder: 'tests/fuzz', name: /^fuzz_(.*)\.c$/ },
 };
 const total = { passed: 0, failed: 0, skipped: 0 };
+const failures = [];
 const running = new Set();
 let logs = null;
 let cluster = null;
@@ -78,6 +82,7 @@ function finish() {
   cleanUp();
   console.log(`== all: ${seconds(begun.at)}, ${minutes} CPU minutes${total.skipped ? `, ${total.skipped} skipped` : ''}`);
   if (total.failed > 0) console.log(`logs: ${logs}`);
+  for (const { name, texts } of failures) console.log([`FAILED ${name}`, ...texts.map(shortened).map(indent)].join('\n'));
   console.log(`${total.passed} passed, ${total.failed} failed`);
   process.exit(total.failed > 0 ? 1 : 0);
 }
@@ -265,6 +270,12 @@ function count(name, result, started, note = '') {
   const failed = result.failed ? `, ${result.failed} FAILED` : '';
   console.log(`   ${name}: ${result.passed} passed${failed}${skipped}${note ? `, ${note}` : ''}, ${seconds(started)}`);
   for (const text of result.failures) console.log(indent(text));
+  if (result.failed > 0) failures.push({ name, texts: result.failures });
+}
+
+/** The head of a failure, to be told once more at the end: a long run's output is often read from its end. */
+function shortened(text) {
+  return text.split('\n').slice(0, FAILURE_LINES).join('\n').slice(0, FAILURE_CHARS);
 }
 
 function fail(name, texts) {
