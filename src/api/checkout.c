@@ -62,7 +62,7 @@ enum err checkout_begin(struct request *req, const struct checkout_wish *in, str
     struct cart cart;
     *c = (struct checkout){0};
     bool by_wallet = str_eq(in->pay_with, STR(PAID_WITH_WALLET));
-    enum err e = by_wallet ? OK : pay_gateway(req, in->pay_with, &c->pay.gateway);
+    enum err e = by_wallet ? OK : pay_gateway(req->db, in->pay_with, &c->pay.gateway);
     if (e == ERR_FIELD_VALUE) return request_bad_field(req, "pay_with", e);
     if (!e) e = cart_lock(req->db, req->token_id, req->account, req->now, &cart);
     if (!e) e = lines_of(req, &cart, &lines);

@@ -47,7 +47,7 @@ enum err order_pay_begin(struct request *req, Id order, const struct pay_wish *i
     *p = (struct paying){0};
     bool by_wallet = str_eq(in->pay_with, STR(PAID_WITH_WALLET));
     enum err e = order_find(req->db, req->account, order, &p->order);
-    if (!e && !by_wallet) e = pay_gateway(req, in->pay_with, &p->pay.gateway);
+    if (!e && !by_wallet) e = pay_gateway(req->db, in->pay_with, &p->pay.gateway);
     if (e == ERR_FIELD_VALUE) return request_bad_field(req, "pay_with", e);
     if (e) return e;
     return by_wallet ? pay_by_wallet(req, &p->order) : pay_by_gateway(req, in, p);

@@ -13,9 +13,9 @@
 #define PAGE_HOURS 24
 #define CRYPTO_PAGE_MINUTES 60 /* a rate is promised for as long */
 
-enum err pay_gateway(struct request *req, Str label, struct gateway_config *ret)
+enum err pay_gateway(struct db *db, Str label, struct gateway_config *ret)
 {
-    enum err e = gateway_config_find(req->db, label, ret);
+    enum err e = gateway_config_find(db, label, ret);
     if (e == ERR_NOT_FOUND || (!e && !ret->is_enabled)) return ERR_FIELD_VALUE;
     return e;
 }

@@ -23,7 +23,7 @@ struct pay {
 };
 
 /* An enabled gateway with this label. ERR_FIELD_VALUE: there is none. */
-enum err pay_gateway(struct request *req, Str label, struct gateway_config *ret);
+enum err pay_gateway(struct db *db, Str label, struct gateway_config *ret);
 /* Of `want` account_id, order_id, amount and urls are read. */
 enum err pay_begin(struct request *req, struct pay *pay, const struct payment *want);
 

@@ -245,6 +245,7 @@ enum postgres_end postgres_commit(struct db *db)
     pipe_receive(c);
     switch (c->commit) {
     case PG_COMMIT_DONE:
+        if (c->mode == TX_WRITE) atomic_store(&c->db.stats->no_room_ms, 0);
         /* A commit that gave up waiting for its replica says so in a warning. */
         return c->warned ? POSTGRES_UNKNOWN : POSTGRES_COMMITTED;
     case PG_COMMIT_SENT:

@@ -129,6 +129,8 @@ static bool is_in(const char *state, const char *const *list)
     return false;
 }
 
+#define DISK_FULL "53100" /* the server's own disk */
+
 /* Beginnings of SQLSTATEs. */
 static const char *const try_again[] = {"40001", "40P01", NULL};
 static const char *const connection_gone[] = {"08000", "08001", "08003", "08004", "08006", "57P01",
@@ -152,6 +154,7 @@ static void note_error(struct pg_db *c, const struct sent *s, const PGresult *r)
         bool unsure = fatal || is_in(state, commit_unsure);
         c->commit = s->kind != SENT_COMMIT ? PG_COMMIT_SKIPPED : unsure ? PG_COMMIT_UNSURE : PG_COMMIT_REFUSED;
     }
+    if (strcmp(state, DISK_FULL) == 0) atomic_store(&c->db.stats->no_room_ms, time_now().ms);
     if (c->db.err) return; /* the first one stands */
 
     /* Statements that the server has forgotten, or planned for a schema that is no more; and a server that was made a

@@ -49,7 +49,7 @@ struct database_stats {
     _Atomic int64_t retries;           /* PostgreSQL: jobs run again */
     _Atomic int64_t reconnects;
     _Atomic int64_t checkpoints;
-    _Atomic int64_t no_room_ms; /* SQLite: when the disk was full for a write, and none has gone through since; or 0 */
+    _Atomic int64_t no_room_ms; /* when the disk was full for a write, and none has gone through since; or 0 */
 };
 
 /* Opens; creates a missing SQLite file (0600) unless read_only; takes the lock file for writers. On failure `ret_why`

@@ -1,6 +1,8 @@
 /* domain/audit.c - see audit.h. */
 #include "domain/audit.h"
 
+#include "base/text.h"
+
 enum err audit_add(struct db *db, const struct audit_entry *entry)
 {
     static const char add[] =
@@ -27,7 +29,9 @@ enum err audit_list(struct db *db, const struct audit_filter *filter, Id before,
         "SELECT a.id, a.actor_id, p.email, a.action, a.resource_id, a.label, a.before, a.after, a.request_id,"
         " a.address, a.created_at FROM audit a LEFT JOIN account p ON p.id = a.actor_id"
         " WHERE a.id < $1 AND ($2 = '' OR a.action = $2 OR (a.action > $2 || '.' AND a.action < $2 || '/'))"
-        " AND ($3 = 0 OR a.actor_id = $3) AND ($4 = 0 OR a.resource_id = $4) ORDER BY a.id DESC LIMIT $5";
+        " AND ($3 = 0 OR a.actor_id = $3) AND ($4 = 0 OR a.resource_id = $4)"
+        " AND ($5 = '%%' OR LOWER(a.label) LIKE $5 ESCAPE '\\' OR p.email LIKE $5 ESCAPE '\\'"
+        " OR LOWER(p.name) LIKE $5 ESCAPE '\\') ORDER BY a.id DESC LIMIT $6";
     struct audit_entry *entries = arena_array(db_arena(db), struct audit_entry, (size_t)limit);
     size_t n = 0;
     struct stmt *st = db_prepare(db, list);
@@ -35,6 +39,7 @@ enum err audit_list(struct db *db, const struct audit_filter *filter, Id before,
     bind_text(st, filter->action);
     bind_id(st, filter->actor);
     bind_id(st, filter->resource);
+    bind_text(st, text_like_pattern(db_arena(db), filter->q));
     bind_int(st, limit);
     while (n < (size_t)limit && db_step(st)) {
         struct audit_entry *e = &entries[n++];

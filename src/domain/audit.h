@@ -21,6 +21,7 @@ struct audit_filter {
     Str action;  /* a whole action, or the part in front of the dot; empty: all */
     Id actor;    /* 0: all */
     Id resource; /* 0: all */
+    Str q;       /* a part of the label, or of the actor's name or e-mail address; empty: all */
 };
 /* Newest first, with an id below `before` (0: from the newest). */
 enum err audit_list(struct db *db, const struct audit_filter *filter, Id before, int64_t limit,

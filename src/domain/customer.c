@@ -37,7 +37,8 @@ static enum err customers_read(struct stmt *st, int64_t limit, struct customer *
 enum err customer_list(struct db *db, Str q, Id before, int64_t limit, struct customer **ret, size_t *ret_count)
 {
     static const char list[] =
-        CUSTOMER_COLUMNS " WHERE a.id < $1 AND (a.email LIKE $2 ESCAPE '\\' OR LOWER(a.name) LIKE $2 ESCAPE '\\')"
+        CUSTOMER_COLUMNS " WHERE a.id < $1 AND a.role = 'customer'"
+                         " AND (a.email LIKE $2 ESCAPE '\\' OR LOWER(a.name) LIKE $2 ESCAPE '\\')"
                          " ORDER BY a.id DESC LIMIT $3";
     struct customer *customers = arena_array(db_arena(db), struct customer, (size_t)limit);
     Str pattern = text_like_pattern(db_arena(db), q);

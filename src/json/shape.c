@@ -131,9 +131,8 @@ static enum err finish(struct reading *r, const struct shape *shape, int exponen
         r->bad = true;
     }
     for (const struct field_error *u = r->unknown.first; u; u = u->next) field_errors_add(errors, u->field, u->err);
-    if (r->bad) return ERR_VALIDATION;
     *ret = body;
-    return OK;
+    return r->bad ? ERR_VALIDATION : OK;
 }
 
 enum err shape_read(const struct shape *shape, const struct json *root, int exponent, struct arena *a, const void **ret,

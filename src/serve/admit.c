@@ -270,6 +270,7 @@ enum err call_check(struct call *c, struct db *db)
     if (req->route->flags & SHOP) e = call_visit(c, db);
     if (!e && req->route->scope != SCOPE_NONE) e = call_authenticate(c, db);
     if (!e) e = call_read(c);
+    if (e == ERR_VALIDATION && req->body && req->route->also_wrong) req->route->also_wrong(req, db);
     if (!e) e = req->route->flags & SHOP ? call_read_once(c) : read_idempotency_key(c);
     if (!e && c->has_key) {
         struct kept_answer kept;

@@ -52,6 +52,9 @@ struct route {
     enum limit_class limit;
     int64_t body_bytes_max; /* 0: the server's default */
     const char *accepts;    /* RAW_BODY: the media type that is asked for in a 415, or NULL for any */
+    /* For a body that is refused already: adds what only the database knows to be wrong, so that the caller learns of
+     * all bad fields at once. Fields that are wrong or missing are zero. Or NULL. */
+    void (*also_wrong)(struct request *req, struct db *db);
 };
 
 /* Tables end with {0}. */

@@ -23,6 +23,15 @@ test('customers: found by part of address or name, wildcards mean themselves', a
   assert.deepEqual(await found("' OR 1=1 --"), []);
 });
 
+test('customers: staff are not among them', async () => {
+  const customer = await office.customer();
+  const rows = dataOf(await staff.get('/api/admin/customers?limit=100'));
+  assert.ok(rows.some((c) => c.id === customer.id));
+  assert.deepEqual(rows.filter((c) => c.role !== 'customer'), []);
+  const { email } = dataOf(await owner.get(`/api/admin/staff/${staff.id}`));
+  assert.deepEqual(dataOf(await owner.get(`/api/admin/customers?q=${encodeURIComponent(email)}`)), []);
+});
+
 test('customers: switching one off ends the tokens, switching on again needs new ones', async () => {
   const customer = await office.customer();
   dataOf(await staff.patch(`/api/admin/customers/${customer.id}`, { is_active: false }));

@@ -70,6 +70,8 @@ test('bad requests', async () => {
     [{ amount: 0, gateway: 'card_gateway_a' }, { amount: 'not_positive' }], [{ amount: -1, gateway: 'card_gateway_a' }, { amount: 'not_positive' }],
     [{ amount: 1.005, gateway: 'card_gateway_a' }, { amount: 'too_precise' }], [{ amount: 5, gateway: 'wallet' }, { gateway: 'not_allowed' }],
     [{ amount: 5, gateway: 'sandbox' }, { gateway: 'not_allowed' }], [{ amount: 5, gateway: 'stripe' }, { gateway: 'not_allowed' }],
+    [{ amount: 0, gateway: 'stripe' }, { amount: 'not_positive', gateway: 'not_allowed' }],
+    [{ amount: 'x', gateway: 'nobody', success_url: 'y' }, { amount: 'wrong_type', gateway: 'not_allowed', success_url: 'bad_format' }],
     [{ gateway: 'card_gateway_a' }, { amount: 'required' }], [{ amount: 5 }, { gateway: 'required' }],
     [{ amount: 5, gateway: 'card_gateway_a', currency: 'EUR' }, { currency: 'unknown_field' }],
   ]) expectFields(await topup(buyer, body), fields);

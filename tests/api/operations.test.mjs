@@ -50,6 +50,22 @@ test('/readyz says when the disk is full, and when it no longer is', async (t) =
   assert.equal(dataOf(await souk.get('/readyz')).ready, true);
 });
 
+test('/readyz says when the disk of the PostgreSQL server is full, and when it no longer is', async (t) => {
+  if (process.env.SOUK_ENGINE !== 'pg') return t.skip('PostgreSQL alone has a server');
+  const souk = await startSouk({ t });
+  const change = (text) => sql(souk.dbArg, text);
+  const { token } = await souk.customer();
+  const write = () => souk.post('/api/customer/tokens', { name: 'x' }, { token });
+  change(`CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE disk_full; END $$;
+    CREATE TRIGGER no_room BEFORE INSERT ON token FOR EACH ROW EXECUTE FUNCTION no_room();`);
+  assert.equal(dataOf(await souk.get('/readyz')).ready, true);
+  expectError(await write(), 503, 'unavailable');
+  assert.equal(expectError(await souk.get('/readyz'), 503, 'unavailable').json.disk, 'full');
+  change('DROP TRIGGER no_room ON token');
+  dataOf(await write(), 201);
+  assert.equal(dataOf(await souk.get('/readyz')).ready, true);
+});
+
 test('/metrics counts requests by route, method and code', async () => {
   const count = async (labels) => (await souk.metrics()).get(`souk_requests_total{${labels}}`) ?? 0;
   const cases = [

@@ -12,6 +12,12 @@ export function cpuSeconds(pid = 'self') {
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / TICKS_PER_SECOND;
 }
 
+/** Of a process alone, with the threads that it has now. */
+export function cpuNanoseconds(pid) {
+  const threads = fs.readdirSync(`/proc/${pid}/task`);
+  return threads.reduce((sum, t) => sum + Number(fs.readFileSync(`/proc/${pid}/task/${t}/schedstat`, 'utf8').split(' ')[0]), 0);
+}
+
 /** The same for a process and the children that it has now: a PostgreSQL server with all of its connections. */
 export function cpuSecondsOfFamily(pid) {
   const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);

@@ -352,6 +352,13 @@ test('the audit is searched by people and things, not by their numbers', async (
   await page.getByRole('button', { name: 'Show all' }).click();
   await page.getByLabel('By').selectOption('Olivia Owner, owner@example.com');
   await changes.first().waitFor();
+  await page.getByLabel('Search what, or who changed it').fill('night edi');
+  await page.waitForURL(/q=night/);
+  await panel.settled(page);
+  assert.ok((await changes.allTextContents()).every((text) => text.includes('Night Editor')));
+  await page.getByLabel('Search what, or who changed it').fill('no such thing');
+  await page.getByText('Nothing matches').waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
 
   await panel.visit(page, `/products/${product.id}`, 'Night Editor');
   await page.getByRole('link', { name: 'History' }).click();

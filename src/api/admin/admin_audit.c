@@ -5,7 +5,7 @@
 
 struct audit_query {
     struct list_query list;
-    Str action;
+    Str action, q;
     Id actor_id, resource_id;
 };
 
@@ -13,6 +13,7 @@ static const struct field audit_query_fields[] = {
     LIST_FIELDS,
     {"action", FIELD_LINE, OPTIONAL, offsetof(struct audit_query, action), .min = 1, .max = 60},
     {"actor_id", FIELD_ID, OPTIONAL, offsetof(struct audit_query, actor_id)},
+    {"q", FIELD_LINE, OPTIONAL, offsetof(struct audit_query, q), .max = 100},
     {"resource_id", FIELD_ID, OPTIONAL, offsetof(struct audit_query, resource_id)},
     {0},
 };
@@ -50,7 +51,8 @@ static const struct list entry_rows = {LIST_ROWS(struct audit_entry, id), .view 
 static enum err get_audit(struct request *req)
 {
     const struct audit_query *q = req->query;
-    const struct audit_filter filter = {.action = q->action, .actor = q->actor_id, .resource = q->resource_id};
+    const struct audit_filter filter = {
+        .action = q->action, .actor = q->actor_id, .resource = q->resource_id, .q = q->q};
     struct list_page page;
     struct audit_entry *entries;
     enum err e = request_page(req, &page);

@@ -34,11 +34,19 @@ static enum err answer(struct request *req, struct pay *pay)
     return OK;
 }
 
+static void also_wrong(struct request *req, struct db *db)
+{
+    const struct topup_body *in = req->body;
+    struct gateway_config gateway;
+    if (in->gateway.len && pay_gateway(db, in->gateway, &gateway) == ERR_FIELD_VALUE)
+        request_bad_field(req, "gateway", ERR_FIELD_VALUE);
+}
+
 static enum err topup_write(struct request *req, struct pay *pay)
 {
     const struct topup_body *in = req->body;
     *pay = (struct pay){0};
-    enum err e = pay_gateway(req, in->gateway, &pay->gateway);
+    enum err e = pay_gateway(req->db, in->gateway, &pay->gateway);
     if (e == ERR_FIELD_VALUE) return request_bad_field(req, "gateway", e);
     if (e) return e;
     struct payment want = {
@@ -72,7 +80,7 @@ static enum err get_payment(struct request *req)
 
 const struct route customer_topup_routes[] = {
     {"POST", "/api/customer/wallet/topup", SCOPE_CUSTOMER, TX_SELF, &topup_shape, post_topup,
-     IDEMPOTENT | CALLS_OUT | PROVEN_EMAIL},
+     IDEMPOTENT | CALLS_OUT | PROVEN_EMAIL, .also_wrong = also_wrong},
     {"GET", "/api/customer/payments/{reference}", SCOPE_CUSTOMER, TX_READ, NULL, get_payment},
     {0},
 };

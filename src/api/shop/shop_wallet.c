@@ -126,7 +126,7 @@ static enum err topup_undo(struct request *req, struct pay *pay)
 static enum err topup_write(struct request *req, struct topup *t)
 {
     Str page = str_printf(req->arena, "%s/account/wallet", req->app->shop_url);
-    enum err e = pay_gateway(req, t->in->gateway, &t->pay.gateway);
+    enum err e = pay_gateway(req->db, t->in->gateway, &t->pay.gateway);
     if (e == ERR_FIELD_VALUE) return request_bad_field(req, "gateway", e);
     if (e) return e;
     struct payment want = {

@@ -5,7 +5,7 @@ import { readAll, useList, useLoad } from '../load';
 import { href, setQuery } from '../route';
 import { isOwner } from '../session';
 import { Button, Card, Empty, Loading, Page, Problem, Time } from '../ui/basic';
-import { SelectFilter, filterValue } from '../ui/filter';
+import { SearchFilter, SelectFilter, filterValue } from '../ui/filter';
 
 type Entry = Row<'/api/admin/audit'>;
 
@@ -109,14 +109,15 @@ function useActors(rows: Entry[] | undefined): [string, string][] {
 
 export function Audit() {
   const action = filterValue('action');
+  const q = filterValue('q');
   const actor = Number(filterValue('actor')) || undefined;
   const resource = Number(filterValue('resource')) || undefined;
   const list = useList(
-    (cursor) => get('/api/admin/audit', { query: { action, actor_id: actor, resource_id: resource, cursor } }),
-    [action, actor, resource],
+    (cursor) => get('/api/admin/audit', { query: { q, action, actor_id: actor, resource_id: resource, cursor } }),
+    [q, action, actor, resource],
   );
   const actors = useActors(list.rows);
-  const isFiltered = action !== '' || actor !== undefined || resource !== undefined;
+  const isFiltered = q !== '' || action !== '' || actor !== undefined || resource !== undefined;
   const lead = resource
     ? `Every change of ${list.rows?.[0]?.label || `number ${resource}`}, newest first.`
     : 'Every change that staff made, newest first.';
@@ -124,9 +125,12 @@ export function Audit() {
     <Page title="Audit" lead={lead}>
       <Card flush>
         <div class="filters">
+          <SearchFilter label="Search what, or who changed it" />
           {!resource && <SelectFilter label="About" name="action" options={KINDS} />}
           <SelectFilter label="By" name="actor" options={actors} />
-          {isFiltered && <Button onClick={() => setQuery({ action: '', actor: '', resource: '' })}>Show all</Button>}
+          {isFiltered && (
+            <Button onClick={() => setQuery({ q: '', action: '', actor: '', resource: '' })}>Show all</Button>
+          )}
         </div>
         {list.error && <Problem error={list.error} retry={list.reload} />}
         {!list.rows ? (
