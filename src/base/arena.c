@@ -1,8 +1,8 @@
-/* base/arena.c - see arena.h. Blocks are chained newest first; each holds its size and then its bytes. A large
- * allocation has a block to itself, in a chain of their own: so a buffer that grows can give its old bytes back.
+/* base/arena.c - see arena.h. Blocks are chained newest first; each holds its size and then its bytes. Large
+ * allocations have a block each, in a second chain, so that a growing buffer can give its old block back.
  *
- * Under AddressSanitizer everything that was not handed out is poisoned, and a gap stays behind each allocation, so
- * that reading past one is reported as it would be on the heap. */
+ * Under AddressSanitizer memory that was not handed out is poisoned and a gap follows each allocation, so that a read
+ * past its end is reported as it would be on the heap. */
 #include "base/arena.h"
 
 #include <stdint.h>
@@ -44,7 +44,7 @@ static void out_of_memory(void)
     abort();
 }
 
-/* What an allocation takes from its block. */
+/* Bytes that an allocation takes from its block. */
 static size_t footprint(size_t bytes)
 {
     if (bytes > SIZE_MAX / 2) out_of_memory();
@@ -75,7 +75,7 @@ static void *take_large(struct arena *a, size_t bytes)
     return b->data;
 }
 
-/* Where the block of a large allocation hangs. */
+/* The link that points to the block of a large allocation. */
 static struct arena_block **find_large(struct arena *a, const void *p)
 {
     struct arena_block **at = &a->large;
@@ -139,7 +139,7 @@ static void drop_newest(struct arena_block **chain)
 {
     struct arena_block *b = *chain;
     *chain = b->older;
-    free(b); /* the sanitizer's allocator knows the whole block as freed, poisoned or not */
+    free(b); /* free() tells the sanitizer about the whole block, poisoned or not */
 }
 
 void arena_give_back(struct arena *a, void *p, size_t bytes)

@@ -1,4 +1,5 @@
-/* base/banned.h - functions that nobody here may call. The build includes it before every source of the project.
+/* base/banned.h - functions that must not be called. The build includes this header before every source file of the
+ * project.
  *
  * The headers that declare them come first: a poisoned word is an error wherever it appears afterwards. */
 #pragma once
@@ -16,13 +17,13 @@
 #undef sprintf
 #undef vsprintf
 #pragma GCC poison sprintf vsprintf gets
-/* They hold state between calls: use str_cut. */
+/* These keep state between calls: use str_cut. */
 #pragma GCC poison strtok strtok_r strsep
-/* They cannot report a text that is no number, and overflow is undefined: use str_to_int64, money_parse. */
+/* These cannot report a text that is not a number, and overflow is undefined: use str_to_int64, money_parse. */
 #pragma GCC poison atoi atol atoll atof scanf fscanf sscanf vscanf vfscanf vsscanf
 /* Shared buffers, and the machine's time zone: use time_format, time_parse. */
 #pragma GCC poison ctime ctime_r asctime asctime_r gmtime localtime localtime_r mktime
-/* Predictable: use random_bytes. OpenSSL's headers have parameters called rand: only a call of it is an error. */
+/* Predictable: use random_bytes. OpenSSL's headers have parameters called rand, so only a call is an error. */
 #define rand(...) rand_is_banned
 #pragma GCC poison srand rand_r drand48 lrand48 mrand48 srand48
 /* A race, or a shell. */

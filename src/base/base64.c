@@ -1,6 +1,6 @@
-/* base/base64.c - libsodium's coder, behind a check for what it would wrongly take.
+/* base/base64.c - libsodium's coder, behind a check for bytes that it would wrongly accept.
  *
- * libsodium 1.0.18 compares plain chars: where they are signed, it reads every byte from 0x80 on as some digit. */
+ * libsodium 1.0.18 compares plain chars: where char is signed, every byte from 0x80 up is read as some digit. */
 #include "base/base64.h"
 
 #include <sodium.h>

@@ -1,7 +1,7 @@
 /* base/buf.h - bytes that grow, up to a maximum.
  *
  * Appending past bytes_max sets `full` and drops what does not fit; every later append is dropped too, so a writer
- * appends freely and asks once at the end. Memory comes from the arena. */
+ * appends freely and checks once, at the end. Memory comes from the arena. */
 #pragma once
 
 #include "base/arena.h"

@@ -13,7 +13,7 @@ enum err {
 };
 
 struct err_info {
-    int status;       /* HTTP status when it ends a request; 0 for those that never reach a client */
+    int status;       /* HTTP status of the answer; 0 for errors that never reach a client */
     const char *code; /* stable, snake_case */
     const char *message;
 };

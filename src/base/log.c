@@ -1,6 +1,6 @@
-/* base/log.c - see log.h. A record is put together on the stack. One that grows past RECORD_MAX is cut between two
- * characters and says so in a last field, so that it stays one well-formed record; RECORD_MAX is what a pipe takes in
- * one piece, so that records of several threads and processes never mix. */
+/* base/log.c - see log.h. A record is built on the stack. A record longer than RECORD_MAX is cut between two characters
+ * and says so in its last field, so that it stays well-formed; RECORD_MAX is what a pipe takes in one piece, so that
+ * records of several threads and processes never mix. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -52,8 +52,8 @@ static void close_with(struct record *r, Str s)
     r->len += s.len;
 }
 
-/* The character at p as a record shows it: escaped as in JSON, which logfmt readers take too; control characters (C1,
- * which some terminals obey, included) as \u00XX, what is not UTF-8 as U+FFFD. */
+/* The character at p as it appears in a record: escaped as in JSON, which logfmt readers accept too; control characters
+ * (including C1, which some terminals obey) as \u00XX, invalid UTF-8 as U+FFFD. */
 static bool put_character(struct record *r, const char *p, size_t left, size_t *ret_bytes)
 {
     static const char digits[] = "0123456789abcdef";
@@ -102,7 +102,7 @@ static void put_field(struct record *r, const char *key, const struct log_field 
 void log_write(enum log_level level, const char *event, const struct log_field *fields)
 {
     if (!log_wants(level)) return;
-    int saved = errno; /* a caller that logs an error may still want to read it */
+    int saved = errno; /* a caller that logs an error may still need errno */
     struct record r;
     r.len = 0;
     r.cut = false;
@@ -118,7 +118,7 @@ void log_write(enum log_level level, const char *event, const struct log_field *
     close_with(&r, r.json ? STR("}\n") : STR("\n"));
 
     while (write(STDERR_FILENO, r.text, r.len) < 0 && errno == EINTR)
-        continue; /* otherwise there is nowhere left to report it */
+        continue; /* there is nowhere left to report a failed write */
     errno = saved;
 }
 

@@ -21,12 +21,13 @@ struct log_field {
 #define LOGC(k, c) ((struct log_field){.key = (k), .kind = LOG_STR, .text = str_from(c)})
 #define LOGI(k, i) ((struct log_field){.key = (k), .kind = LOG_INT, .number = (int64_t)(i)})
 
-/* For what may happen thousands of times a second: one record every ten seconds, with how often it happened. */
+/* For events that may happen thousands of times a second: one record every ten seconds, with a count. */
 struct log_gate {
-    int64_t next_ns; /* nothing is said before */
-    int64_t times;   /* since it was said last */
+    int64_t next_ns; /* no record before this time */
+    int64_t times;   /* since the last record */
 };
-/* One time more: 0 when it is not to be said now, else how often it happened since. The gate is one thread's. */
+/* Counts one event: 0 when no record is due, else the number of events since the last one. A gate belongs to one
+ * thread. */
 int64_t log_gate_pass(struct log_gate *gate, int64_t now_ns);
 
 void log_setup(enum log_level least, enum log_format format);

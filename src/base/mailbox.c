@@ -25,7 +25,7 @@ void mailbox_post_all(struct mailbox *m, struct letter *first)
     else
         m->tail->next = first;
     m->tail = last;
-    /* Before the lock goes: an owner that has the letters may take the box down at once. */
+    /* Before the lock is released: an owner that has the letters may take the box down at once. */
     if (was_empty && m->wake) m->wake(m->ctx);
     pthread_mutex_unlock(&m->lock);
 }

@@ -1,8 +1,9 @@
 /* base/mailbox.h - letters from any thread to one thread.
  *
- * post() may be called by anyone; take() by the owner alone, who gets everything posted so far, in order, as a chain.
- * `wake` is called by post() only when the box was empty, on the posting thread: so a batch of letters costs one
- * wake-up. It runs under the box's lock, so it must not touch the box. A letter is embedded in whatever is sent. */
+ * Any thread may call post(); only the owner calls take(), which returns everything posted so far, in order, as a
+ * chain. post() calls `wake` on the posting thread, and only when the box was empty, so that a batch of letters costs
+ * one wake-up. `wake` runs under the box's lock and must not touch the box. A letter is embedded in the value that is
+ * sent. */
 #pragma once
 
 #include <pthread.h>

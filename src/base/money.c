@@ -6,7 +6,7 @@
 
 int currency_exponent(Str code)
 {
-    /* ISO 4217 active codes; all that is not listed as 0 or 3 has 2 decimals. */
+    /* ISO 4217 active codes; a code that is not listed with 0 or 3 decimals has 2. */
     static const char zero[] = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF ";
     static const char three[] = "BHD IQD JOD KWD LYD OMR TND ";
     static const char two[] =
@@ -40,7 +40,7 @@ static bool is_digit(char c)
 struct number {
     bool negative;
     Str whole, fraction;
-    int64_t exponent; /* held within ±10^16: more than any text has digits, so past that only zero survives */
+    int64_t exponent; /* held within ±10^16: more than any text has digits, so only zero survives beyond */
 };
 
 static bool number_split(Str s, struct number *ret)
@@ -108,7 +108,7 @@ size_t money_format(Money m, int exponent, char ret[MONEY_TEXT_MAX])
     assert(exponent >= 0 && exponent <= MONEY_DECIMALS_MAX);
     uint64_t u = m.minor < 0 ? 0 - (uint64_t)m.minor : (uint64_t)m.minor;
     int digits = 1;
-    for (uint64_t top = 10; digits < 19 && u >= top; top *= 10) digits++; /* 19 is all that an int64 has */
+    for (uint64_t top = 10; digits < 19 && u >= top; top *= 10) digits++; /* an int64 has no more than 19 */
     if (digits <= exponent) digits = exponent + 1;
 
     size_t len = (size_t)digits + (m.minor < 0) + (exponent > 0);

@@ -2,7 +2,7 @@
  *
  * A Money is a count of minor units (cents, fils, yen) in an int64. It knows no currency: a store has one, and its
  * exponent (how many decimals) is handed in wherever text is read or written. No floating point anywhere.
- * Arithmetic is checked: each function says false, and leaves *ret alone, rather than wrap. */
+ * Arithmetic is checked: each function returns false and leaves *ret alone rather than wrap. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,7 +12,7 @@ typedef struct Money {
     int64_t minor;
 } Money;
 
-/* More than any currency has; a text of an int64 with that many still fits MONEY_TEXT_MAX. */
+/* More than any currency has; an int64 with this many decimals still fits in MONEY_TEXT_MAX. */
 #define MONEY_DECIMALS_MAX 18
 
 enum money_text {

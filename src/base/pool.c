@@ -9,7 +9,7 @@ struct pool {
     pthread_cond_t work;
     struct lane {
         struct letter *head, *tail;
-    } lanes[2]; /* first things first */
+    } lanes[2]; /* urgent jobs first */
     int queued, queue_max;
     bool stopping;
     int thread_count;

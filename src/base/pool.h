@@ -1,7 +1,7 @@
 /* base/pool.h - a few threads for work that waits or burns CPU time: password hashing, calls to gateways.
  *
- * The queue is bounded: what does not fit is refused at once, so that a flood of logins cannot pile up memory or
- * starve the rest of the machine. */
+ * The queue is bounded: a job that does not fit is refused at once, so that a flood of logins can neither pile up
+ * memory nor starve the machine. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@ struct pool;
 struct pool_job {
     struct letter letter; /* first */
     void (*run)(struct pool_job *job);
-    bool is_first; /* before all that are not */
+    bool is_first; /* runs before every job that is not */
 };
 
 struct pool *pool_new(int threads, int queue_max);

@@ -1,7 +1,8 @@
 /* base/str.h - text slices.
  *
- * A Str is a pointer and a length. It owns nothing, is not NUL-terminated, and may hold any bytes. Whoever makes one
- * says where the bytes live: a request's arena, a connection's buffer, a literal. An empty Str may have a NULL ptr. */
+ * A Str is a pointer and a length. It owns nothing, is not NUL-terminated, and may hold any bytes. The function that
+ * makes a Str says where its bytes live: a request's arena, a connection's buffer, a literal. An empty Str may have a
+ * NULL ptr. */
 #pragma once
 
 #include <stdbool.h>

@@ -28,7 +28,7 @@ static bool is_ascii_space(unsigned char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Bytes of the white space that s starts with, or ends with; 0 when it is something else. */
+/* Bytes of the white space that s starts with, or ends with; 0 when there is none. */
 static size_t space_at_start(Str s)
 {
     const unsigned char *p = (const unsigned char *)s.ptr;
@@ -140,7 +140,8 @@ static bool is_uri_text(Str s)
     return true;
 }
 
-/* What stands between the brackets of an address like [::1]: form only, the network says whether it exists. */
+/* What stands between the brackets of an address like [::1]: form only, whether the address exists is up to the
+ * network. */
 static bool is_ipv6(Str s)
 {
     size_t colons = 0;

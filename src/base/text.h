@@ -10,7 +10,7 @@
 #define SLUG_BYTES_MAX 100
 #define URL_BYTES_MAX 2048
 
-/* Without white space at both ends: Unicode's White_Space, and U+FEFF, which looks like it. */
+/* Trims white space at both ends: Unicode's White_Space, and U+FEFF, which looks like it. */
 Str text_trim(Str s);
 /* No control characters: none below U+0020, not U+007F to U+009F. */
 bool text_is_line(Str s);
@@ -24,8 +24,8 @@ bool slug_is_valid(Str s);
 /* An absolute http or https address of RFC 3986's characters, with a host, no userinfo, a real port, ≤ 2048 bytes. */
 bool url_is_web(Str s);
 
-/* Undoes %XX; with plus_is_space (queries) also '+'. Takes any bytes. False, and *ret alone, on a bad escape, or when
- * the result holds NUL or is not UTF-8. Copies into the arena only when something was encoded. */
+/* Undoes %XX; with plus_is_space (queries) also '+'. Takes any bytes. False, leaving *ret alone, on a bad escape, or
+ * when the result holds NUL or is not UTF-8. Copies into the arena only when something was encoded. */
 bool percent_decode(struct arena *a, Str s, bool plus_is_space, Str *ret);
 
 /* The text as a LIKE pattern (ESCAPE '\\') that finds it anywhere in lower-case text; its own wildcards mean

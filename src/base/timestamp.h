@@ -13,7 +13,7 @@ typedef struct Time {
 #define TIME_HOUR (60 * TIME_MINUTE)
 #define TIME_DAY (24 * TIME_HOUR)
 
-/* The wall clock. Called once per request; everything below gets it as a parameter. */
+/* The wall clock. Called once per request; everything below gets the time as a parameter. */
 Time time_now(void);
 /* For deadlines and latencies: never jumps. Nanoseconds. */
 int64_t time_monotonic_ns(void);

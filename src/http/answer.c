@@ -1,8 +1,8 @@
 /* http/answer.c - answers on their way out. See loop.h.
  *
- * The head is written into the loop's own space, a short body behind it, and sent with one call. What the socket does
- * not take stays with the exchange until it is writable again. Files go out through sendfile, a bounded part at a time,
- * so that no client, however fast or slow, holds up its loop. */
+ * The head is written into the loop's own space, followed by a short body, and sent with one call. What the socket does
+ * not take stays with the exchange until the socket is writable again. Files go out through sendfile, a bounded part at
+ * a time, so that no client, however fast or slow, holds up its loop. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static bool is_one_line(Str s)
     return str_find(s, '\n') < 0 && str_find(s, '\r') < 0 && str_find(s, '\0') < 0;
 }
 
-/* 204 and 304 have no content, and say no length. */
+/* 204 and 304 have no content and no Content-Length. */
 static bool status_has_content(int status)
 {
     return status >= 200 && status != 204 && status != 304;
@@ -142,11 +142,11 @@ static enum flush flush(struct connection *c)
         advance(&o->body, advance(&o->head, (size_t)n));
     }
     for (int64_t turn = FILE_BYTES_PER_TURN; o->file_left;) {
-        if (turn <= 0) return FLUSH_BLOCKED; /* others first; the socket is writable still */
+        if (turn <= 0) return FLUSH_BLOCKED; /* other connections first; this socket stays writable */
         off_t offset = o->file_offset;
         ssize_t n = sendfile(c->fd, o->file_fd, &offset, (size_t)(o->file_left < turn ? o->file_left : turn));
         if (n < 0) return flush_error();
-        if (n == 0) return FLUSH_FAILED; /* the file has become shorter than was promised */
+        if (n == 0) return FLUSH_FAILED; /* the file has become shorter than announced */
         o->file_offset += n;
         o->file_left -= n;
         o->sent += n;
@@ -162,7 +162,7 @@ static void finish(struct connection *c)
     guard_body_release(c);
     c->out.file_fd = -1;
     c->x = NULL;
-    if (c->state != CONN_CLOSED) c->state = CONN_IDLE; /* also after a refusal half way through a head or a body */
+    if (c->state != CONN_CLOSED) c->state = CONN_IDLE; /* also after a refusal halfway through a head or a body */
     c->loop->server->hooks.finished(c->loop->user, x, c->out.status, c->out.sent);
     loop_give_exchange(c->loop, x);
 }
@@ -202,7 +202,7 @@ void answer_writable(struct connection *c)
     proceed(c, flush(c));
 }
 
-/* A socket with a large buffer turns writable seldom; so what counts is what the client has taken from it. */
+/* A socket with a large buffer seldom turns writable, so what counts is how much the client has acknowledged. */
 bool answer_is_moving(struct connection *c)
 {
     const struct http_options *o = &c->loop->server->options;

@@ -8,7 +8,7 @@ enum {
     CHAR_TOKEN = 1,  /* methods and header names */
     CHAR_TARGET = 2, /* request targets: visible ASCII without '#' */
     CHAR_VALUE = 4,  /* header values: no control characters but the tab; bytes past 0x7f are opaque */
-    CHAR_HOST = 8,   /* names in Host */
+    CHAR_HOST = 8,   /* names in a Host header */
 };
 
 extern const uint8_t http_charset[256];

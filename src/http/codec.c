@@ -1,8 +1,8 @@
 /* http/codec.c - reading the head of a request, one line at a time. See codec.h.
  *
- * A line is read when its CRLF is in. Of an unfinished line only its length and, in the request line, the method are
- * judged; a finished one is judged by the same rules in the same order, so that the answer to a head does not depend on
- * how it was cut into reads. */
+ * A line is read when its CRLF is in. Of an unfinished line only the length and, in the request line, the method are
+ * judged; a finished line is judged by the same rules in the same order, so that the answer to a head does not depend
+ * on how it was cut into reads. */
 #include "http/codec.h"
 
 #include "http/charset.h"
@@ -61,8 +61,8 @@ static bool host_is_sane(Str s)
     return true;
 }
 
-/* Judges the beginning of the request line as far as it is here: a method of token characters, then a space. A byte
- * that cannot start a request (a TLS handshake, binary noise) is refused as soon as it comes. */
+/* Judges as much of the request line as has arrived: a method of token characters, then a space. A byte that cannot
+ * start a request (a TLS handshake, binary noise) is refused as soon as it arrives. */
 static enum err method_check(Str line, size_t *ret_len)
 {
     size_t n = count_of((Str){line.ptr, line.len > HTTP_METHOD_MAX ? HTTP_METHOD_MAX + 1 : line.len}, CHAR_TOKEN);
@@ -84,7 +84,8 @@ static enum err target_read(struct http_head *h, Str target)
         return OK;
     }
     if (target.ptr[0] != '/') {
-        /* absolute-form: RFC 9112 wants it understood by everybody. Its authority is ours whatever it says. */
+        /* absolute-form: RFC 9112 wants every server to understand it. Its authority is taken for ours, whatever it
+         * says. */
         size_t scheme = str_eq_nocase((Str){target.ptr, target.len < 7 ? 0 : 7}, STR("http://"))    ? 7
                         : str_eq_nocase((Str){target.ptr, target.len < 8 ? 0 : 8}, STR("https://")) ? 8
                                                                                                     : 0;
@@ -123,7 +124,7 @@ static enum err request_line_read(struct http_head *h, Str line, size_t method_l
     return e ? e : version_read(h, (Str){rest.ptr + n + 1, rest.len - n - 1});
 }
 
-/* A number of at most 18 digits: it cannot overflow, and no body of ours comes near. */
+/* A number of at most 18 digits: it cannot overflow, and no body that we accept comes near. */
 static enum err content_length_read(struct http_parser *p, struct http_head *h, Str value)
 {
     if (p->lengths++ || value.len == 0 || value.len > 18) return ERR_BAD_REQUEST;
@@ -151,7 +152,7 @@ static void connection_read(struct http_parser *p, Str value)
     } while (rest.len);
 }
 
-/* The headers that decide about framing; all others are their reader's business. */
+/* The headers that decide about framing; all others are up to the handlers that read them. */
 static enum err meaning_read(struct http_parser *p, struct http_head *h, Str name, Str value)
 {
     switch (name.len) {
@@ -180,7 +181,7 @@ static enum err meaning_read(struct http_parser *p, struct http_head *h, Str nam
     }
 }
 
-/* Spaces before the name (a folded line), in it or before the colon are no token characters: refused. */
+/* Spaces before the name (a folded line), inside it or before the colon are not token characters: refused. */
 static enum err header_read(struct http_parser *p, struct http_head *h, Str line)
 {
     if (h->header_count == HTTP_HEADERS_MAX) return ERR_HEADERS_TOO_LARGE;
@@ -188,7 +189,7 @@ static enum err header_read(struct http_parser *p, struct http_head *h, Str line
     if (n == 0 || n == line.len || line.ptr[n] != ':') return ERR_BAD_REQUEST;
     Str name = {line.ptr, n}, value = {line.ptr + n + 1, line.len - n - 1};
     if (count_of(value, CHAR_VALUE) != value.len) return ERR_BAD_REQUEST;
-    value = str_trim(value); /* CR and LF cannot be in it any more */
+    value = str_trim(value); /* the value no longer holds CR or LF */
     h->headers[h->header_count++] = (struct http_header){name, value};
     return meaning_read(p, h, name, value);
 }
@@ -204,13 +205,13 @@ static enum err head_check(const struct http_parser *p, struct http_head *h)
         h->content_length = -1;
     }
     if (p->expectation_unknown) return ERR_EXPECTATION_FAILED;
-    if (h->minor == 0) h->expect_continue = false; /* RFC 9110: to be ignored */
+    if (h->minor == 0) h->expect_continue = false; /* RFC 9110: ignored */
     h->keep_alive = !p->close && (h->minor == 1 || p->keep);
     return OK;
 }
 
-/* The line from p->line to `end`, which is its LF when `whole`, else the end of what is here. Sets p->headers when it
- * was the request line. */
+/* The line from p->line to `end`, which is its LF when `whole`, else the end of what has arrived. Sets p->headers when
+ * the line is the request line. */
 static enum err first_line(struct http_parser *p, struct http_head *h, Str data, size_t end, bool whole)
 {
     Str line = {data.ptr + p->line, end - p->line};

@@ -1,9 +1,9 @@
 /* http/codec.h - HTTP/1.1 requests out of bytes. Pure: no I/O, no allocation, no clock.
  *
  * Strict on purpose: whatever two parsers could read in two ways is refused. One parser value reads one request; feed
- * it the same growing buffer until it says HEAD (headers complete), then body bytes through http_body_feed.
- * Refusals carry the error to answer with; the connection is closed after any of them.
- * What comes out depends on the bytes alone, never on how they were cut into reads. */
+ * it the same growing buffer until it says HTTP_HEAD_DONE, then feed body bytes to http_body_feed. Refusals carry the
+ * error to answer with; the connection is closed after any of them.
+ * The result depends on the bytes alone, never on how they were cut into reads. */
 #pragma once
 
 #include "base/err.h"
@@ -34,7 +34,7 @@ struct http_head {
     struct http_header headers[HTTP_HEADERS_MAX]; /* those past header_count are not initialised */
 };
 
-/* Where reading a head stands. {0} before its first byte. */
+/* How far a head has been read. {0} before its first byte. */
 struct http_parser {
     Str seen;        /* the data of the last call */
     size_t line;     /* the first line not read yet starts here */
@@ -47,10 +47,10 @@ struct http_parser {
 
 enum http_parse { HTTP_MORE, HTTP_HEAD_DONE, HTTP_REFUSED };
 
-/* Parses the head at the start of `data`. Call it again with the same bytes and more of them (they may have moved)
- * until it does not say HTTP_MORE; each byte is looked at once. On HTTP_HEAD_DONE *ret_bytes is the length of the head
- * and all slices of *ret point into data. On HTTP_REFUSED *ret_err says why. *ret is filled line by line: what a
- * refused head has so far is valid too, method and target from the end of the request line on.
+/* Parses the head at the start of `data`. Call again with the same bytes and more of them (they may have moved) for as
+ * long as the result is HTTP_MORE; each byte is looked at once. On HTTP_HEAD_DONE *ret_bytes is the length of the head
+ * and all slices of *ret point into data. On HTTP_REFUSED *ret_err says why. *ret is filled line by line: what was read
+ * of a refused head is valid too, with method and target once the request line is complete.
  * Leading empty lines (CRLF, at most 2) are skipped, as RFC 9112 asks. */
 enum http_parse http_head_parse(struct http_parser *p, Str data, struct http_head *ret, size_t *ret_bytes,
                                 enum err *ret_err);

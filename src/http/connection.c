@@ -2,8 +2,8 @@
  *
  * Bytes are received into the loop's scratch space and used from there; only what is left over (an unfinished head, the
  * next request) is kept in the connection's own buffer. A finished head is copied into its exchange's arena, so nothing
- * that the owner holds points into a buffer.
- * One call of `take` reads at most one request; the next one waits until this one is answered. */
+ * that the owner holds points into a buffer. One call of `take` reads at most one request; the next request waits until
+ * this one is answered. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ void connection_open(struct http_loop *loop, int fd, const struct origin *origin
     c->fd = fd;
     c->out.file_fd = -1;
     c->origin = *origin;
-    if (uv_poll_init(&loop->uv, &c->poll, fd) != 0) { /* no memory in the kernel for one more */
+    if (uv_poll_init(&loop->uv, &c->poll, fd) != 0) { /* the kernel has no memory for one more */
         guard_leave(c);
         close(fd);
         free(c);
@@ -49,7 +49,7 @@ void connection_open(struct http_loop *loop, int fd, const struct origin *origin
 void connection_repoll(struct connection *c)
 {
     int events = c->state == CONN_WRITING ? UV_WRITABLE : 0;
-    /* An unfinished head may grow further: its own limits end it. */
+    /* An unfinished head may grow further: the codec's limits end it. */
     bool is_full = c->in_len >= PIPELINED_BYTES_MAX && c->state != CONN_HEAD;
     if (!c->is_eof && !is_full && c->state != CONN_HELD) events |= UV_READABLE;
     if (events == c->polled) return;
@@ -76,7 +76,7 @@ void connection_release(struct connection *c)
 void connection_close(struct connection *c)
 {
     if (c->state == CONN_CLOSED) return;
-    if (c->state == CONN_HEAD) { /* the owner has not seen it */
+    if (c->state == CONN_HEAD) { /* the owner has not seen this exchange */
         loop_give_exchange(c->loop, c->x);
         c->x = NULL;
     } else if (c->state == CONN_BODY || c->state == CONN_WRITING) {
@@ -87,7 +87,8 @@ void connection_close(struct connection *c)
     c->deadline_ms = INT64_MAX;
     loop_idle_remove(c->loop, c);
     guard_leave(c);
-    /* libuv first: it still speaks of the descriptor, and once closed its number may be another thread's. */
+    /* libuv first: it still refers to the descriptor, whose number may belong to another thread as soon as it is
+     * closed. */
     uv_close((uv_handle_t *)&c->poll, on_released);
     close(c->fd);
     c->fd = -1;
@@ -113,7 +114,7 @@ static void linger(struct connection *c)
 void connection_answered(struct connection *c)
 {
     if (c->out.close) {
-        /* Closing with bytes unread makes the kernel reset the connection, and the answer may be lost with it. */
+        /* Closing with unread bytes makes the kernel reset the connection, and the answer may be lost. */
         if (c->out.linger && !c->is_eof)
             linger(c);
         else
@@ -162,8 +163,8 @@ static void exchange_start(struct connection *c)
     deadline_in(c, c->loop->server->options.header_ms);
 }
 
-/* When the client will not send its body before it is asked to. Where even this line does not fit into the socket it is
- * left out: the client may go on without it. */
+/* For a client that waits to be asked for its body. Where even this line does not fit into the socket it is left out:
+ * the client may go on without it. */
 static bool ask_to_continue(struct connection *c)
 {
     static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -177,7 +178,7 @@ static void hold(struct connection *c)
     c->deadline_ms = INT64_MAX;
 }
 
-/* The owner wants the body: now its limit is known. */
+/* The owner wants the body, and its limit is now known. */
 static void body_begin(struct connection *c)
 {
     struct exchange *x = c->x;
@@ -203,7 +204,7 @@ static void forwarded_origin(struct exchange *x)
     x->network = str_printf(&x->arena, "%s", network);
 }
 
-/* The head is in. The exchange may be over when this returns: then the state is not CONN_BODY any more. */
+/* The head is complete. The exchange may be over when this returns: the state is then no longer CONN_BODY. */
 static void head_done(struct connection *c, bool is_body_here)
 {
     struct exchange *x = c->x;
@@ -245,7 +246,7 @@ void exchange_go_on(struct exchange *x)
     if (!c->is_body_begun) body_begin(c);
     if (c->state != CONN_BODY) return;
     connection_repoll(c);
-    loop_ready(c->loop, c); /* also without bytes: a body may be empty */
+    loop_ready(c->loop, c); /* without bytes too: a body may be empty */
 }
 
 static void deliver(struct connection *c)
@@ -256,7 +257,8 @@ static void deliver(struct connection *c)
     c->loop->server->hooks.request(c->loop->user, c->x);
 }
 
-/* Room for what is announced, so that it need not be moved while it comes; a long one may be an idle promise. */
+/* Room for the announced length, so that the body need not be moved while it arrives; a large announcement may be an
+ * empty promise. */
 static void body_reserve(struct connection *c)
 {
     int64_t length = c->x->head.content_length;
@@ -327,7 +329,7 @@ static size_t take(struct connection *c, Str data)
     return data.len - rest.len;
 }
 
-/* After bytes were taken: what the client's silence, or the next request's presence, asks for. */
+/* After bytes were taken: sets the deadline for a silent client, or gives the next request its turn. */
 static void settle(struct connection *c)
 {
     if (c->state != CONN_LINGER && c->state != CONN_CLOSED) connection_repoll(c);
@@ -340,7 +342,7 @@ static void settle(struct connection *c)
 void connection_proceed(struct connection *c)
 {
     size_t used = take(c, c->in ? (Str){c->in + c->in_start, c->in_len} : (Str){0});
-    if (c->state == CONN_LINGER || c->state == CONN_CLOSED) return; /* the buffer is gone, or will be */
+    if (c->state == CONN_LINGER || c->state == CONN_CLOSED) return; /* the buffer is gone, or is about to go */
     c->in_start += used;
     c->in_len -= used;
     if (!c->in_len) in_free(c);
@@ -385,7 +387,7 @@ static void eof(struct connection *c)
         connection_close(c);
         return;
     }
-    /* With its request complete it may have shut down only its own side, and still wait for the answer. */
+    /* A client whose request is complete may have shut down only its own side and still wait for the answer. */
     connection_repoll(c);
     settle(c);
 }
@@ -410,7 +412,7 @@ static void readable(struct connection *c)
         return;
     }
     bool is_direct = !is_busy && !c->in_len;
-    /* Outside a body only as much as may be kept when it turns out to be more than one request. */
+    /* Outside a body, read only as much as may be kept: it may turn out to be more than one request. */
     size_t most = c->state == CONN_BODY ? sizeof c->loop->scratch : PIPELINED_BYTES_MAX;
     Str room = is_direct ? (Str){c->loop->scratch, most} : in_reserve(c);
     ssize_t n = recv(c->fd, (char *)room.ptr, room.len, 0);
@@ -483,7 +485,7 @@ void connection_drain(struct connection *c)
 bool connection_give_up(struct connection *c)
 {
     if (c->state != CONN_IDLE || c->in_len) return false;
-    readable(c); /* a request may have come meanwhile */
+    readable(c); /* a request may have arrived in the meantime */
     if (c->state == CONN_IDLE && !c->in_len) connection_close(c);
     return c->state == CONN_CLOSED;
 }

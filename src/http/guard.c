@@ -1,8 +1,8 @@
-/* http/guard.c - what one client, or all together, may hold: connections, and bytes of bodies. See loop.h.
+/* http/guard.c - what one client, or all of them together, may hold: connections, and bytes of bodies. See loop.h.
  *
- * Near the cap connections that wait for a request are given up for new ones, the one that waits for longest first; a
- * network at its own cap gives up one of its own. So silent sockets cost their owner, and nobody else.
- * A body's bytes are counted as they come, not as they are announced: announcing costs a client nothing. */
+ * Near the cap, connections that wait for a request are closed to make room for new ones, the longest-waiting first; a
+ * network at its own cap loses one of its own. So silent sockets cost their owner and nobody else.
+ * A body's bytes are counted as they arrive, not as they are announced: announcing costs a client nothing. */
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 #include "base/timestamp.h"
 #include "http/loop.h"
 
-#define GIVE_UP_TRIES 64 /* connections looked at for one that can be given up */
+#define GIVE_UP_TRIES 64 /* connections looked at to find one that can be closed */
 #define BODY_SHARE 4     /* one network may hold a quarter of all body bytes */
 
 static void refused(struct http_loop *loop, struct log_gate *gate, _Atomic int64_t *count, const char *event,
@@ -21,7 +21,7 @@ static void refused(struct http_loop *loop, struct log_gate *gate, _Atomic int64
     if (times) log_event(LOG_WARN, event, LOGC("network", network), LOGI("times", times), LOGI("loop", loop->index));
 }
 
-/* place SIZE_MAX: anybody's. */
+/* place SIZE_MAX: any network's. */
 static bool give_up_idle(struct http_loop *loop, size_t place)
 {
     int tries = GIVE_UP_TRIES;

@@ -1,8 +1,8 @@
 /* http/loop.c - one thread's event loop: accepting, deadlines, passes, draining. See loop.h.
  *
- * A pass is one turn of libuv: the sockets that have something are read and whole requests given to the owner, then
- * hooks.pass runs, then connections whose answer is out and whose next request waits in their buffer get their turn,
- * and so on. Deadlines are looked at by one coarse timer that walks all connections. */
+ * A pass is one turn of libuv: readable sockets are read and whole requests given to the owner, then hooks.pass runs,
+ * then connections whose answer is out and whose next request waits in their buffer get their turn, and so on.
+ * Deadlines are looked at by one coarse timer that walks all connections. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "http/loop.h"
 
 #define ACCEPTS_PER_EVENT 64
-#define ROUNDS_PER_PASS 32 /* of pipelined requests, before other sockets are looked at again */
+#define ROUNDS_PER_PASS 32 /* rounds of pipelined requests before other sockets are looked at again */
 #define SPARE_EXCHANGES_MAX 256
 
 struct exchange *loop_take_exchange(struct http_loop *loop, struct connection *c)
@@ -142,19 +142,19 @@ static void accept_some(struct http_loop *loop, int most)
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            /* They wait in the backlog until the next tick: by then something may have been closed. */
+            /* Clients wait in the backlog until the next tick: by then a connection may have been closed. */
             log_event(LOG_WARN, "http_accept_paused", LOGC("why", strerror(errno)));
             uv_poll_stop(&loop->listener);
             loop->is_accepting = false;
             tick_start(loop);
             return;
-        } /* anything else is one connection's trouble: ECONNABORTED, EPROTO, EINTR, … */
+        } /* any other error concerns one connection: ECONNABORTED, EPROTO, EINTR, … */
     }
 }
 
 static void on_listener(uv_poll_t *poll, int status, int events)
 {
-    (void)status, (void)events; /* accept tells */
+    (void)status, (void)events; /* accept reports the error */
     accept_some(poll->data, ACCEPTS_PER_EVENT);
 }
 
@@ -177,7 +177,7 @@ static void on_tick(uv_timer_t *timer)
 
 static void on_idle(uv_idle_t *idle)
 {
-    (void)idle; /* its being active is all that is wanted */
+    (void)idle; /* the handle only has to be active */
 }
 
 static void on_check(uv_check_t *check)
@@ -243,7 +243,7 @@ static void on_drain_timeout(uv_timer_t *timer)
 
 static void drain(struct http_loop *loop)
 {
-    /* What waits in the backlog would be reset when its listener closes: it is served instead. */
+    /* Connections in the backlog would be reset when their listener closes: they are served instead. */
     accept_some(loop, SOMAXCONN);
     loop->is_draining = true;
     uv_close((uv_handle_t *)&loop->listener, NULL);
@@ -302,7 +302,7 @@ static void setup(struct http_loop *loop)
     r |= uv_timer_init(&loop->uv, &loop->tick);
     r |= uv_timer_init(&loop->uv, &loop->drain_timer);
     r |= uv_poll_init(&loop->uv, &loop->listener, loop->listen_fd);
-    if (r) { /* at start, without files or memory for a handful of descriptors */
+    if (r) { /* at start, with no descriptors or memory left for a handful of handles */
         log_event(LOG_ERROR, "http_loop_failed", LOGI("loop", loop->index));
         abort();
     }

@@ -1,15 +1,15 @@
-/* http/loop.h - what the files of the server share; nobody else includes it.
+/* http/loop.h - what the files of the server share; no other file includes it.
  *
  *   server.c      options, listening sockets, threads
  *   loop.c        one thread's loop: accepting, deadlines, passes, draining, spare exchanges
- *   guard.c       what one client, or all together, may hold
+ * guard.c what one client, or all of them together, may hold
  *   connection.c  a connection's bytes in: reading, framing, refusing, closing
  *   answer.c      and out: heads, bodies, files
  *
  * A connection goes IDLE → HEAD → BODY → HANDLING → (WRITING →) IDLE, and ends in LINGER or at once; from BODY to HELD
- * and back when its owner has to look something up, or to store what has come. It has an exchange from the first byte
- * of a request until its answer is out, and none while idle: an idle connection costs a few hundred bytes. Everything
- * here belongs to one loop's thread, except what is _Atomic. */
+ * and back when its owner has to look something up, or to store what has arrived. It has an exchange from the first
+ * byte of a request until the answer is out, and none while idle: an idle connection costs a few hundred bytes.
+ * Everything here belongs to one loop's thread, except what is _Atomic. */
 #pragma once
 
 #include <netinet/in.h>
@@ -30,7 +30,7 @@ enum connection_state {
     CONN_HELD,     /* the same, and the owner does not want more of it yet */
     CONN_HANDLING, /* the owner has it */
     CONN_WRITING,  /* the socket would not take the whole answer at once */
-    CONN_LINGER,   /* all said; what the client still sends is dropped so that it can read the answer */
+    CONN_LINGER,   /* the answer is out; what the client still sends is dropped so that it can read the answer */
     CONN_CLOSED,   /* the socket is closed; waits for libuv, and for the owner's answer if an exchange is out */
 };
 
@@ -74,15 +74,15 @@ struct connection {
 
     int64_t deadline_ms;  /* on the loop's clock; INT64_MAX: none */
     int64_t window_bytes; /* progress in the present window (BODY), or acknowledged at its start (WRITING), */
-    int64_t dropped;      /* or dropped so far (LINGER) */
+    int64_t dropped;      /* or dropped so far (LINGER). */
 
     char *in; /* bytes received and not used yet; NULL when there are none */
     size_t in_start, in_len, in_cap;
     struct http_parser parser;
     struct http_body framing;
     struct buf body;
-    int64_t body_held; /* bytes of it that are counted */
-    size_t body_place; /* under this place of the server's quota */
+    int64_t body_held; /* bytes of the body that are counted */
+    size_t body_place; /* at this place of the server's quota */
     struct output out;
     struct origin origin;
 };
@@ -109,7 +109,7 @@ struct http_loop {
     bool is_accepting;
     bool is_draining;
     bool is_ending;
-    bool pass_wanted;     /* something happened that hooks.pass should see */
+    bool pass_wanted;     /* hooks.pass has something to do */
     uv_mutex_t wake_lock; /* over is_over and the use of `async` by other threads */
     bool is_over;
     void *user;
@@ -147,7 +147,7 @@ struct http_server {
 void loop_run(void *loop); /* the thread */
 struct exchange *loop_take_exchange(struct http_loop *loop, struct connection *c);
 void loop_give_exchange(struct http_loop *loop, struct exchange *x);
-/* Its waiting bytes are looked at in the next round of this pass. */
+/* The connection's waiting bytes are looked at in the next round of this pass. */
 void loop_ready(struct http_loop *loop, struct connection *c);
 void loop_link(struct http_loop *loop, struct connection *c);
 void loop_unlink(struct http_loop *loop, struct connection *c);
@@ -164,7 +164,7 @@ void guard_origin(const struct http_server *s, const struct sockaddr_storage *pe
 /* Counts one connection more, or refuses it. */
 bool guard_admit(struct http_loop *loop, const struct origin *o);
 void guard_leave(struct connection *c);
-/* So many more bytes of the running exchange's body are kept: false when they may not be. */
+/* Counts n more bytes of the running exchange's body as kept; false when they may not be. */
 bool guard_body(struct connection *c, size_t bytes);
 void guard_body_release(struct connection *c);
 
@@ -172,15 +172,15 @@ void guard_body_release(struct connection *c);
 /* Takes fd, which guard_admit has counted. */
 void connection_open(struct http_loop *loop, int fd, const struct origin *origin);
 void connection_poll(struct connection *c, int events);
-/* What a connection should be polled for as it stands. */
+/* What a connection should be polled for in its present state. */
 void connection_repoll(struct connection *c);
 void connection_proceed(struct connection *c); /* with the bytes waiting in c->in */
 void connection_deadline(struct connection *c);
 void connection_drain(struct connection *c);
-/* Closes one that waits for a request, unless one has come meanwhile. */
+/* Closes a connection that waits for a request, unless one has arrived in the meantime. */
 bool connection_give_up(struct connection *c);
 void connection_close(struct connection *c);
-/* Frees a closed one once nobody has a hold on it any more: libuv, the ready list, the owner. */
+/* Frees a closed connection once libuv, the ready list and the owner have let go of it. */
 void connection_release(struct connection *c);
 /* The exchange is over: on to the next request, or to the end. */
 void connection_answered(struct connection *c);
@@ -196,10 +196,10 @@ void answer_abort(struct connection *c);
 /* peer.c */
 bool address_parse(const char *text, struct sockaddr_storage *ret, socklen_t *ret_len);
 void address_text(const struct sockaddr_storage *address, char ret[INET6_ADDRSTRLEN]);
-/* Whom limits count: an IPv4 address is itself, of an IPv6 address the first 64 bits are one customer's. */
+/* What limits count by: an IPv4 address itself, or the first 64 bits of an IPv6 address, which are one customer's. */
 void address_network(Str peer, char ret[NETWORK_TEXT_MAX]);
-/* The one spelling of an IPv4 or IPv6 address, brackets allowed; false when it is none. */
+/* The canonical spelling of an IPv4 or IPv6 address, brackets allowed; false when the text is not an address. */
 bool address_canonical(Str text, char ret[INET6_ADDRSTRLEN]);
-/* The right-most entry of the last X-Forwarded-For, in its one canonical spelling, into the exchange's arena; or an
- * empty Str when there is none, or none that is an address. */
+/* The right-most entry of the last X-Forwarded-For, in its canonical spelling, from the exchange's arena; an empty Str
+ * when there is no such header or the entry is not an address. */
 Str address_forwarded(struct exchange *x);

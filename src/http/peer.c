@@ -1,4 +1,4 @@
-/* http/peer.c - addresses in text: to listen on, of clients, from proxies. */
+/* http/peer.c - addresses as text: to listen on, of clients, from proxies. */
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ bool address_parse(const char *text, struct sockaddr_storage *ret, socklen_t *re
     int64_t port;
     if (!str_to_int64(str_from(colon + 1), &port) || port < 0 || port > 65535) return false;
 
-    if (n == 0) { /* everywhere: one IPv6 socket takes both families, where there is IPv6 */
+    if (n == 0) { /* every address: one IPv6 socket takes both families, where there is IPv6 */
         struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
         memset(ret, 0, sizeof *ret);
         memcpy(ret, &any, sizeof any);

@@ -61,8 +61,8 @@ static int socket_bind(const struct sockaddr_storage *a, socklen_t len, bool is_
     return -1;
 }
 
-/* SO_REUSEPORT would let a second server of the same user share our port in silence: whoever cannot bind without it is
- * not alone there. */
+/* SO_REUSEPORT would silently let a second server of the same user share the port: a bind that fails without the option
+ * means that another server is there. */
 static bool port_is_free(const struct sockaddr_storage *a, socklen_t len)
 {
     int fd = socket_bind(a, len, false);
@@ -89,7 +89,7 @@ static bool sockets_open(struct http_server *s, struct sockaddr_storage *a, sock
             port_set(a, s->port);
         }
     }
-    /* All are bound before the first listens: no connection comes before its share of the loops is known. */
+    /* All sockets are bound before the first listens, so that every connection is spread over all loops. */
     for (size_t i = 0; i < s->loop_count; i++)
         if (listen(s->loops[i].listen_fd, SOMAXCONN) != 0) return false;
     return true;
@@ -98,7 +98,7 @@ static bool sockets_open(struct http_server *s, struct sockaddr_storage *a, sock
 void http_server_free(struct http_server *s)
 {
     if (!s) return;
-    /* Somebody still has these exchanges, and may still speak to their loops: the memory stays for them. */
+    /* The owner still holds these exchanges and may still speak to their loops, so the memory stays. */
     for (size_t i = 0; i < s->loop_count; i++)
         if (s->loops[i].exchange_count) return;
     for (size_t i = 0; i < s->loop_count; i++)
@@ -159,7 +159,7 @@ enum err http_server_start(const struct http_options *options, const struct http
     signal(SIGPIPE, SIG_IGN);
     if (uv_sem_init(&s->started, 0) != 0) abort();
     s->is_started = true;
-    *ret = s; /* the hooks may look for it there */
+    *ret = s; /* the hooks may read it there */
     /* Signals are the main thread's. */
     sigset_t all, before;
     sigfillset(&all);

@@ -4,8 +4,8 @@
  * http_hooks. N loop threads each have their own listening socket (SO_REUSEPORT). All hooks of one exchange run on its
  * loop's thread, and exchange_answer must be called there, exactly once, then or later (a deferred answer comes through
  * the owner's own wake-up, hooks.woken). Requests of one connection are handled one at a time, in order; pipelined ones
- * wait in the buffer. When the client is gone the exchange lives on until it is answered, and the answer is dropped.
- * exchange_answer never runs `begin` or `request` from within: a list being walked by its caller does not grow. */
+ * wait in the buffer. An exchange whose client is gone lives on until it is answered, and the answer is dropped.
+ * exchange_answer never runs `begin` or `request` from within, so a list that its caller walks does not grow. */
 #pragma once
 
 #include "base/arena.h"
@@ -17,7 +17,7 @@ struct http_loop;
 struct connection;
 struct exchange;
 
-/* What an answer's body can be, beside bytes: part of an open file, streamed in bounded memory, then closed. */
+/* What an answer's body can be instead of bytes: part of an open file, streamed in bounded memory, then closed. */
 struct http_file {
     int fd;
     int64_t offset, length;
@@ -35,7 +35,7 @@ struct http_answer {
 
 enum http_client {
     CLIENT_THERE,
-    CLIENT_SILENT, /* has shut down its side of the connection, or all of it: nobody can tell yet */
+    CLIENT_SILENT, /* has shut down its side of the connection, or all of it: there is no telling yet */
     CLIENT_GONE,   /* the connection is closed */
 };
 
@@ -44,13 +44,13 @@ struct exchange {
     struct arena arena; /* the request's own memory: head, body and answer live here */
     Str body;           /* complete when `request` is called (unless a sink took it) */
     Str peer;           /* the client's address in text, without port; from X-Forwarded-For behind a trusted proxy */
-    Str network;        /* whom limits count: the address itself, or its /64 for IPv6; ends with a NUL */
-    bool is_tls;        /* a trusted proxy says that the client came through TLS (X-Forwarded-Proto) */
+    Str network;        /* what limits count by: the address itself, or its /64 for IPv6; ends with a NUL */
+    bool is_tls;        /* a trusted proxy says that the client connected over TLS (X-Forwarded-Proto) */
     struct http_loop *loop;
     int64_t started_ns;     /* monotonic, when its first byte was seen */
     int64_t body_bytes_max; /* `begin` may change it before the body is read */
-    /* Set by `begin`: takes body bytes as they come instead of collecting them. False: refused, `request` is called at
-     * once with body_failed set. Must not answer itself, but may call exchange_hold. */
+    /* Set by `begin`: takes body bytes as they arrive instead of collecting them. False: refused, `request` is called
+     * at once with body_failed set. Must not answer itself, but may call exchange_hold. */
     bool (*sink)(struct exchange *x, Str bytes);
     bool body_failed;
     _Atomic int client; /* enum http_client; the server's */
@@ -63,37 +63,37 @@ struct exchange {
 struct http_hooks {
     void *ctx;
     /* On the loop's thread before anything else, and after its last connection is gone. The result is http_loop_user().
-     * loop_stop is not called when drain_ms ended with exchanges unanswered: whoever has them may still use it. */
+     * loop_stop is not called when drain_ms ended with exchanges unanswered: their owner may still use the result. */
     void *(*loop_start)(void *ctx, struct http_loop *loop, int index);
     void (*loop_stop)(void *loop_user);
-    /* The head is in. May change body_bytes_max or set a sink; may answer at once (a refusal): then the body is not
-     * read, and the connection is closed unless there was none; may call exchange_hold to do either later.
+    /* The head is complete. May change body_bytes_max or set a sink; may answer at once (a refusal): then the body is
+     * not read, and the connection is closed if there is a body; may call exchange_hold to do either later.
      * Content-Length over body_bytes_max is refused (413) after this by the server, through `refuse`. */
     void (*begin)(void *loop_user, struct exchange *x);
-    /* The whole request is in. */
+    /* The request is complete. */
     void (*request)(void *loop_user, struct exchange *x);
     /* The server itself refuses (broken HTTP, limits, deadlines): fill in the answer's headers and body for error e;
      * the status is there already. x->head may be incomplete (method empty). Do not call exchange_answer. */
     void (*refuse)(void *loop_user, struct exchange *x, enum err e, struct http_answer *ret);
     /* After each pass over the sockets that had something: run what was collected. */
     void (*pass)(void *loop_user);
-    /* Somebody called http_loop_wake (also without a reason: at the start of draining). */
+    /* http_loop_wake was called (once also by the server itself, at the start of draining). */
     void (*woken)(void *loop_user);
-    /* The answer is on its way (or was dropped): the exchange ends after this. bytes sent, for metrics and logs. Called
-     * exactly once for every exchange that saw `begin` or `refuse`; status 0: the client went away before its request
-     * was complete, nothing was answered. */
+    /* The answer is on its way (or was dropped): the exchange ends after this. `bytes` were sent, for metrics and logs.
+     * Called exactly once for every exchange that saw `begin` or `refuse`; status 0: the client went away before its
+     * request was complete, nothing was answered. */
     void (*finished)(void *loop_user, struct exchange *x, int status, int64_t bytes);
 };
 
 struct http_options {
     const char *listen;  /* "127.0.0.1:8080", "[::1]:0", ":8080" */
     int loops;           /* 0: cores */
-    int connections_max; /* in all; 0: 10000. Past it: accepted and closed at once, counted */
-    /* of one network; 0: no cap. A trusted proxy has none. Past it one that waits for a request makes room, else
-     * as above. */
+    int connections_max; /* in all; 0: 10000. Beyond the cap: accepted, counted and closed at once */
+    /* of one network; 0: no cap. A trusted proxy has none. Beyond it a connection that waits for a request makes room,
+     * else as above. */
     int connections_per_address;
     int64_t body_memory_max;   /* bytes of collected bodies, in all; one network may hold a quarter; 0: 256 MiB */
-    int64_t header_ms;         /* for the first byte of a connection, and from there to the end of the head; 0: 10000 */
+    int64_t header_ms;         /* for a connection's first byte, and from there to the end of the head; 0: 10000 */
     int64_t idle_ms;           /* between requests, and for a client that stops reading its answer; 0: 60000 */
     int64_t body_rate_min;     /* bytes per second over each body_window_ms; 0: 500 */
     int64_t body_window_ms;    /* 0: 10000 */
@@ -106,7 +106,7 @@ struct http_options {
 struct http_stats {
     _Atomic int64_t open, accepted, timeouts, bad_requests;
     _Atomic int64_t refused_cap, refused_address; /* connections past a cap */
-    _Atomic int64_t given_up;                     /* connections without a request, for new ones */
+    _Atomic int64_t given_up;                     /* connections without a request that were closed to make room */
     _Atomic int64_t body_bytes, refused_bodies;   /* held right now; refused past body_memory_max */
 };
 
@@ -127,12 +127,12 @@ const struct http_stats *http_server_stats(const struct http_server *s);
 void *http_loop_user(struct http_loop *loop);
 /* From any thread: `woken` will run on the loop's thread. */
 void http_loop_wake(struct http_loop *loop);
-/* Milliseconds repeating; runs on the loop's thread, and is called there. For caches that look for changes. */
+/* Repeats every so many milliseconds. Called, and runs, on the loop's thread. For caches that look for changes. */
 void http_loop_every(struct http_loop *loop, int64_t ms, void (*fn)(void *loop_user));
 
 /* From `begin` or a sink: no more of the body is read until exchange_go_on, or the answer. */
 void exchange_hold(struct exchange *x);
-/* On the loop's thread, later. `begin` and `request` are not run from within; the exchange may be over when it returns:
+/* On the loop's thread, later. Does not run `begin` or `request` from within; the exchange may be over on return:
  * refused, or its client is gone. */
 void exchange_go_on(struct exchange *x);
 /* Takes the answer; x must not be touched afterwards. */
@@ -140,7 +140,7 @@ void exchange_answer(struct exchange *x, const struct http_answer *answer);
 /* What is known of the client. From any thread. */
 enum http_client exchange_client(const struct exchange *x);
 
-/* Whether what listens there ("host:port") can be reached from this machine only. */
+/* Whether a listener at this address ("host:port") can be reached from this machine only. */
 bool listens_on_loopback(const char *listen);
-/* The same of a client's address, as in exchange.peer. */
+/* The same for a client's address, as in exchange.peer. */
 bool address_is_loopback(Str address);

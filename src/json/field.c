@@ -14,7 +14,7 @@ static enum err check_number(const struct field *f, int64_t v)
     return f->max >= f->min && v > f->max ? ERR_FIELD_RANGE : OK;
 }
 
-/* A whole number past int64 is out of range; its sign says on which side. */
+/* A whole number beyond int64 is out of range; its sign says on which side. */
 static enum err check_huge(const struct field *f, Str text)
 {
     return f->min == 1 && text.ptr[0] == '-' ? ERR_FIELD_NOT_POSITIVE : ERR_FIELD_RANGE;
@@ -23,7 +23,7 @@ static enum err check_huge(const struct field *f, Str text)
 static bool is_integer_literal(Str s)
 {
     if (s.len && s.ptr[0] == '-') s.ptr++, s.len--;
-    if (!s.len || s.ptr[0] == '0') return false; /* what starts with 0 and is a number is small: never asked */
+    if (!s.len || s.ptr[0] == '0') return false; /* a number that starts with 0 is small and never gets here */
     for (size_t i = 0; i < s.len; i++)
         if (s.ptr[i] < '0' || s.ptr[i] > '9') return false;
     return true;
@@ -63,7 +63,7 @@ static enum err read_decimal(const struct field *f, const struct json *v, int de
 
 static enum err read_literal(const struct json *v, Str *ret)
 {
-    Money m; /* a text of a query may be no number at all: only its form is asked for */
+    Money m; /* a query's text need not be a number: only its form is checked */
     if (v->type != JSON_NUMBER || money_parse(v->text, 0, &m) == MONEY_MALFORMED) return ERR_FIELD_TYPE;
     *ret = v->text;
     return OK;
@@ -237,7 +237,7 @@ enum err field_read(const struct field *f, const struct json *v, int exponent, s
     case FIELD_LINES: return read_lines(f, v, a, slot);
     case FIELD_CHOICES: return read_choices(f, v, slot);
     }
-    assert(false); /* a type that nobody reads */
+    assert(false); /* not a type of field */
     return ERR_INTERNAL;
 }
 

@@ -1,7 +1,7 @@
-/* json/keys.h - the names of one object while it is being read, to refuse the second of a kind.
+/* json/keys.h - the names of one object while it is being read, so that a repeated name is refused.
  *
- * A few names are compared one by one. Past that they are hashed with a random key, so that nobody can choose names
- * that collide: the cost stays linear in the bytes of the body, whatever is sent. */
+ * A few names are compared one by one; more are hashed with a random key, so that nobody can choose names that collide:
+ * the cost stays linear in the bytes of the body, whatever is sent. */
 #pragma once
 
 #include "json/reader.h"
@@ -19,6 +19,6 @@ struct keys_secret {
     bool drawn;
 };
 
-/* Adds the newest member (already linked into object and counted). False: its name was there before. */
+/* Adds the newest member (already linked into object and counted). False: the object already has this name. */
 bool keys_add(struct keys *k, struct keys_secret *secret, struct arena *a, const struct json *object,
               const struct json *member);

@@ -1,6 +1,6 @@
 /* json/reader.c - see reader.h. One pass over the bytes and one frame per open array or object: no recursion.
  *
- * Nodes are taken from the arena a handful at a time. A string is first run over to its closing quote, which checks its
+ * Nodes are taken from the arena a handful at a time. A string is first scanned to its closing quote, which checks its
  * UTF-8 and finds out whether it has escapes; only then is it copied. */
 #include "json/reader.h"
 
@@ -50,7 +50,7 @@ static inline int peek(struct reader *r)
 static bool more_nodes(struct reader *r)
 {
     if (!r->values_left) return refuse(r, "too many values");
-    size_t n = (size_t)(r->end - r->p) / 16 + 2; /* a guess: a value and its name take about that much text */
+    size_t n = (size_t)(r->end - r->p) / 16 + 2; /* a guess: a value and its name take about 16 bytes of text */
     if (n > NODES_AT_ONCE) n = NODES_AT_ONCE;
     if (n > r->values_left) n = r->values_left;
     r->free_node = arena_take(r->arena, n * sizeof(struct json));
@@ -128,7 +128,7 @@ static bool unescape(struct reader *r, Str raw, Str *ret)
         out += plain;
         p += plain;
         if (!slash) break;
-        char c = p[1]; /* there: the closing quote was found behind it */
+        char c = p[1]; /* safe to read: the closing quote was found further on */
         p += 2;
         switch (c) {
         case '"':
@@ -162,7 +162,7 @@ static inline bool read_string(struct reader *r, Str *ret)
         if (*p == '\\') {
             if (end - p < 2) return refuse(r, "a string without end");
             escaped = true;
-            p += 2; /* what is escaped is looked at later; it may not be the closing quote */
+            p += 2; /* the escaped byte is decoded later; it cannot be the closing quote */
             continue;
         }
         if ((unsigned char)*p < 0x20) return refuse(r, "a control character in a string");
@@ -291,7 +291,7 @@ static struct json *read_document(struct reader *r)
             return NULL;
         }
 
-        for (;;) { /* a value has ended: close what ends here */
+        for (;;) { /* a value has ended: close the arrays and objects that end with it */
             c = peek(r);
             if (!f) return c == -1 ? root : (refuse(r, "bytes behind the value"), NULL);
             if (c == ',') break;

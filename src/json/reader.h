@@ -1,10 +1,10 @@
 /* json/reader.h - strict JSON (RFC 8259) into an arena.
  *
- * Numbers keep their text, so that money is read from what was written and not from a double. Strings are unescaped.
+ * Numbers keep their text, so that money is read from what was written, not from a double. Strings are unescaped.
  * Refused: anything RFC 8259 refuses, duplicate keys in one object, invalid UTF-8, lone surrogates (raw or escaped),
  * NUL in a string (raw or \u0000), a byte order mark, nesting deeper than JSON_DEPTH_MAX, more than JSON_VALUES_MAX
- * values, trailing bytes. Nothing else is: what is valid and within these limits is read.
- * No recursion; time is linear in the input's bytes, whatever they are. */
+ * values, trailing bytes. Everything else that is valid is read.
+ * No recursion; time is linear in the input's bytes, whatever the input. */
 #pragma once
 
 #include "base/arena.h"
@@ -28,7 +28,7 @@ struct json {
 /* ERR_MALFORMED_JSON, or OK with the root. `why` (may be NULL) gets a static text for logs. Text slices point into
  * `input` where nothing was escaped, else into the arena: input must outlive the tree. */
 enum err json_read(struct arena *a, Str input, const struct json **ret, const char **why);
-/* The same, and where it went wrong: the number of bytes before what could not be read. */
+/* The same, and where reading failed: the number of bytes before the first that could not be read. */
 enum err json_read_at(struct arena *a, Str input, const struct json **ret, const char **why, size_t *ret_at);
 
 /* The member called key, or NULL (also when obj is NULL or no object). */

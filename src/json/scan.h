@@ -1,8 +1,8 @@
-/* json/scan.h - finds the next byte of a text that needs a look, eight bytes at a time.
+/* json/scan.h - finds the next byte of a text that is not plain, eight bytes at a time.
  *
  * Strings are most of what is read and written, and nearly all of their bytes are plain. The trick is the usual one: in
  * (x - 0x01…) & ~x & 0x80… the lowest bit set belongs to the lowest zero byte of x. Bytes above a hit may be reported
- * falsely (a borrow runs upwards), bytes below never: so only the lowest hit is used. */
+ * falsely (a borrow runs upwards), bytes below never, so only the lowest hit is used. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,7 +49,8 @@ static inline const char *scan_read(const char *p, const char *end)
     return p;
 }
 
-/* The first byte that cannot be written as it is: those, and '<', '>', '&'. Or end. Two pairs differ in one bit. */
+/* The first byte that cannot be written unescaped: those above, and '<', '>', '&'. Or end. Two pairs differ in one bit.
+ */
 static inline const char *scan_write(const char *p, const char *end)
 {
     while (end - p >= 8) {

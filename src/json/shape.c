@@ -1,12 +1,12 @@
-/* json/shape.c - see shape.h. First every given value finds its field, then every field reads its value: so errors come
- * in the table's order, and the cost is members times fields, never members squared. */
+/* json/shape.c - see shape.h. First every given value finds its field, then every field reads its value, so errors come
+ * in the table's order and the cost is members times fields, never members squared. */
 #include "json/shape.h"
 
 #include "base/text.h"
 #include "json/field.h"
 
 #define ERRORS_MAX 100
-#define UNKNOWN_NAME_MAX 64 /* code points of it that we repeat */
+#define UNKNOWN_NAME_MAX 64 /* code points of an unknown name that an answer repeats */
 
 void field_errors_init(struct field_errors *errors, struct arena *a)
 {
@@ -60,7 +60,7 @@ struct reading {
     const struct field *fields;
     struct given *given; /* one for each field */
     size_t count;
-    struct field_errors unknown; /* named by no field; told last */
+    struct field_errors unknown; /* named by no field; reported last */
     bool bad;
 };
 

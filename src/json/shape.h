@@ -2,8 +2,8 @@
  *
  * shape_read goes through all members of the object and through all fields of the table, so that a caller learns about
  * every bad field at once. Members that no field names are refused. A struct starts zeroed; a field that was given sets
- * its `has` flag when it has one. null means absent, unless the field says NULLABLE: then it was given, `is_null` and
- * `has` are both set and the value stays zero. A REQUIRED text is never empty.
+ * its `has` flag, where it has one. null means absent, unless the field says NULLABLE: then null counts as given,
+ * `is_null` and `has` are both set, and the value stays zero. A REQUIRED text is never empty.
  *
  *     struct withdraw { Money amount; };
  *     static const struct field withdraw_fields[] = {
@@ -38,8 +38,7 @@ enum field_type {
     FIELD_CHOICES, /* unsigned: bit set over `choices` (at most 32); min..max items, each once */
 };
 
-/* AS_SENT: a FIELD_LINE or FIELD_TEXT of which nothing is trimmed or rewritten; one of nothing but white space counts
- * as empty. */
+/* AS_SENT: a FIELD_LINE or FIELD_TEXT that is neither trimmed nor rewritten; white space alone counts as empty. */
 enum field_flags { OPTIONAL = 0, REQUIRED = 1, NULLABLE = 2, AS_SENT = 4 };
 
 struct id_list {
@@ -72,7 +71,7 @@ struct shape {
 struct field_error {
     Str field;
     enum err err;
-    const struct field *rule; /* whose bounds or choices were not kept; NULL: not the table's */
+    const struct field *rule; /* the row whose bounds or choices were broken; NULL: no row of the table */
     struct field_error *next;
 };
 

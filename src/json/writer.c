@@ -92,7 +92,7 @@ void json_key(struct json_writer *w, const char *key)
     write_key(w, key);
 }
 
-/* What stands for the character at p, which is not plain; *ret_bytes of the text are dealt with. An empty Str: the
+/* The escape for the character at p, which is not plain; *ret_bytes of the text are dealt with. An empty Str: the
  * character stands for itself. */
 static Str escape(const char *p, size_t left, char hex[6], size_t *ret_bytes)
 {
@@ -123,7 +123,7 @@ static Str escape(const char *p, size_t left, char hex[6], size_t *ret_bytes)
     return (Str){0};
 }
 
-/* The text from its first character that is not plain on. */
+/* The text, starting at its first character that is not plain. */
 static void write_escaped(struct buf *out, const char *p, const char *end)
 {
     const char *run = p; /* not written yet */

@@ -4,7 +4,7 @@
  * value without its key in an object, a key in an array, or a second value at the top. Text is escaped as RFC 8259
  * asks, and
  * '<', '>', '&', U+2028 and U+2029 too, so that JSON is harmless inside HTML. Text must be valid UTF-8; each byte that
- * is not is written as U+FFFD. Keys are ours and written as they are. A full buf drops what does not fit: ask the buf
+ * is not is written as U+FFFD. Keys are ours and written unescaped. A full buf drops what does not fit: check the buf
  * once, at the end. */
 #pragma once
 
