@@ -2,7 +2,7 @@
  *
  *   server.c      options, listening sockets, threads
  *   loop.c        one thread's loop: accepting, deadlines, passes, draining, spare exchanges
- * guard.c what one client, or all of them together, may hold
+ *   guard.c       what one client, or all of them together, may hold
  *   connection.c  a connection's bytes in: reading, framing, refusing, closing
  *   answer.c      and out: heads, bodies, files
  *

@@ -1,4 +1,4 @@
-/* outbound/address.h - which addresses are whose: parsing configured ones, telling private from public. */
+/* outbound/address.h - parses configured addresses, and tells private addresses from public ones. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,5 +18,5 @@ bool base_address_parse(Str url, struct base_address *ret);
 bool mail_address_parse(Str url, struct base_address *ret);
 
 /* Not on the public internet: loopback, private, link-local, shared, multicast, unspecified, reserved; IPv4 inside IPv6
- * counts as that IPv4 address. What is neither IPv4 nor IPv6 is private. */
+ * counts as the IPv4 address. Any other family is private. */
 bool address_is_private(const struct sockaddr *address, socklen_t bytes);

@@ -1,7 +1,7 @@
 /* outbound/http_call.h - an HTTP call as a value, and how its parts are written.
  *
- * Adapters describe calls and read answers; they never send. Whoever sends (outbound/outbound.h, or a test) is handed
- * the description and gives back what came. All memory is the arena's. */
+ * Adapters describe calls and read answers; they never send. The sender (outbound/outbound.h, or a test) is handed the
+ * description and gives the reply back. All memory is the arena's. */
 #pragma once
 
 #include "base/buf.h"
@@ -20,7 +20,7 @@ struct http_call {
 };
 
 struct http_reply {
-    int status; /* 0: none came */
+    int status; /* 0: no reply */
     Str body;
 };
 
@@ -32,11 +32,11 @@ void call_token_auth(struct arena *a, struct http_call *call, Str scheme, Str to
 
 /* Percent-encodes everything but unreserved characters: safe as a path segment and as a query or form value. */
 void buf_url_encoded(struct buf *b, Str s);
-/* "&name=value", without the '&' at the start of the buffer. The name is ours and written as it is. */
+/* "&name=value", without the '&' at the start of the buffer. The name is ours and written unescaped. */
 void form_pair(struct buf *b, Str name, Str value);
 void form_pair_int(struct buf *b, Str name, int64_t value);
 void form_pair_money(struct buf *b, Str name, Money m);
 
-/* An id that a provider gave and that is about to become part of a path: 1 to 128 of [A-Za-z0-9_-]. Anything else could
- * name another resource. */
+/* Whether a provider's id may become part of a path: 1 to 128 of [A-Za-z0-9_-]. Any other text could name another
+ * resource. */
 bool ref_is_safe(Str ref);

@@ -76,7 +76,7 @@ static size_t on_read(char *room, size_t size, size_t count, void *user)
     return n;
 }
 
-/* The last word on where a connection goes: after the name was resolved, before anything is sent. */
+/* The final check of where a connection goes: after the name was resolved, before anything is sent. */
 static curl_socket_t on_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
 {
     struct transfer_state *s = user;
@@ -124,7 +124,7 @@ static const char *prepare_http(struct outbound_job *job)
     if (strcmp(call->method, "GET") == 0) {
         SET(s->easy, CURLOPT_HTTPGET, 1L);
     } else {
-        /* Sent once: on a kept connection that turns out to be dead libcurl would send it again by itself. */
+        /* A fresh connection: on a kept one that turns out to be dead libcurl would send the request a second time. */
         SET(s->easy, CURLOPT_FRESH_CONNECT, 1L);
         SET(s->easy, CURLOPT_POST, 1L);
         SET(s->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len);
@@ -142,10 +142,10 @@ static const char *prepare_mail(struct outbound_job *job)
     const struct outbound_mail *m = job->mail;
     struct base_address at;
     if (!mail_address_parse(m->url, &at)) return "the mail server's address is not one";
-    if (m->is_plain && !at.names_private) return "mail goes unencrypted only inside the own network";
+    if (m->is_plain && !at.names_private) return "unencrypted mail is only sent inside the private network";
     if (!has_no_nul(m->user) || !has_no_nul(m->password) || !has_no_nul(m->from) || !has_no_nul(m->to))
         return "a NUL in the mail's envelope";
-    s->allows_private = true; /* the operator's own server, often beside this one */
+    s->allows_private = true; /* the operator's own server, often on the same machine */
     SET(s->easy, CURLOPT_URL, str_cstr(job->arena, m->url));
     SET(s->easy, CURLOPT_PROTOCOLS_STR, at.is_https ? "smtps" : "smtp");
     SET(s->easy, CURLOPT_USE_SSL, m->is_plain ? (long)CURLUSESSL_NONE : (long)CURLUSESSL_ALL);
@@ -248,7 +248,7 @@ static void finish(struct outbound *o, CURL *easy, CURLcode code)
     const char *failure = failure_of(s, code);
     job->retry_after_s = (int64_t)retry_after;
     if (job->mail)
-        job->reply.status = failure ? (int)status : 250; /* of the last command: the one that was refused */
+        job->reply.status = failure ? (int)status : 250; /* the reply to the last command, the refused one */
     else if (!failure)
         job->reply = (struct http_reply){(int)status, buf_str(&s->reply)};
     end(job, failure);
@@ -329,7 +329,7 @@ void outbound_stop(struct outbound *o)
     atomic_store(&o->is_stopping, true);
     wake(o);
     pthread_join(o->thread, NULL);
-    take_new(o); /* what came between the thread's last look and its end */
+    take_new(o); /* jobs that came between the thread's last look and its end */
     curl_multi_cleanup(o->multi);
     curl_slist_free_all(o->resolve);
     mailbox_done(&o->box);

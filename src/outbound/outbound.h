@@ -1,13 +1,13 @@
-/* outbound/outbound.h - HTTP calls and e-mail on their way out, on one thread of their own.
+/* outbound/outbound.h - HTTP calls and e-mail going out, on a thread of their own.
  *
- * A job is submitted from any thread and told on the outbound thread how it ended, exactly once; `done` must not block.
+ * A job is submitted from any thread; its `done` is called exactly once, on the outbound thread, and must not block.
  * outbound_call waits instead. Nothing here is ever called inside a database transaction.
  *
  * Where a call may go is decided by configuration alone: its URL must lie below the configured base address, redirects
- * are not followed, proxies of the environment are not used, and http is spoken only when the base address says so. A
+ * are not followed, proxies named in the environment are not used, and plain http only when the base address says so. A
  * name that resolves to a private address is refused unless the base address itself names the private network (an
  * address in digits, localhost, a name without a dot or below .local, .internal, .lan, .home.arpa): so a name that
- * somebody else controls cannot point us at our own network. */
+ * somebody else controls cannot point souk at its own network. */
 #pragma once
 
 #include "base/mailbox.h"
@@ -35,27 +35,27 @@ struct outbound_mail {
 
 struct outbound_job {
     struct letter letter; /* first */
-    /* Asked for; what they point at must live until done. One of the two: */
+    /* The request; what it points at must live until done. One of the two: */
     const struct http_call *call;
     const struct outbound_mail *mail;
     Str base_url;           /* of `call` */
     int64_t timeout_ms;     /* 0: OUTBOUND_TIMEOUT_MS */
-    size_t reply_bytes_max; /* 0: OUTBOUND_REPLY_MAX; a longer reply counts as none */
-    struct arena *arena;    /* of the reply; nobody else's until done */
+    size_t reply_bytes_max; /* 0: OUTBOUND_REPLY_MAX; a longer reply counts as no reply */
+    struct arena *arena;    /* the reply's; used by nothing else until done */
     void (*done)(struct outbound_job *job);
     void *ctx;
-    /* What came. For mail: status 250 when it was accepted, else the server's reply code or 0. */
+    /* The reply. For mail: status 250 when it was accepted, else the server's reply code or 0. */
     struct http_reply reply;
     const char *failure;   /* NULL when there was a reply; else a text for logs, without secrets */
-    int64_t retry_after_s; /* asked for by the other side; 0: not */
+    int64_t retry_after_s; /* as the other side asked; 0: it did not */
     /* The module's own. */
     struct transfer_state *state;
 };
 
 struct outbound *outbound_start(const struct outbound_options *options);
-/* Running and waiting jobs end at once, with a failure; so do those that are submitted from now on. */
+/* Running and waiting jobs fail at once; so do all that are submitted from now on. */
 void outbound_cancel(struct outbound *o);
-/* Cancels and ends the thread. Nobody may submit after this. */
+/* Cancels, and ends the thread. Nothing may be submitted after this. */
 void outbound_stop(struct outbound *o);
 void outbound_submit(struct outbound *o, struct outbound_job *job);
 /* Blocks until the job is done; its `done` is not called. Not from an event loop. */

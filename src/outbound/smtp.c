@@ -1,4 +1,4 @@
-/* outbound/smtp.c - see smtp.h. Headers that need it are written as RFC 2047 words in base64, the text in
+/* outbound/smtp.c - see smtp.h. Headers are written as RFC 2047 words in base64 where needed, the text in
  * quoted-printable. */
 #include "outbound/smtp.h"
 
@@ -71,7 +71,7 @@ static void header_text(struct arena *a, struct buf *b, Str s)
         encoded_words(a, b, s);
 }
 
-/* A name in front of an address: words of letters and digits as they are, all others encoded. */
+/* A name in front of an address: letters, digits and spaces unencoded, any other name encoded. */
 static void display_name(struct arena *a, struct buf *b, Str name)
 {
     bool simple = is_plain(name);
@@ -98,7 +98,7 @@ struct qp {
 
 static void qp_put(struct qp *q, Str token)
 {
-    if (q->column + token.len > LINE_MAX_CHARS - 1) { /* one place is kept for the '=' of a soft break */
+    if (q->column + token.len > LINE_MAX_CHARS - 1) { /* one column is kept for the '=' of a soft break */
         buf_lit(q->out, "=\r\n");
         q->column = 0;
     }
@@ -120,7 +120,7 @@ static void quoted_printable(struct buf *b, Str text)
         }
         if (c == '\r') continue;
         bool literal = c >= 0x20 && c <= 0x7e && c != '=' && !(c == ' ' && ends_line);
-        /* A line may begin here by itself or through a soft break: dots are encoded near both. */
+        /* A line may begin here, at a line break or a soft break: dots near either are encoded. */
         if (c == '.' && (q.column == 0 || q.column + 1 > LINE_MAX_CHARS - 1)) literal = false;
         if (literal) {
             qp_put(&q, (Str){&c, 1});

@@ -1,7 +1,7 @@
 /* outbound/smtp.h - an e-mail as bytes: RFC 5322 with MIME, plain text.
  *
  * Whatever is put in, the result is 7-bit, its lines are at most 76 characters and end in CRLF, none begins with a dot,
- * and no header can be started by a text that came from somebody else. */
+ * and no text from outside can start a header. */
 #pragma once
 
 #include "base/arena.h"
@@ -16,8 +16,8 @@ struct mail {
     Time date;
 };
 
-/* local@domain in ASCII, without anything that has a meaning in a header or in SMTP. */
+/* local@domain in ASCII, without any character that has a meaning in a header or in SMTP. */
 bool mail_address_is_fine(Str address);
 
-/* False when an address or the message id is not fine. */
+/* False when an address or the message id is not valid. */
 bool mail_message(struct arena *a, const struct mail *m, Str *ret);

@@ -1,4 +1,4 @@
-/* outbox/book_errand.c - fetches a gateway's books of the last days, page by page, and has them compared with ours. */
+/* outbox/book_errand.c - fetches a gateway's books for the last few days, page by page, and compares them with ours. */
 #include "domain/reconciliation.h"
 #include "outbox/errand.h"
 
@@ -13,7 +13,7 @@ static enum err read_gateway(struct errand *x, struct db *db)
     return e ? e : settings_load(db, &x->settings);
 }
 
-/* False: it could not be read to its end. A gateway without this book has nothing in it. */
+/* False: the book could not be read to its end. A gateway that keeps no such book counts as one with an empty book. */
 static bool fetch_book(struct errand *x, enum book book)
 {
     struct book_entry **at = &x->books.entries[book];
@@ -29,7 +29,7 @@ static bool fetch_book(struct errand *x, enum book book)
         if (!next.len) return true;
     }
     x->reply = REPLY_REFUSED;
-    x->op.failure = "its books are too long";
+    x->op.failure = "the gateway's books are too long";
     return false;
 }
 

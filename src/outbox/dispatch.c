@@ -10,7 +10,7 @@
 #include "outbox/errand.h"
 
 #define WORKERS 8
-#define LEASE_MS (90 * TIME_SECOND) /* longer than any work takes */
+#define LEASE_MS (90 * TIME_SECOND) /* longer than any errand takes */
 #define POLL_MS 1000
 
 struct dispatcher {
@@ -75,7 +75,7 @@ static void take(struct dispatcher *d)
         *w = (struct work){.job.run = run_work, .dispatcher = d, .item = c.items[i]};
         w->item.payload = str_dup(&w->arena, c.items[i].payload);
         atomic_fetch_add(&d->busy, 1);
-        if (!pool_submit(d->pool, &w->job)) abort(); /* there is room for all workers' jobs */
+        if (!pool_submit(d->pool, &w->job)) abort(); /* the pool has room for one job per worker */
     }
     arena_done(&arena);
 }

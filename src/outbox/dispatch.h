@@ -1,8 +1,7 @@
 /* outbox/dispatch.h - carries the outbox (domain/outbox.h) out: calls to gateways, e-mail, webhooks of the sandbox.
  *
- * One thread looks for rows that are due and hands them to a few workers; each does its row's work outside any
- * transaction and then records how it went, together with what it changes, in one. A worker that dies leaves its row to
- * the next one. */
+ * One thread looks for rows that are due and hands them to a few workers. A worker does its row's work outside any
+ * transaction, then records the outcome and what it changes in one. The row of a worker that dies goes to another. */
 #pragma once
 
 #include <stdatomic.h>
@@ -15,7 +14,7 @@ struct mail_options {
     const char *url; /* smtp://… or smtps://…; "": no mail */
     const char *user, *password;
     const char *from; /* address */
-    bool is_plain;    /* without encryption, inside the own network */
+    bool is_plain;    /* without encryption, inside the private network */
 };
 
 /* Since the start. */
@@ -36,12 +35,12 @@ struct dispatch_options {
 
 struct dispatcher;
 struct dispatcher *dispatcher_start(const struct dispatch_options *options);
-/* Something may be due now. From any thread; a hint, nothing is lost without it. */
+/* A row may be due now. From any thread; only a hint: nothing is lost without it. */
 void dispatcher_wake(struct dispatcher *d);
 const struct outbox_stats *dispatcher_stats(const struct dispatcher *d);
-/* Lets the workers end what they are doing. */
+/* Lets the workers finish. */
 void dispatcher_stop(struct dispatcher *d);
 
-/* What a payment is asked of its gateway with. `email` may be empty. */
+/* The request with which a gateway is asked to make a payment. `email` may be empty. */
 struct pay_request pay_request_of(struct arena *a, const struct payment *p, const char *store_name, Str email,
                                   const char *base_url, Time now);

@@ -1,7 +1,7 @@
 /* outbox/errand.h - one row of the outbox, carried out: the call, and what its answer changes.
  *
- * Every errand is: read what it is about, stop when that has settled itself, call, record. Calls carry references of
- * ours that make repeating them harmless, because any of them may have been made by a worker that died. */
+ * Every errand has four steps: read its subject, stop when there is nothing left to do, call, record. Calls carry
+ * references of ours that make a repeated call harmless: a worker may have made the same call before it died. */
 #pragma once
 
 #include "domain/outbox.h"
@@ -25,14 +25,14 @@ struct errand {
     /* How it went. */
     enum reply reply;
     const char *error;
-    int64_t delay_ms; /* of the next attempt, instead of the table's; 0: the table's */
-    bool is_settled;  /* nothing to do any more */
+    int64_t delay_ms; /* delay of the next attempt; 0: the table's */
+    bool is_settled;  /* nothing left to do */
 };
 
 /* What a kind of errand does. read: TX_READ, carry_out: outside any transaction, record: TX_WRITE. */
 struct errand_kind {
     enum err (*read)(struct errand *x, struct db *db);
-    void (*carry_out)(struct errand *x); /* NULL: there is nothing to call */
+    void (*carry_out)(struct errand *x); /* NULL: nothing to call */
     enum err (*record)(struct errand *x, struct db *db);
 };
 extern const struct errand_kind errand_create, errand_capture, errand_refund, errand_ask,
@@ -41,14 +41,14 @@ extern const struct errand_kind errand_mail, errand_reset; /* mail_errand.c */
 extern const struct errand_kind errand_reconcile;          /* book_errand.c */
 extern const struct errand_kind errand_sandbox;            /* sandbox_errand.c */
 
-/* Blocks. Records the outcome itself; when even that fails, the row is due again after its lease. */
+/* Blocks. Records the outcome itself; when even recording fails, the row is due again after its lease. */
 void errand_run(const struct dispatch_options *options, const struct outbox_item *item, struct arena *a);
 
 /* For the kinds. */
 enum err errand_read_settings(struct errand *x, struct db *db);
 /* Failed for good, and counted. */
 enum err errand_fail(struct errand *x, struct db *db);
-/* Again later; false when it has been tried often enough. */
+/* Try again later; false when all attempts are used up. */
 bool errand_again(struct errand *x, struct db *db, enum err *ret);
 /* Done, again later, or given up: for errands whose failure changes nothing else. */
 enum err errand_record_sending(struct errand *x, struct db *db);

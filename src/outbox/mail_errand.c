@@ -1,4 +1,4 @@
-/* outbox/mail_errand.c - e-mail on its way, and the link that somebody who forgot a password asked for. */
+/* outbox/mail_errand.c - sends an e-mail, among them the link for a forgotten password. */
 #include "outbox/mail_errand.h"
 
 #include "base/log.h"

@@ -1,5 +1,5 @@
-/* outbox/payment_errand.c - the errands of payments: make one at its gateway, capture it, give money back, ask what
- * became of it. */
+/* outbox/payment_errand.c - the errands of payments: make one at its gateway, capture it, refund it, ask what became of
+ * it. */
 #include "domain/account.h"
 #include "domain/notification.h"
 #include "domain/payment_apply.h"
@@ -8,7 +8,7 @@
 #include "outbox/errand.h"
 
 #define KEY_MARGIN_MS TIME_HOUR /* clocks differ, and a call takes its time */
-#define SILENCE_DAYS 7          /* how long a gateway that gives no answer at all keeps a payment from ending */
+#define SILENCE_DAYS 7          /* how long a gateway that does not answer keeps a payment from ending */
 
 static enum err read_payment(struct errand *x, struct db *db)
 {
@@ -66,7 +66,7 @@ static void run(struct errand *x)
     x->error = x->op.failure ? x->op.failure : "";
 }
 
-/* What the gateway told us when we asked counts like an event, once. */
+/* The gateway's answer to a question counts like an event, once. */
 static enum err apply(struct errand *x, struct db *db)
 {
     struct payment_event e = x->op.event;
@@ -97,7 +97,7 @@ static enum err record_create(struct errand *x, struct db *db)
     struct payment now;
     e = payment_find(db, x->payment.id, &now);
     if (e) return e;
-    if (now.url.len) return outbox_done(db, x->item->id, x->now); /* another attempt has made it */
+    if (now.url.len) return outbox_done(db, x->item->id, x->now); /* another attempt has made the payment */
     bool too_late = time_is(x->payment.expires_at) && x->now.ms > x->payment.expires_at.ms;
     if (x->reply != REPLY_REFUSED && !too_late && errand_again(x, db, &e)) return e;
     e = payment_give_up(db, x->payment.id, x->now);
@@ -109,12 +109,12 @@ static void capture(struct errand *x)
     const struct payment *p = &x->payment;
     x->is_settled = !is_open(p);
     x->op = (struct gateway_op){.kind = OP_CAPTURE, .group_ref = p->group_ref};
-    /* The same for every attempt of this errand; after a decline the customer agrees anew, and that is another one. */
+    /* The same for every attempt of this errand; after a decline the customer agrees again, which is another errand. */
     x->op.reference = str_printf(x->arena, "%.*s-%lld", STR_FMT(p->reference), (long long)x->item->id.v);
     run(x);
 }
 
-/* A capture that is refused may have been made already, or the customer's card was declined: asking will tell. */
+/* A refused capture may have been made already, or the card was declined: the gateway is asked which. */
 static enum err record_capture(struct errand *x, struct db *db)
 {
     enum err e = OK;
@@ -135,7 +135,7 @@ static enum err read_refund(struct errand *x, struct db *db)
     return e ? e : refund_find(db, x->item->refund, &x->refund);
 }
 
-/* The same for every attempt; another one after the gateway has refused and staff asked again. */
+/* The same for every attempt; a new one when staff try again after the gateway has refused. */
 static Str refund_key(struct errand *x)
 {
     const struct refund *r = &x->refund;
@@ -149,7 +149,8 @@ static void refund(struct errand *x)
     int64_t key_ms = gateway_of(x->gateway.provider)->refund_key_ms;
     x->is_settled = x->refund.status != REFUND_REQUESTED;
     x->op.kind = OP_REFUND;
-    /* Where the provider does not know a repeated refund, or no longer, we look for it before asking for one. */
+    /* Where the provider does not recognise a repeated refund, or no longer does, we look for an earlier one before
+     * asking again. */
     x->op.may_exist = x->item->attempts > 1 && x->now.ms - x->item->created_at.ms >= key_ms - KEY_MARGIN_MS;
     x->op.refund = (struct refund_request){
         .reference = refund_key(x),
@@ -175,7 +176,7 @@ static enum err record_refund(struct errand *x, struct db *db)
     return e ? e : give_up(x, db, "Refund");
 }
 
-/* A payment whose page is not made yet, or that we cannot ask about, only waits for its end. */
+/* A payment that has no page yet, or that we cannot ask about, only waits for its end. */
 static void ask(struct errand *x)
 {
     const struct payment *p = &x->payment;
@@ -185,7 +186,7 @@ static void ask(struct errand *x)
     if (p->group_ref.len && x->gateway.api_key.len) run(x);
 }
 
-/* Rarer and rarer, and at its end. */
+/* At growing intervals, and once at its end. */
 static int64_t asking_delay(const struct errand *x)
 {
     static const int64_t minutes[] = {5, 10, 30, 60, 180, 360};
@@ -194,7 +195,7 @@ static int64_t asking_delay(const struct errand *x)
     return left > 0 && left < delay ? left : delay;
 }
 
-/* Its time is over, and the gateway has been asked: what it did not tell then did not happen. */
+/* The payment's time is over and the gateway has been asked: what it did not report did not happen. */
 static bool is_over(const struct errand *x)
 {
     Time end = x->payment.ends_at;
@@ -209,7 +210,7 @@ static enum err record_ask(struct errand *x, struct db *db)
     enum payment_event_kind kind = x->op.event.kind;
     enum err e = x->reply == REPLY_OK && kind != EVENT_PENDING ? apply(x, db) : OK;
     if (e) return e;
-    /* Approved: the capture that this has queued ends it. Failed: the page may be open for another attempt. */
+    /* Approved: the capture that was queued ends the payment. Failed: the page may be open for another attempt. */
     bool is_dead = x->reply == REPLY_OK && kind == EVENT_FAILED && gateway_of(x->gateway.provider)->expires;
     struct payment p;
     if (is_dead || is_over(x)) e = payment_end(db, x->payment.id, x->now);
@@ -221,7 +222,7 @@ static enum err record_ask(struct errand *x, struct db *db)
     return e;
 }
 
-/* A page that cannot be closed was paid meanwhile, or is over already: the gateway is asked which. */
+/* A page that cannot be closed was paid in the meantime or has ended already: the gateway is asked which. */
 static void close_page(struct errand *x)
 {
     const struct payment *p = &x->payment;
@@ -234,7 +235,7 @@ static void close_page(struct errand *x)
     run(x);
 }
 
-/* Whether the page is dead now. Where nothing is paid unless we capture it, not capturing is enough. */
+/* Whether the page can no longer be paid. Where nothing is paid unless we capture it, not capturing is enough. */
 static bool is_closed(const struct errand *x)
 {
     const struct gateway *g = gateway_of(x->gateway.provider);

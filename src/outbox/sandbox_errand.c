@@ -1,4 +1,4 @@
-/* outbox/sandbox_errand.c - a webhook of the sandbox on its way to this server. */
+/* outbox/sandbox_errand.c - delivers a webhook of the sandbox to this server. */
 #include "gateway/sandbox.h"
 #include "gateway/signature.h"
 #include "outbox/errand.h"
@@ -23,7 +23,7 @@ static void send(struct errand *x)
     struct outbound_job job = {.call = &call, .base_url = base, .arena = x->arena};
     outbound_call(x->options->outbound, &job);
     x->reply = job.failure ? REPLY_RETRY : reply_of_status(job.reply.status);
-    x->error = job.failure ? job.failure : x->reply == REPLY_OK ? "" : "the webhook was not taken";
+    x->error = job.failure ? job.failure : x->reply == REPLY_OK ? "" : "the webhook was not accepted";
 }
 
 const struct errand_kind errand_sandbox = {read_gateway, send, errand_record_sending};

@@ -7,7 +7,7 @@ struct asset {
     const char *file; /* as in web/shop/assets */
     const char *name; /* as in /assets/NAME: carries a hash of the content */
     const char *content_type;
-    const char *plain_etag, *gzip_etag; /* strong, quoted: the two are different bytes */
+    const char *plain_etag, *gzip_etag; /* strong, quoted; the two variants are different bytes */
     Str plain, gzip;
 };
 

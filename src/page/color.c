@@ -11,7 +11,7 @@ bool color_read(Str s, struct color *ret)
     return true;
 }
 
-/* Linear light of an sRGB channel, 0 to 10000, at every 17th value; between them a straight line is close enough. */
+/* Linear light of an sRGB channel, 0 to 10000, at every 17th value; a straight line in between is close enough. */
 static int linear(int channel)
 {
     static const int at[] = {0, 56, 160, 331, 578, 908, 1329, 1845, 2462, 3185, 4020, 4969, 6038, 7230, 8550, 10000};
@@ -38,7 +38,7 @@ bool color_wants_white(const struct color *c)
 
 bool color_reads_on_white(const struct color *c)
 {
-    return contrast(10000, luminance(c)) >= 500; /* the ground is a little darker than white */
+    return contrast(10000, luminance(c)) >= 500; /* the background is a little darker than white */
 }
 
 bool color_is_readable(const struct color *c)

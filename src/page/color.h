@@ -9,9 +9,10 @@ struct color {
 
 /* "#rrggbb". */
 bool color_read(Str s, struct color *ret);
-/* Whether black or white text on it has a contrast of at least 4.5, and it can be told from light and dark ground. */
+/* Whether black or white text on the colour has a contrast of at least 4.5, and the colour stands out from light and
+ * dark backgrounds. */
 bool color_is_readable(const struct color *c);
-/* Whether it can be the colour of links on white. */
+/* Whether links on white can have this colour. */
 bool color_reads_on_white(const struct color *c);
-/* Which of the two reads better on it. */
+/* Black or white, whichever reads better on the colour. */
 bool color_wants_white(const struct color *c);

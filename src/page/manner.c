@@ -1,4 +1,4 @@
-/* page/manner.c - amounts and dates in the language's manner. Amounts are int64 minor units all the way. */
+/* page/manner.c - amounts and dates as the language writes them. Amounts are int64 minor units all the way. */
 #include "page/template.h"
 
 #include "page/words.h"
@@ -10,7 +10,7 @@ struct manner {
     const char *code;
     const char *decimal;
     const char *group;
-    int group_from;         /* digits before the point from which groups are written */
+    int group_from;         /* digits before the point at which grouping starts */
     bool currency_is_first; /* "€19.99" against "19,99 €" */
     const char *date;       /* %d day, %m month's name, %y year */
 };
@@ -28,7 +28,7 @@ static const struct manner *manner_of(enum lang lang)
     return &manners[0];
 }
 
-/* Signs that name one currency to everybody in a shop that has only one; others are written by their code. */
+/* Signs that are clear in a shop with a single currency; other currencies are written by their code. */
 static Str sign_of(Str currency)
 {
     static const struct {

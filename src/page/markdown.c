@@ -1,11 +1,11 @@
-/* page/markdown.c - Markdown as a tree of libcmark, changed to what a shop may show, then rendered. */
+/* page/markdown.c - Markdown as libcmark's tree, reduced to what a shop may show, then rendered. */
 #include "page/markdown.h"
 
 #include <assert.h>
 #include <cmark.h>
 #include <stdlib.h>
 
-/* A node of raw HTML becomes text: in a line as it is, a block as a paragraph of its own. */
+/* Raw HTML becomes text: inline HTML in its line, a block as a paragraph of its own. */
 static void html_to_text(cmark_node *node)
 {
     cmark_node *text = cmark_node_new(CMARK_NODE_TEXT);
@@ -78,7 +78,7 @@ static void mend(cmark_node *node)
     }
 }
 
-/* Leaves are changed when the walk enters them, the others when it leaves: cmark's iterator has then gone on. */
+/* Leaves are changed when the walk enters them, other nodes when it leaves them: cmark's iterator has then moved on. */
 static cmark_node *parsed(Str source)
 {
     cmark_node *root = cmark_parse_document(source.len ? source.ptr : "", source.len, CMARK_OPT_VALIDATE_UTF8);
@@ -97,7 +97,7 @@ static cmark_node *parsed(Str source)
 struct markup markdown_render(struct arena *a, Str source)
 {
     cmark_node *root = parsed(source);
-    /* Without CMARK_OPT_UNSAFE: what the walk above should ever miss is still left out by cmark itself. */
+    /* Without CMARK_OPT_UNSAFE, so that cmark itself leaves out anything that the walk above might miss. */
     char *html = cmark_render_html(root, CMARK_OPT_VALIDATE_UTF8);
     struct markup m = {str_dup(a, str_from(html))};
     free(html);
@@ -110,7 +110,7 @@ static Str cut_between_words(Str s, size_t bytes_max)
     if (s.len <= bytes_max) return str_trim(s);
     size_t end = bytes_max;
     while (end > 0 && s.ptr[end] != ' ') end--;
-    if (end == 0) /* one long word: at a character's start */
+    if (end == 0) /* one long word: cut at the start of a character */
         for (end = bytes_max; end > 0 && ((unsigned char)s.ptr[end] & 0xc0) == 0x80;) end--;
     return str_trim((Str){s.ptr, end});
 }

@@ -41,8 +41,8 @@ void page_text(struct page *p, Str s)
     if (from < s.len) buf_append(p->out, (Str){s.ptr + from, s.len - from});
 }
 
-/* Browsers drop control characters and white space from addresses before they read the scheme: those are refused. A
- * backslash is a slash to them. */
+/* Browsers drop control characters and white space from addresses before they read the scheme, so both are refused.
+ * Browsers read a backslash as a slash. */
 bool page_url_is_fine(Str s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -75,7 +75,7 @@ void page_component(struct page *p, Str s)
     }
 }
 
-/* The script's end and what some readers take for a line's end are written as escapes. */
+/* The end of the script, and characters that some readers take for line ends, are written as escapes. */
 void page_json(struct page *p, Str s)
 {
     buf_char(p->out, '"');

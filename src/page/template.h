@@ -1,9 +1,10 @@
-/* page/template.h - what is shown to people: pages and mails, written by templates.
+/* page/template.h - what people see: pages and mails, written by templates.
  *
  * The templates are files in web/shop, compiled by tools/pages into one function and one struct of parameters each
  * (page/templates.h). A template writes into a struct page; the functions below are what the compiled code calls. Each
- * value is escaped for the place where it stands. The compiler chooses the function, nobody else calls them, so that no
- * HTML is put together in C. The one type that is written as it is, struct markup, is made by page/markdown.c alone. */
+ * value is escaped for its place. The template compiler chooses the function and nothing else calls them, so that no
+ * HTML is put together in C. The one type that is written unescaped, struct markup, is made by page/markdown.c alone.
+ */
 #pragma once
 
 #include "base/buf.h"
@@ -16,10 +17,10 @@ struct page {
     Str currency; /* of every amount on the page */
 };
 
-/* As it is: the template's own text. */
+/* Unescaped: the template's own text. */
 void page_raw(struct page *p, Str s);
 void page_markup(struct page *p, struct markup m);
-/* Texts of mails: as it is, too; there is no markup to get into. */
+/* Texts of mails, unescaped too: plain text has no markup to break out of. */
 void page_plain(struct page *p, Str s);
 /* Between tags, inside quoted attributes, <title> and <textarea>. */
 void page_text(struct page *p, Str s);
