@@ -97,7 +97,7 @@ int token_create_command(const struct config *config, struct arena *a)
     if (!utf8_valid(job.name) || !text_is_line(job.name) || utf8_count(job.name) > 100)
         return cli_usage("--name wants at most 100 characters on one line");
     if (*config->scopes && !scopes_parse(str_from(config->scopes), &job.scopes))
-        return cli_usage("--scopes wants names out of: customer, store, catalog, verify, order, admin, owner");
+        return cli_usage("--scopes wants names from: customer, store, catalog, verify, order, admin, owner");
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
     enum err e = tx_call(d, TX_WRITE, create_token, &job, a);

@@ -5,5 +5,5 @@
 int account_create_command(const struct config *config, struct arena *a);
 int token_create_command(const struct config *config, struct arena *a);
 
-/* --email, trimmed and lower-case. False when it is no e-mail address. */
+/* --email, trimmed and lower-case. False when it is not an e-mail address. */
 bool cli_email(const struct config *config, struct arena *a, Str *ret);

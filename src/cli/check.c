@@ -1,4 +1,4 @@
-/* cli/check.c - `souk check`: one line on stdout for each rule that is broken, with the first offenders. */
+/* cli/check.c - `souk check`: one line on stdout for each broken rule, with the first rows that break it. */
 #include <stdio.h>
 
 #include "cli/check.h"

@@ -1,6 +1,6 @@
 /* cli/command.h - a command is one row: its words, what it does, its function.
  *
- * Data goes to stdout, talk to stderr. Exit codes: 0 ok, 1 failure, 2 usage. */
+ * Data goes to stdout, messages to stderr. Exit codes: 0 ok, 1 failure, 2 usage. */
 #pragma once
 
 #include "cli/config.h"
@@ -11,29 +11,29 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 struct command {
     const char *words; /* "account create" */
     const char *help;
-    /* `a` is given back after it has returned, however it did. */
+    /* `a` is freed after the command has returned, whatever its exit code. */
     int (*run)(const struct config *config, struct arena *a);
 };
 
 /* cli/commands.c: all of them, {0} at the end. */
 extern const struct command commands[];
 
-/* Talk: "souk: …" and a line end, on stderr. Returns EXIT_FAILED, so that a command can `return cli_fail(…)`. */
+/* A message: "souk: …" and a line end, on stderr. Returns EXIT_FAILED, so that a command can `return cli_fail(…)`. */
 int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* How a command needs its database. */
+/* How a command wants its database. */
 enum open_mode {
-    OPEN_SERVER, /* migrated, key checked; with --create made if missing */
-    OPEN_NEW,    /* the same, made if missing without being asked */
-    OPEN_CHANGE, /* the same, never made; refuses while a server holds a SQLite file */
+    OPEN_SERVER, /* migrated, key checked; created if missing with --create */
+    OPEN_NEW,    /* the same, always created if missing */
+    OPEN_CHANGE, /* the same, never created; refuses while a server holds the SQLite file */
     OPEN_LOOK,   /* read-only, beside a running server; has this program's schema */
 };
-/* Opens the database and the vault. A database that is missing, empty or another program's is left as it is, and so is
- * a missing master key of one that is there. NULL after having said why. */
+/* Opens the database and the vault. A database that is missing, empty or another program's is left alone, and so is a
+ * missing master key of an existing one. NULL after saying why. */
 struct database *cli_open(const struct config *config, enum open_mode mode);
 
-/* tx_call with an arena of its own; says what went wrong. False on failure. */
+/* tx_call with an arena of its own. False after saying what went wrong. */
 bool cli_tx(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,
             struct arena *a);
 

@@ -60,7 +60,7 @@ static int init_command(const struct config *config, struct arena *a)
     if (!d) return EXIT_FAILED;
     enum err e = tx_call(d, TX_WRITE, init, &job, a);
     if (e == ERR_INVALID_STATE)
-        cli_fail("the currency cannot be changed any more: there are prices or money already");
+        cli_fail("the currency can no longer be changed: there are prices or money already");
     else if (e)
         cli_fail("%s", err_info(e)->message);
     database_close(d);

@@ -38,7 +38,7 @@ static const struct option options[] = {
      .is_secret = true},
     {"data", TEXT, AT(data), "", "folder for product files; default: beside the SQLite file"},
     {"base-url", TEXT, AT(base_url), "", "public address of the store, for links"},
-    {"port-file", TEXT, AT(port_file), "", "write the port that was bound to this file"},
+    {"port-file", TEXT, AT(port_file), "", "write the bound port to this file"},
     {"log-level", TEXT, AT(log_level), "info", "debug, info, warn or error"},
     {"log-format", TEXT, AT(log_format), "logfmt", "logfmt or json"},
     {"log-requests", FLAG, AT(log_requests), "", "one record per request"},
@@ -47,14 +47,14 @@ static const struct option options[] = {
     {"smtp-url", TEXT, AT(smtp_url), "", "mail server: smtp://host:587 (STARTTLS) or smtps://host:465; empty: no mail"},
     {"smtp-user", TEXT, AT(smtp_user), "", "login at the mail server"},
     {"smtp-password", TEXT, AT(smtp_password), "", "password at the mail server", .is_secret = true},
-    {"smtp-plain", FLAG, AT(smtp_plain), "", "mail without encryption, inside the own network only"},
+    {"smtp-plain", FLAG, AT(smtp_plain), "", "mail without encryption, inside the private network only"},
     {"mail-from", TEXT, AT(mail_from), "", "address that mail is sent from"},
     {"ca-file", TEXT, AT(ca_file), "", "authorities to trust for outgoing calls and mail; default: the system's"},
     {"loops", NUMBER, AT(loops), "0", "event loop threads; 0: one per core"},
     {"workers", NUMBER, AT(workers), "0", "PostgreSQL connections; 0: chosen by cores"},
     {"connections-max", NUMBER, AT(connections_max), "10000", "open client connections at most"},
     {"connections-per-address", NUMBER, AT(connections_per_address), "512",
-     "of these from one address (IPv6: one /64); 0: no cap of its own; the trusted proxy has none"},
+     "of these, from one address (IPv6: one /64); 0: no cap; the trusted proxy has none"},
     {"body-memory-max", NUMBER, AT(body_memory_max), "268435456",
      "bytes of request bodies in memory at most; one address may hold a quarter"},
     {"tokens-max", NUMBER, AT(tokens_max), "100", "API tokens of one account, and sessions"},
@@ -63,8 +63,8 @@ static const struct option options[] = {
     {"header-timeout-ms", NUMBER, AT(header_timeout_ms), "10000",
      "for a connection's first byte, and from there to the end of the head"},
     {"idle-timeout-ms", NUMBER, AT(idle_timeout_ms), "60000", "between the requests of a connection"},
-    {"drain-timeout-ms", NUMBER, AT(drain_timeout_ms), "30000", "for running requests after SIGTERM"},
-    {"body-rate-min", NUMBER, AT(body_rate_min), "500", "bytes per second that a body must arrive with"},
+    {"drain-timeout-ms", NUMBER, AT(drain_timeout_ms), "30000", "for running requests to end after SIGTERM"},
+    {"body-rate-min", NUMBER, AT(body_rate_min), "500", "bytes per second at which a body must arrive"},
     {"body-max", NUMBER, AT(body_max), "65536", "bytes of a JSON body"},
     {"file-max", NUMBER, AT(file_max), "4294967296", "bytes of a product file"},
     {"rate-v1", NUMBER, AT(rate_v1), "-1", "v1 requests per minute and token; 0: no limit; -1: the stored setting"},
@@ -97,13 +97,13 @@ static void env_name(const struct option *o, char *ret, size_t bytes)
     for (char *p = ret; *p; p++) *p = *p == '-' ? '_' : *p >= 'a' && *p <= 'z' ? (char)(*p - 32) : *p;
 }
 
-/* Where the text being read stands, for those who have to find it. */
+/* Where the text being read comes from, for error messages. */
 static struct {
     const char *file;
     int line;
 } place;
 
-/* False, after having said which option wants what, and where the wrong text stands. */
+/* False, after saying which option wants what, and where the wrong text is. */
 static bool refuse(const struct option *o, enum source source, const char *wants, const char *text)
 {
     char name[64];
@@ -231,7 +231,7 @@ bool config_read(int argc, char **argv, struct config *ret)
     const char *config_file = getenv("SOUK_CONFIG");
     for (size_t i = 0; i < OPTIONS; i++) set(i, options[i].fallback, FROM_DEFAULT);
 
-    /* The file's name may come from a flag, and flags win over the file: so flags are read twice. */
+    /* The file's name may come from a flag, and flags win over the file, so flags are read twice. */
     for (int pass = 0; pass < 2; pass++) {
         current.operand_count = 0;
         for (int i = 0, used; i < argc; i += used) {

@@ -31,15 +31,15 @@ struct config {
     /* of single commands */
     const char *email, *name, *role, *amount, *description, *scopes, *currency, *store_name, *product, *variant;
     bool pages, fields, password_stdin;
-    const char *operands[8]; /* what is no option */
+    const char *operands[8]; /* arguments that are not options */
     size_t operand_count;
 };
 
-/* Reads argv (behind the command), the environment and the file. False after having said on stderr what is wrong. */
+/* Reads argv (behind the command), the environment and the file. False after saying on stderr what is wrong. */
 bool config_read(int argc, char **argv, struct config *ret);
-/* The same arguments, environment and file once more: the file may have changed. Texts of before stay valid. */
+/* Reads the same arguments, environment and file again: the file may have changed. Earlier texts stay valid. */
 bool config_read_again(struct config *ret);
-/* Every option with its value and where that came from. Secrets are not shown. */
+/* Every option with its value and where the value came from. Secrets are not shown. */
 void config_show(void);
 /* The list for --help. */
 void config_help(FILE *to);

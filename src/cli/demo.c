@@ -1,5 +1,5 @@
 /* cli/demo.c - `souk demo`: fills an empty database with a store to look around in: a catalogue, coupons, staff, and
- * two customers with a history of two months. All of it goes through the same functions that the server uses, in one
+ * two customers with a history of two months. Everything goes through the functions that the server uses, in one
  * transaction, so the result keeps every rule that `souk check` knows. Passwords and tokens are new each time and are
  * printed once. */
 #include "cli/demo.h"
@@ -57,7 +57,7 @@ static Time days_ago(const struct demo *d, int days, int hour)
 
 /* ---- the catalogue ---- */
 
-/* A code that looks like one: fixed by its prefix and number. */
+/* A made-up code, determined by its prefix and number. */
 static Str code_text(struct arena *a, const char *prefix, unsigned number)
 {
     static const char digits[] = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ";
@@ -185,7 +185,7 @@ struct purchase {
     int64_t quantity;
 };
 
-/* Fills the draft's lines and coupon; the product is told by its slug. */
+/* Fills the draft's lines and coupon; products are named by slug. */
 static void draft(struct demo *d, int who, const struct purchase *what, size_t count, const char *coupon,
                   enum order_channel channel, struct order_draft *ret)
 {
@@ -217,7 +217,7 @@ static Id buy(struct demo *d, int who, struct purchase what, const char *coupon,
     return order.id;
 }
 
-/* From a cart and paid at a gateway's page, which the demo does not have: confirmed by hand, or left waiting. */
+/* From a cart, paid on a gateway's page, which the demo does not have: confirmed by hand, or left waiting. */
 static void check_out(struct demo *d, int who, const struct purchase *what, size_t count, const char *coupon, Time at,
                       bool is_paid)
 {
@@ -284,7 +284,7 @@ static void fill_cart(struct demo *d, int who, const char *slug, int64_t quantit
         d->err = cart_apply_coupon(d->db, owner->token_id, owner->id, str_from(coupon), d->now, &cart);
 }
 
-/* In the order of time: ids grow with it, as they would have. */
+/* In order of time, so that ids grow with it as in a real store. */
 static void live_through(struct demo *d)
 {
     struct withdrawal decided;
@@ -391,7 +391,7 @@ static enum err fill(void *arg, struct db *db)
 
 /* ---- around the transaction ---- */
 
-/* The files that downloads lead to. False after having said why. */
+/* The files behind the downloads. False after saying why. */
 static bool write_files(const char *data_dir)
 {
     char path[PATH_MAX];
@@ -419,8 +419,7 @@ static int not_empty(const struct config *config)
 {
     if (strncmp(config->db, "postgres", 8) == 0)
         return cli_fail("this database is not empty: make a new one for the demo (DROP DATABASE, CREATE DATABASE)");
-    return cli_fail("%s is not empty: choose another --db, or throw this one away: rm -r '%s'*", config->db,
-                    config->db);
+    return cli_fail("%s is not empty: choose another --db, or delete this one: rm -r '%s'*", config->db, config->db);
 }
 
 static void say_who(const struct demo *d)
@@ -462,7 +461,7 @@ int demo_command(const struct config *config, struct arena *a)
         result = cli_fail("%s", err_info(e)->message);
     } else if (has_files) {
         say_who(&d);
-        fprintf(stderr, "souk: the demo store is there. Serve it with: souk serve --db '%s'\n", config->db);
+        fprintf(stderr, "souk: the demo store is ready. Serve it with: souk serve --db '%s'\n", config->db);
         result = EXIT_OK;
     }
     database_close(db);

@@ -46,7 +46,7 @@ const char *cli_data_dir(const struct config *config)
 {
     static char path[PATH_MAX];
     if (*config->data) return config->data;
-    if (*path) return path; /* written once: the server's threads read it from then on */
+    if (*path) return path; /* written once, before the server's threads read it */
     const char *home = getenv("HOME");
     if (!is_postgres(config->db))
         snprintf(path, sizeof path, "%s.d", config->db);
@@ -89,7 +89,7 @@ static bool open_vault(const struct config *config, bool may_create)
     return false;
 }
 
-/* What is there, seen without changing anything: opening a SQLite file for writing already would. */
+/* Looks at the database without changing anything: merely opening a SQLite file for writing would change it. */
 static bool look(const struct config *config, bool may_create, enum migrate_state *ret, int *ret_version)
 {
     char why[512];
@@ -114,7 +114,7 @@ static bool look(const struct config *config, bool may_create, enum migrate_stat
     return e == OK;
 }
 
-/* False after having said why this database is not for that command. */
+/* False after saying why this database is not for that command. */
 static bool suits(const struct config *config, enum open_mode mode, bool may_create, enum migrate_state state,
                   int version)
 {
@@ -135,7 +135,7 @@ static enum err check_key(void *arg, struct db *db)
     return settings_check_key(db);
 }
 
-/* False after having said why. */
+/* False after saying why. */
 static bool prepare(struct database *d)
 {
     char why[512];

@@ -1,5 +1,5 @@
 /* cli/serials.c - `souk serials import`: a file of codes, one per line, into a product's pool. Importing the same file
- * twice adds nothing. A line that can be no code stops everything before the first is added. */
+ * twice adds nothing. A line that cannot be a code stops the import before the first code is added. */
 #include "cli/serials.h"
 
 #include <assert.h>
@@ -30,7 +30,7 @@ static enum err import(void *arg, struct db *db)
     return serial_import(db, product.id, job->variant, job->codes, job->count, &job->added, &job->duplicates);
 }
 
-/* The whole file, or stdin for "-". False after having said why. */
+/* The whole file, or stdin for "-". False after saying why. */
 static bool read_all(const char *path, struct arena *a, Str *ret)
 {
     bool is_stdin = strcmp(path, "-") == 0;
@@ -56,7 +56,7 @@ static bool read_all(const char *path, struct arena *a, Str *ret)
     return !failed && !b.full;
 }
 
-/* Lines without white space around them; empty ones do not count. False after having said which line is no code. */
+/* Trimmed lines; empty ones are skipped. False after saying which line is not a code. */
 static bool split_codes(Str text, struct arena *a, const Str **ret, size_t *ret_count)
 {
     assert(text.ptr || !text.len);
@@ -72,7 +72,8 @@ static bool split_codes(Str text, struct arena *a, const Str **ret, size_t *ret_
         if (utf8_valid(code)) code = text_trim(code);
         if (!code.len) continue;
         if (!serial_code_is_valid(code)) {
-            cli_fail("line %zu is no code: at most %d characters, UTF-8, no control characters", line, SERIAL_CODE_MAX);
+            cli_fail("line %zu is not a code: at most %d characters, UTF-8, no control characters", line,
+                     SERIAL_CODE_MAX);
             return false;
         }
         codes[n++] = code;

@@ -1,8 +1,8 @@
 /* cli/serve.c - the server: start, wait for a signal, drain, end.
  *
  * Signals are blocked in every thread and waited for here. SIGTERM and SIGINT drain: /readyz answers 503, nothing new
- * is accepted, what runs may finish, then the exit code is 0. A database whose last commit has an unknown outcome ends
- * the process with 1 after a drain, so that a supervisor starts it afresh. */
+ * is accepted, running requests may finish, and the exit code is 0. A database whose last commit has an unknown outcome
+ * ends the process with 1 after a drain, so that a supervisor starts it afresh. */
 #include "cli/serve.h"
 
 #include <fcntl.h>
@@ -94,7 +94,7 @@ static struct http_options http_options(const struct config *config)
     };
 }
 
-/* Written beside and renamed: a reader sees nothing or the whole number. */
+/* Written to another file and renamed: a reader sees nothing or the whole number. */
 static bool write_port_file(const char *path, int port)
 {
     char temporary[4096];
@@ -132,18 +132,18 @@ static void offer_setup(const struct config *config, struct arena *a, struct dat
     }
 }
 
-/* SIGHUP: the settings are read anew, and from the environment and the config file how to log. */
+/* SIGHUP: reads the settings again, and how to log from the environment and the config file. */
 static void reload(const struct config *config, struct app *app)
 {
     struct config again;
     bool ok = config_read_again(&again) && log_options(&again);
     if (!ok) log_options(config);
     enum err e = app_reload(app);
-    log_event(LOG_INFO, "reloaded", LOGC("options", ok ? "read" : "unchanged: they have a mistake"),
+    log_event(LOG_INFO, "reloaded", LOGC("options", ok ? "read" : "unchanged: the new ones have a mistake"),
               LOGC("settings", e ? err_info(e)->code : "read"));
 }
 
-/* True: asked to end. False: the database gave up. */
+/* True: a signal asked us to end. False: the database has failed. */
 static bool wait_for_end(const sigset_t *signals, const struct config *config, struct app *app)
 {
     for (;;) {
@@ -192,7 +192,8 @@ static int serve(const struct config *config, struct arena *a, struct database *
 }
 
 /* Keys and passwords are in this process's memory: no other process of the user may look into it, a crash leaves none
- * of it on disk, and nothing that it might start gains rights. Sanitizers look into the process, so they are let. */
+ * of it on disk, and no child process can gain rights. Sanitizers do look into the process, so builds with them allow
+ * it. */
 static void close_the_process(void)
 {
     const struct rlimit none = {0, 0};

@@ -1,5 +1,5 @@
-/* db/db.c - the half of db.h that is the same on both engines: order of parameters and columns, sticky errors, and the
- * table of prepared statements. */
+/* db/db.c - the part of db.h that both engines share: the order of parameters and columns, sticky errors, and the table
+ * of prepared statements. */
 #include "db/db.h"
 
 #include <assert.h>
@@ -36,7 +36,7 @@ static void mistake(const struct stmt *st, const char *what)
     db_fail(st->db, ERR_INTERNAL);
 }
 
-/* Open addressing, at most half full. Statements are never taken out, so probing needs no marks. */
+/* Open addressing, at most half full. Statements are never removed, so probing needs no tombstones. */
 static size_t slot_of(const struct stmt_slot *slots, size_t cap, const char *sql)
 {
     size_t i = ((uintptr_t)sql * UINT64_C(0x9E3779B97F4A7C15)) >> 32;
@@ -108,7 +108,7 @@ struct stmt *db_prepare(struct db *db, const char *sql)
         st->sql = sql;
         db_table_add(db, sql, st);
     }
-    assert(!st->open_at); /* the same text is in use further up: it must be done first */
+    assert(!st->open_at); /* a caller is still using the same text: it must be done first */
     st->bound = st->column = st->columns = 0;
     st->started = st->finished = false;
     st->open_next = db->open;

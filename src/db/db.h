@@ -1,7 +1,7 @@
 /* db/db.h - one SQL text, two engines: what domain code sees of a database.
  *
- * A struct db is a connection inside a transaction that somebody else began and will end (db/tx.h). Statements are
- * static texts with $1, $2 … in the dialect that both engines speak:
+ * A struct db is a connection inside a transaction that db/tx.h begins and ends. Statements are static texts with $1,
+ * $2 … in the dialect that both engines speak:
  *
  *     static const char find[] = "SELECT id, balance FROM wallet WHERE account_id = $1";
  *     struct stmt *st = db_prepare(db, find);
@@ -11,11 +11,11 @@
  *     enum err e = db_done(st);
  *
  * Parameters are bound and columns read in order, by type; reading NULL gives the zero value (col_is_null tells without
- * moving on). Errors are sticky: after one, steps give false, columns give zeros, and db_done and db_run give the
- * error; the transaction will be rolled back whatever the handler returns. So a function may bind, step and read
- * without asking in between. A statement must be done (db_done or db_run) before the same text is prepared again.
+ * moving on). Errors are sticky: after one, steps return false, columns return zeros, and db_done and db_run return the
+ * error; the transaction is rolled back whatever the handler returns. So a function may bind, step and read without
+ * checking in between. A statement must be done (db_done or db_run) before the same text is prepared again.
  *
- * Every failure of a statement is our bug or the database's trouble, never a way to learn something: a unique index is
+ * A failed statement is a bug of ours or trouble in the database, never a way to find something out: a unique index is
  * asked with ON CONFLICT, a guard with WHERE … RETURNING. ERR_INTERNAL: the statement is wrong or a constraint was hit;
  * ERR_UNAVAILABLE: the database is not there. */
 #pragma once
@@ -43,13 +43,13 @@ void bind_blob(struct stmt *st, Str s);
 /* A word of an enum. `words` is the enum's table, x_names beside it: in the order of the enum, NULL at the end. The
  * same table serves FIELD_CHOICE and the views. */
 void bind_choice(struct stmt *st, const char *const *words, unsigned choice);
-void bind_null(struct stmt *st); /* PostgreSQL has to guess its type: prefer those below */
+void bind_null(struct stmt *st); /* PostgreSQL has to guess the type: prefer those below */
 /* NULL for "none": id 0, time 0, empty text. */
 void bind_opt_id(struct stmt *st, Id id);
 void bind_opt_time(struct stmt *st, Time t);
 void bind_opt_text(struct stmt *st, Str s);
 
-/* Runs to the next row. A statement that writes has done all of it when its first db_step returns. */
+/* Runs to the next row. A statement that writes has finished writing when its first db_step returns. */
 bool db_step(struct stmt *st);
 
 bool col_is_null(const struct stmt *st);
@@ -60,43 +60,43 @@ Money col_money(struct stmt *st);
 Time col_time(struct stmt *st);
 Str col_text(struct stmt *st); /* copied into db_arena(db) */
 Str col_blob(struct stmt *st);
-/* The place of a word in its table. A word that is not there is an error like that of a statement: it sticks. */
+/* The place of a word in its table. An unknown word is a sticky error, like a failed statement. */
 unsigned col_choice(struct stmt *st, const char *const *words);
 
 /* Ends the statement. */
 enum err db_done(struct stmt *st);
 
-/* For a statement whose result nobody reads: runs it and is done with it. OK may come before the database has seen it
- * (PostgreSQL sends such statements together with the next one that is read, or with COMMIT); its error then shows up
- * there, and the transaction is rolled back all the same. */
+/* For a statement whose result nobody reads: runs and ends it. OK may come before the database has seen it (PostgreSQL
+ * sends such statements together with the next one that is read, or with COMMIT); its error then shows up there, and
+ * the transaction is rolled back all the same. */
 enum err db_run(struct stmt *st);
 
 /* The sticky error of this transaction so far. */
 enum err db_err(const struct db *db);
-/* Memory that lives as long as what asked for this transaction. */
+/* Memory that lives as long as the caller of this transaction. */
 struct arena *db_arena(struct db *db);
 /* True inside TX_WRITE. A handler in TX_READ that finds that it must write returns ERR_NEEDS_WRITE and is run again. */
 bool db_can_write(const struct db *db);
 
-/* For the few statements that the engines truly cannot share: whichever of two texts is this engine's. */
+/* For the few statements that the engines cannot share: this engine's one of the two texts. */
 bool db_is_postgres(const struct db *db);
 static inline const char *db_sql(const struct db *db, const char *sqlite, const char *postgres)
 {
     return db_is_postgres(db) ? postgres : sqlite;
 }
 
-/* A list of ids (of hashes …) for a statement that works on the first few rows: WHERE id IN DB_FIRST(…), at most
- * `limit` of them, a parameter. PostgreSQL plans for a tenth of all rows where it does not know a limit beforehand, and
- * then reads the whole table; so it is told the highest there will ever be, `most`, a literal. */
+/* The ids (or hashes …) for a statement that works on the first few rows: WHERE id IN DB_FIRST(…), at most `limit` of
+ * them, a parameter. When PostgreSQL does not know the limit, it plans for a tenth of all rows and reads the whole
+ * table; so it is also given the highest possible limit, `most`, a literal. */
 #define DB_FIRST(column, from, limit, most)                                                                            \
     "(SELECT " column " FROM (SELECT " column " FROM " from " LIMIT " most ") few LIMIT " limit ")"
 
 /* The end of a SELECT for a page of somebody's rows, newest first: the $3 rows of owner $1 whose key lies below $2, out
  * of an index over (owner, key); DB_PAGE_2 has a key of two columns, $2 and $3, and the limit in $4. DB_PAGE and
- * DB_PAGE_2 take what stands before it and give this engine's text.
+ * DB_PAGE_2 take the start of the statement and give this engine's text.
  * PostgreSQL is asked for a range of the index, because a range leaves it no other index to take the order from. Asked
- * for an equality it may walk down the primary key and skip the rows of others: quick for whoever was busy lately,
- * endless for the rest. SQLite cannot use the second column of such a range, and takes the index for an equality. */
+ * for an equality it may walk down the primary key and skip the rows of others: quick for owners with recent rows,
+ * endless for all others. SQLite cannot use the second column of such a range, and takes the index for an equality. */
 #define DB_PAGE_SQLITE(owner, key) " WHERE " owner " = $1 AND " key " < $2 ORDER BY " key " DESC LIMIT $3"
 #define DB_PAGE_POSTGRES(owner, key)                                                                                   \
     " WHERE " owner " >= $1 AND (" owner ", " key ") < ($1, $2) ORDER BY " owner " DESC, " key " DESC LIMIT $3"

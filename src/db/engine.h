@@ -1,9 +1,9 @@
-/* db/engine.h - what stands behind db.h: the part of a connection that both engines share, and the table of functions
- * in which they differ. For db/ only.
+/* db/engine.h - what is behind db.h: the part of a connection that both engines share, and the table of functions in
+ * which they differ. For db/ only.
  *
  * A struct db is the first member of an engine's connection, a struct stmt of its statement. Statements live as long as
- * their connection, in a table keyed by the address of their text. Those that are prepared and not yet done hang in
- * db->open, so that a job which returns half-way leaves nothing behind: db_leave ends them. */
+ * their connection, in a table keyed by the address of their text. Statements that are prepared and not yet done are
+ * linked in db->open, so that a job which returns halfway leaves nothing behind: db_leave ends them. */
 #pragma once
 
 #include "db/db.h"
@@ -34,7 +34,7 @@ struct db {
     bool can_write;
     enum err err; /* sticky */
     struct stmt *open;
-    struct stmt dead; /* handed out when a statement cannot be prepared: takes everything, gives nothing */
+    struct stmt dead; /* handed out when a statement cannot be prepared: accepts everything, returns nothing */
     struct stmt_slot *slots;
     size_t slots_cap, slots_used;
 };
@@ -61,11 +61,11 @@ struct engine {
 
 void db_init(struct db *db, const struct engine *engine, struct database_stats *stats);
 void db_free_table(struct db *db);
-/* A job begins and ends on this connection. db_leave ends what it left open and gives the error that counts: the
+/* A job begins and ends on this connection. db_leave ends what the job left open and returns the error that counts: the
  * connection's own before the job's. */
 void db_enter(struct db *db, struct arena *arena, bool can_write);
 enum err db_leave(struct db *db, enum err e);
-/* Makes e the sticky error unless there is one, and counts it. */
+/* Makes e the sticky error unless there already is one, and counts it. */
 void db_fail(struct db *db, enum err e);
 
 /* Several statements in one text, nothing bound, nothing read: migrations. */

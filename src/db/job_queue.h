@@ -1,4 +1,4 @@
-/* db/job_queue.h - the way of a finished job back to the thread that asked, and the queue it waits in. For db/ only. */
+/* db/job_queue.h - the queue in which a job waits, and its way back to the thread that asked. For db/ only. */
 #pragma once
 
 #include <pthread.h>
@@ -20,7 +20,7 @@ static inline struct tx_job *job_of(struct letter *l)
     return (struct tx_job *)l;
 }
 
-/* Tells the job's port. A job without one (tx_call) is told here and now, on this thread. */
+/* Tells the job's port. The `done` of a job without one (tx_call) is called at once, on this thread. */
 void job_finish(struct tx_job *job, enum err e);
 
 /* Jobs on their way to threads that sleep when there are none. */
@@ -30,7 +30,7 @@ struct job_queue {
     struct job_lane {
         struct letter *head, **end;
         int64_t length;
-    } lanes[2]; /* first things first */
+    } lanes[2]; /* urgent jobs first */
     int sleepers;
     bool closed;
     _Atomic int64_t *length; /* the figure in database_stats */
@@ -38,17 +38,17 @@ struct job_queue {
 
 void queue_init(struct job_queue *q, _Atomic int64_t *length);
 void queue_done(struct job_queue *q);
-#define QUEUE_MAX 4096 /* of each lane: half a second of what the quicker engine does */
-/* False: the queue is full, and the job was not taken. One that a thread waits for (without a port) is always taken:
- * there are only so many threads. */
+#define QUEUE_MAX 4096 /* of each lane: half a second's work for the faster engine */
+/* False: the queue is full, and the job was not taken. A job that a thread waits for (without a port) is always taken:
+ * the number of threads is bounded. */
 bool queue_put(struct job_queue *q, struct tx_job *job);
-/* In front of all others of its lane; also once the queue is closed. */
+/* In front of all others in its lane; also once the queue is closed. */
 void queue_put_back(struct job_queue *q, struct tx_job *job);
 /* Waits for jobs, then takes up to `max` of them in order; the number taken, 0 once the queue is closed and empty. */
 int queue_take(struct job_queue *q, struct tx_job **ret, int max);
 /* One job, waiting until a point of the monotonic clock (0: not at all): 1, 0 when there was none, QUEUE_CLOSED. */
 #define QUEUE_CLOSED (-1)
 int queue_take_until(struct job_queue *q, struct tx_job **ret, int64_t until_ns);
-/* What is in it is still taken; nothing may be put any more. */
+/* Jobs in the queue are still taken; no more may be added. */
 void queue_close(struct job_queue *q);
 bool queue_is_closed(struct job_queue *q);

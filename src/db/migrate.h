@@ -3,9 +3,9 @@
  * Migrations are the files sql/NNNN_name.sql, embedded at build time, applied in order, each in a transaction of its
  * own, recorded with a hash of its text in schema_migration. Forward only. Refused, in plain words: a database newer
  * than this program, and a recorded migration whose text has changed. Words expanded per engine: @id (identity primary
- * key), @id_kept (the same; a number is never given twice even after a delete), @int (64-bit integer), @bytes, @strict
- * (behind the closing bracket), @norowid (behind the closing bracket of a table whose primary key is what it is looked
- * up by; includes @strict). */
+ * key), @id_kept (the same; an id is never reused, even after a delete), @int (64-bit integer), @bytes, @strict (behind
+ * the closing bracket), @norowid (behind the closing bracket of a table whose primary key is what it is looked up by;
+ * includes @strict). */
 #pragma once
 
 #include "db/tx.h"
@@ -21,7 +21,7 @@ enum migrate_state {
 
 /* Applies what is missing; *ret_applied counts it. ret_why has a sentence for the user on failure. */
 enum err migrate_up(struct database *d, int *ret_applied, char *ret_why, size_t why_bytes);
-/* Looks only. */
+/* Only looks. */
 enum err migrate_look(struct database *d, enum migrate_state *ret, int *ret_version);
 /* The version this program needs. */
 int migrate_version(void);

@@ -1,6 +1,6 @@
-/* db/postgres.c - the engine outside: statements and transactions on one PostgreSQL connection. See postgres.h.
+/* db/postgres.c - the external engine: statements and transactions on one PostgreSQL connection. See postgres.h.
  *
- * Values travel in binary: integers as int8, texts and blobs as they are. A text with a NUL in it, or that is not
+ * Values travel in binary: integers as int8, texts and blobs as raw bytes. A text with a NUL in it, or that is not
  * UTF-8, is refused by the server, never cut. */
 #include "db/postgres.h"
 
@@ -45,7 +45,7 @@ static void mistake(struct stmt *st, const char *what, int column)
     db_fail(st->db, ERR_INTERNAL);
 }
 
-/* The highest $n; texts between quotes hold none. */
+/* The highest $n; quoted texts hold none. */
 static int count_params(const char *sql)
 {
     int most = 0;
@@ -60,7 +60,7 @@ static int count_params(const char *sql)
     return most;
 }
 
-/* The server hears of it when it is run: here it only gets its place. */
+/* Only makes the statement's entry: the server sees it when it first runs. */
 static struct stmt *prepare(struct db *db, const char *sql)
 {
     struct pg_stmt *st = calloc(1, sizeof *st);
@@ -78,7 +78,7 @@ static void bind(struct stmt *st, int n, enum bind_kind kind, const char *value,
 {
     struct pg_stmt *s = stmt_of(st);
     assert(length < 1 << 30);  /* the server's own limit */
-    if (n > s->params) return; /* told when it is run */
+    if (n > s->params) return; /* reported when it runs */
     s->values[n - 1] = value;
     s->lengths[n - 1] = (int)length;
     s->kinds[n - 1] = (unsigned char)kind;
@@ -108,7 +108,7 @@ static void send_own(struct pg_db *c, enum pg_own which, enum sent_kind kind)
 static void send(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind)
 {
     if (st->stmt.bound != st->params) {
-        mistake(&st->stmt, "not as many parameters bound as there are", -1);
+        mistake(&st->stmt, "the wrong number of parameters is bound", -1);
         return;
     }
     if (!c->begun) {
@@ -180,7 +180,7 @@ static int64_t get_int(struct stmt *st, int n)
         return *p != 0;
     default: break;
     }
-    mistake(st, "column is no integer (a sum has to be cast)", n);
+    mistake(st, "column is not an integer (a sum has to be cast)", n);
     return 0;
 }
 
@@ -235,18 +235,18 @@ enum postgres_end postgres_commit(struct db *db)
     if (!c->begun && !db->err) return POSTGRES_COMMITTED; /* it asked nothing */
     c->begun = false;
     c->fresh = false;
-    if (c->mode == TX_READ && !c->unread) { /* what was read is known: nothing depends on the end */
+    if (c->mode == TX_READ && !c->unread) { /* the rows have been read: nothing depends on how it ends */
         send_own(c, OWN_COMMIT, SENT_END);
         return POSTGRES_COMMITTED;
     }
-    pipe_look(c); /* a connection that is gone already is better noticed before COMMIT than after */
+    pipe_look(c); /* a lost connection is better noticed before COMMIT than after it */
     send_own(c, OWN_COMMIT, SENT_COMMIT);
     pipe_sync(c);
     pipe_receive(c);
     switch (c->commit) {
     case PG_COMMIT_DONE:
         if (c->mode == TX_WRITE) atomic_store(&c->db.stats->no_room_ms, 0);
-        /* A commit that gave up waiting for its replica says so in a warning. */
+        /* A commit that stopped waiting for its replica says so in a warning. */
         return c->warned ? POSTGRES_UNKNOWN : POSTGRES_COMMITTED;
     case PG_COMMIT_SENT:
     case PG_COMMIT_UNSURE: return POSTGRES_UNKNOWN;
@@ -269,7 +269,7 @@ void postgres_rollback(struct db *db)
     c->begun = false;
     if (c->unsynced) pipe_sync(c);
     send_own(c, OWN_ROLLBACK, SENT_END);
-    pipe_sync(c); /* at once: it holds locks */
+    pipe_sync(c); /* at once: the transaction holds locks */
     c->fresh = false;
 }
 
@@ -298,7 +298,7 @@ static void hear(void *ctx, const PGresult *r)
     log_event(LOG_WARN, "db.warning", LOGC("state", state));
 }
 
-/* synchronous_commit: whatever the server does beyond waiting for the disk is left as it is. */
+/* synchronous_commit: a setting that waits for more than the disk is left alone. */
 static const char session[] =
     "SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false),"
     " set_config('idle_in_transaction_session_timeout', $3, false), set_config('client_min_messages', 'warning', "

@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 
-/* The answers to so many unread statements fit the socket's buffers many times over, so neither side can come to wait
- * for the other while both are sending. */
+/* The answers to this many unread statements fit into the socket's buffers many times over, so the two sides can never
+ * both be stuck sending. */
 #define UNSYNCED_MAX 256
 
 static const Oid oids[] = {[BIND_UNKNOWN] = 0, [BIND_INT] = 20, [BIND_TEXT] = 25, [BIND_BLOB] = 17};
@@ -49,8 +49,8 @@ static void note_sent(struct pg_db *c, enum sent_kind kind, struct pg_stmt *st)
         c->unsynced++;
 }
 
-/* Types are told, not guessed: a bare parameter in a SELECT list would be text for the server. A NULL of no known kind
- * takes the kind that its place had before. */
+/* Types are stated, not guessed: the server would take a bare parameter in a SELECT list for text. A NULL of unknown
+ * kind takes the kind that its place had before. */
 static bool prepare(struct pg_db *c, struct pg_stmt *st)
 {
     bool same = st->state != PG_NOT_PREPARED;
@@ -97,7 +97,7 @@ void pipe_sync(struct pg_db *c)
         note_sent(c, SENT_SYNC, NULL);
 }
 
-/* Until there is something to read, sending what is still to be sent. */
+/* Waits until there is something to read, sending what is left to send. */
 static bool wait_input(struct pg_db *c)
 {
     int unsent = PQflush(c->conn);
@@ -137,7 +137,7 @@ static const char *const connection_gone[] = {"08000", "08001", "08003", "08004"
                                               "57P02", "57P03", "57P05", "25P03", NULL};
 static const char *const server_trouble[] = {"53", "55P03", "57014", "58", "F0", "XX", NULL};
 static const char *const commit_unsure[] = {"40003", "08007", NULL};
-/* Texts in these have no values of rows in them. */
+/* Messages of these classes hold no values of rows. */
 static const char *const about_the_text[] = {"42", "0A", "26", "25", NULL};
 
 static void note_error(struct pg_db *c, const struct sent *s, const PGresult *r)
@@ -150,15 +150,15 @@ static void note_error(struct pg_db *c, const struct sent *s, const PGresult *r)
     }
     bool fatal = severity && strcmp(severity, "ERROR") != 0;
     if (c->commit == PG_COMMIT_SENT) {
-        /* An error of the COMMIT itself is certain, except when the session died of it: it may have died after. */
+        /* An error of the COMMIT itself is certain, except when the session died: it may have died after committing. */
         bool unsure = fatal || is_in(state, commit_unsure);
         c->commit = s->kind != SENT_COMMIT ? PG_COMMIT_SKIPPED : unsure ? PG_COMMIT_UNSURE : PG_COMMIT_REFUSED;
     }
     if (strcmp(state, DISK_FULL) == 0) atomic_store(&c->db.stats->no_room_ms, time_now().ms);
-    if (c->db.err) return; /* the first one stands */
+    if (c->db.err) return; /* the first error stands */
 
-    /* Statements that the server has forgotten, or planned for a schema that is no more; and a server that was made a
-     * replica under us: another connection knows better. */
+    /* The server has forgotten a statement, or planned it for an old schema, or has become a replica: a new connection
+     * will do better. */
     bool stale = !c->fresh && (strncmp(state, "26000", 5) == 0 || strncmp(state, "0A000", 5) == 0);
     bool demoted = c->mode == TX_WRITE && strncmp(state, "25006", 5) == 0;
     bool gone = fatal || stale || demoted || s->kind == SENT_END || is_in(state, connection_gone);
@@ -243,7 +243,7 @@ void pipe_script(struct pg_db *c, const char *text)
     struct pg_stmt script = {.text = text};
     struct sent s = {SENT_RUN, &script};
     int64_t wait_ms = c->wait_ms;
-    c->wait_ms = -1; /* a migration takes as long as it takes */
+    c->wait_ms = -1; /* a migration may take any time */
     PGresult *r;
     if (!PQexitPipelineMode(c->conn) || !PQsendQuery(c->conn, text)) {
         pipe_lose(c, PQerrorMessage(c->conn));

@@ -1,8 +1,8 @@
-/* db/postgres_pipe.h - what is on its way to the server and back. For postgres*.c only.
+/* db/postgres_pipe.h - messages on their way to the server and back. For postgres*.c only.
  *
- * libpq in pipeline mode, non-blocking. Each message that will be answered is noted in `sent`, in order; answers are
- * taken off in the same order, up to the sync that ends a round trip. The first error of a transaction stands; the
- * server skips everything behind it up to the next sync.
+ * libpq in pipeline mode, non-blocking. Each message that will be answered is noted in `sent`; answers are matched in
+ * the same order, up to the sync that ends a round trip. The first error of a transaction stands; the server skips
+ * everything behind it up to the next sync.
  *
  * Once the connection is lost nothing is sent or read any more. */
 #pragma once
@@ -29,7 +29,7 @@ enum pg_own { OWN_BEGIN_READ, OWN_BEGIN_WRITE, OWN_COMMIT, OWN_ROLLBACK, OWN_COU
 struct pg_stmt {
     struct stmt stmt;
     const char *text; /* as the server takes it */
-    char name[24];    /* the server's; another one when the types of parameters change */
+    char name[24];    /* the server's; a new one when the types of parameters change */
     enum { PG_NOT_PREPARED, PG_PREPARING, PG_PREPARED } state;
     PGresult *result;
     int row;
@@ -63,24 +63,24 @@ struct pg_db {
     int unsynced;    /* messages since the last sync */
     unsigned names;  /* given so far */
     int64_t wait_ms; /* for one answer */
-    bool lost;       /* the connection is of no use any more */
+    bool lost;       /* the connection can no longer be used */
     bool may_retry;
-    bool fresh;  /* has not run a whole transaction yet */
+    bool fresh;  /* has not completed a transaction yet */
     bool warned; /* the server said WARNING while it committed */
     enum pg_commit commit;
     /* postgres.c's */
     struct pg_stmt own[OWN_COUNT];
     enum tx_mode mode;
-    bool begun;  /* BEGIN was sent and its end was not */
-    bool unread; /* statements of this transaction wait to be found good */
+    bool begun;  /* BEGIN was sent, COMMIT or ROLLBACK was not */
+    bool unread; /* statements of this transaction still await their answers */
 };
 
 /* All do nothing once the connection is lost. */
 void pipe_execute(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind);
 void pipe_sync(struct pg_db *c);
-/* Takes every answer that is due, waiting for it. */
+/* Takes every outstanding answer, waiting where necessary. */
 void pipe_receive(struct pg_db *c);
-/* Loses a connection that the server has closed already, whatever else is still to be read from it. */
+/* Gives up a connection that the server has already closed, even if there is more to read. */
 void pipe_look(struct pg_db *c);
 /* A text of several statements, outside the pipeline. */
 void pipe_script(struct pg_db *c, const char *text);

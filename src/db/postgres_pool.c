@@ -1,10 +1,10 @@
 /* db/postgres_pool.c - see postgres_pool.h.
  *
- * Half of the workers take reads, the others writes: whoever holds up the writers (a locked wallet, a slow disk) does
- * not hold up a verification, and a long report does not hold up orders. A worker takes one job, runs it in a
- * transaction of its own, and tells its port. It takes jobs only while it has a connection, so a worker that cannot
- * connect does not fail what others could do. Only when nobody of its half has had a connection for PATIENCE_MS are
- * jobs answered ERR_UNAVAILABLE, at once, while one worker at a time tries again. Each half counts for itself: idle
+ * Half of the workers take reads, the others writes: what holds up the writers (a locked wallet, a slow disk) does not
+ * hold up a verification, and a long report does not hold up orders. A worker takes one job, runs it in a transaction
+ * of its own, and tells its port. It takes jobs only while it has a connection, so a worker that cannot connect does
+ * not fail jobs that others could run. Only when no worker of its half has had a connection for PATIENCE_MS are jobs
+ * answered ERR_UNAVAILABLE, at once, while one worker at a time tries again. Each half is counted separately: idle
  * workers do not notice that the server is gone. */
 #include "db/postgres_pool.h"
 
@@ -18,9 +18,9 @@
 #include "base/timestamp.h"
 #include "db/postgres.h"
 
-/* Workers sleep while the network and the server's disk work, and the server makes the commits that wait together
- * durable together: with an fsync behind each commit 32 workers were measured to place half as many orders again as 8,
- * on two cores. More would only take connections from other nodes: the server has 100 by default, for all of them. */
+/* Workers sleep while the network and the server's disk work, and commits that wait together become durable together:
+ * with an fsync for each commit, 32 workers were measured to place half as many orders again as 8, on two cores. More
+ * would only take connections from other nodes: the server has 100 by default, for all of them. */
 #define WORKERS_PER_CORE 8
 #define WORKERS_MIN 16
 #define WORKERS_MAX 32
@@ -31,12 +31,12 @@
 #define RETRY_CONNECT_MS 100
 #define WHY_BYTES 512
 
-/* The reads or the writes: what waits, and how those who serve it are connected. */
+/* The reads or the writes: the jobs that wait, and how the workers that take them are connected. */
 struct half {
     struct job_queue queue;
     _Atomic int connected;
     _Atomic int64_t away_since_ns; /* counts while connected is 0 */
-    _Atomic bool trying;           /* somebody tries a server that has been away for long */
+    _Atomic bool trying;           /* a worker is trying a server that has been away for long */
 };
 
 struct worker {
@@ -48,7 +48,7 @@ struct worker {
 };
 
 struct pg_pool {
-    struct half reads, writes; /* reads: unused where there are too few workers to be shared out */
+    struct half reads, writes; /* reads: unused with too few workers to share out */
     int readers;
     struct database_stats *stats;
     struct postgres_options options;
@@ -96,7 +96,7 @@ static bool try_connect(struct worker *w)
     return true;
 }
 
-/* One try. True when it is the last word. */
+/* One attempt. True when its outcome is final. */
 static bool run_once(struct worker *w, struct tx_job *job, enum err *ret)
 {
     struct db *db = w->db;
@@ -134,7 +134,7 @@ static enum served serve(struct worker *w, struct tx_job *job, enum err *ret)
         }
         enum tx_mode mode = job->mode;
         if (run_once(w, job, ret)) return SERVED;
-        if (job->mode != mode) { /* not a failure: it has to write */
+        if (job->mode != mode) { /* not a failure: the job has to write */
             if (w->half == &w->pool->writes) continue;
             queue_put_back(&w->pool->writes.queue, job);
             return SERVED_ELSEWHERE;
@@ -248,7 +248,7 @@ bool pg_pool_submit(struct pg_pool *p, struct tx_job *job)
 void pg_pool_free(struct pg_pool *p)
 {
     if (!p) return;
-    /* A read that turns out to write is handed on: reads end first. */
+    /* A read that has to write is handed to the writers, so the readers end first. */
     queue_close(&p->reads.queue);
     for (int i = 0; i < p->count && i < p->readers; i++) pthread_join(p->workers[i].thread, NULL);
     queue_close(&p->writes.queue);

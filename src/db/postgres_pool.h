@@ -5,7 +5,7 @@
 
 struct pg_pool;
 
-/* Connects once, to say at start what is wrong with the address; the other workers connect when they have work. */
+/* Connects once, so that a wrong address is reported at start; the other workers connect when they have work. */
 enum err pg_pool_new(const struct database_options *options, struct database_stats *stats, struct pg_pool **ret,
                      char *ret_why, size_t why_bytes);
 /* False: its queue is full. */

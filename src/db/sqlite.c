@@ -1,4 +1,4 @@
-/* db/sqlite.c - the engine inside: statements and transactions on one SQLite connection. See sqlite.h. */
+/* db/sqlite.c - the embedded engine: statements and transactions on one SQLite connection. See sqlite.h. */
 #include "db/sqlite.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 #include "base/log.h"
 
 #define PARAMS_MAX 64
-#define BYTES_MAX (64 * 1024 * 1024) /* one text or blob; what a client may send is bounded far below */
+#define BYTES_MAX (64 * 1024 * 1024) /* one text or blob; what a client may send is bounded far lower */
 
 /* Statements that the transaction machinery itself runs. */
 enum own { OWN_BEGIN, OWN_COMMIT, OWN_ROLLBACK, OWN_SAVEPOINT, OWN_RELEASE, OWN_ROLLBACK_TO, OWN_COUNT };
@@ -24,7 +24,7 @@ struct sqlite_stmt {
     struct stmt stmt;
     sqlite3_stmt *handle;
     int params;
-    unsigned char index[PARAMS_MAX]; /* SQLite's number of $1, $2 …: it counts by first appearance */
+    unsigned char index[PARAMS_MAX]; /* SQLite's number of $1, $2 …: it numbers them by first appearance */
     bool gives_rowid;                /* its RETURNING id was left out, see without_returning */
     bool rowid_given;
     int64_t rowid;
@@ -82,8 +82,8 @@ static void fail(struct sqlite_db *c, int rc, const char *sql)
 }
 
 /* SQLite makes a temporary table for every RETURNING, which costs as much as the insert itself. Where an INSERT adds
- * exactly one row and wants nothing but its rowid back, that is known without: such a statement is prepared without its
- * RETURNING. Gives the length of what is left of the text, or 0. */
+ * exactly one row and returns nothing but its rowid, the rowid is known anyway: such a statement is prepared without
+ * its RETURNING. Returns the length of the remaining text, or 0. */
 static size_t without_returning(struct sqlite_db *c, const char *sql)
 {
     static const Str verb = S("INSERT INTO "), values = S(") VALUES ("), returning = S(" RETURNING id");
@@ -171,7 +171,7 @@ static void bind_nothing(struct stmt *st, int n, enum bind_kind kind)
 static bool step(struct stmt *st)
 {
     struct sqlite_stmt *s = stmt_of(st);
-    if (st->bound != s->params) { /* an unbound parameter would keep the value of the last time */
+    if (st->bound != s->params) { /* an unbound parameter would keep its value from the last run */
         log_event(LOG_ERROR, "db.misused", LOGC("what", "not every parameter is bound"), LOGC("sql", st->sql));
         db_fail(st->db, ERR_INTERNAL);
         return false;
@@ -202,7 +202,7 @@ static void run(struct stmt *st)
 static void reset(struct stmt *st)
 {
     stmt_of(st)->rowid_given = false;
-    sqlite3_reset(stmt_of(st)->handle); /* its error was told by step */
+    sqlite3_reset(stmt_of(st)->handle); /* step has reported its error */
 }
 
 static int type_of(const struct stmt *st, int n)
@@ -216,7 +216,7 @@ static bool is_null(const struct stmt *st, int n)
     return type_of(st, n) == SQLITE_NULL;
 }
 
-/* SQLite would convert silently (text to 0, a real to its integer part): that is a mistake in the statement. */
+/* SQLite would convert silently (text to 0, a real to its integer part): a mistake in the statement. */
 static bool is_type(struct stmt *st, int n, int type)
 {
     if (type_of(st, n) == type) return true;
@@ -297,7 +297,7 @@ bool sqlite_in_transaction(const struct db *db)
 bool sqlite_rollback(struct db *db)
 {
     if (!sqlite_in_transaction(db)) return true;
-    run_own(of(db), OWN_ROLLBACK); /* an error here may still have ended it: what counts is the state */
+    run_own(of(db), OWN_ROLLBACK); /* an error may still have ended the transaction: its state decides */
     return !sqlite_in_transaction(db);
 }
 
@@ -351,7 +351,7 @@ enum err sqlite_checkpoint(struct db *db, bool truncate)
     assert(c->writer);
     int rc = sqlite3_wal_checkpoint_v2(c->handle, NULL,
                                        truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    if (rc == SQLITE_OK || rc == SQLITE_BUSY) return OK; /* a reader was in the way: the rest comes next time */
+    if (rc == SQLITE_OK || rc == SQLITE_BUSY) return OK; /* a reader was in the way: the rest follows next time */
     log_event(LOG_ERROR, "db.checkpoint_failed", LOGI("code", rc), LOGC("reason", sqlite3_errmsg(c->handle)));
     atomic_fetch_add_explicit(&db->stats->errors, 1, memory_order_relaxed);
     return (rc & 0xff) == SQLITE_FULL ? OK : ERR_UNAVAILABLE;
@@ -380,7 +380,7 @@ enum sqlite_file sqlite_file_look(const char *path)
 }
 
 /* Once per process, before SQLite's first use. Memory statistics take a lock at every allocation. When something else
- * in the process has used SQLite already these are refused, and only cost speed. */
+ * in the process has already used SQLite these are refused, which only costs speed. */
 static void configure_once(void)
 {
     sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
@@ -403,7 +403,7 @@ static void limit(sqlite3 *h)
     sqlite3_limit(h, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
-/* Says whose file it is before anything else is in it. */
+/* Marks the file as souk's before it holds anything else. */
 static int sign_new_file(sqlite3 *h)
 {
     sqlite3_stmt *st = NULL;
@@ -446,7 +446,7 @@ static int set_up(struct sqlite_db *c, int64_t busy_ms)
     return rc;
 }
 
-/* "PRAGMA journal_mode" answers what it could do, not what was asked. */
+/* "PRAGMA journal_mode" answers with the mode it could set, not the one it was asked for. */
 static bool is_wal(sqlite3 *h)
 {
     sqlite3_stmt *st = NULL;

@@ -2,7 +2,7 @@
  *
  * Every connection: WAL, synchronous=FULL, no automatic checkpoint, none on close either. SQLite 3.40 loses
  * acknowledged commits when a connection other than the writer checkpoints while the writer resets the log; so there is
- * one writer connection in the world (db/lock.h), and it alone calls sqlite_checkpoint. All others are opened
+ * a single writer connection per file (db/lock.h), and it alone calls sqlite_checkpoint. All others are opened
  * read-only. A connection belongs to one thread at a time. */
 #pragma once
 
@@ -13,18 +13,18 @@ enum sqlite_mode { SQLITE_READER, SQLITE_WRITER };
 /* How a transaction's end went. */
 enum sqlite_end {
     SQLITE_ENDED,   /* committed and durable, or rolled back as asked */
-    SQLITE_REFUSED, /* not committed, for certain; rolled back: a constraint that was looked at late */
-    SQLITE_NO_ROOM, /* not committed, for certain; rolled back: the disk is full */
-    SQLITE_UNKNOWN, /* it cannot be said */
+    SQLITE_REFUSED, /* certainly not committed; rolled back: a constraint that is checked at commit */
+    SQLITE_NO_ROOM, /* certainly not committed; rolled back: the disk is full */
+    SQLITE_UNKNOWN, /* not known */
 };
 
 /* What stands at `path`: nothing or an empty file, a SQLite database, or something else. A failure has errno. */
 enum sqlite_file {
     SQLITE_FILE_NONE,
     SQLITE_FILE_EMPTY,
-    SQLITE_FILE_DATABASE, /* bears our application id */
+    SQLITE_FILE_DATABASE, /* has our application id */
     SQLITE_FILE_FOREIGN,  /* a database of another program */
-    SQLITE_FILE_OTHER,    /* no SQLite database */
+    SQLITE_FILE_OTHER,    /* not a SQLite database */
     SQLITE_FILE_FAILED,
 };
 enum sqlite_file sqlite_file_look(const char *path);
@@ -36,9 +36,9 @@ void sqlite_close(struct db *db);
 /* Readers: a snapshot that begins with the first statement. The writer: takes the write lock at once. */
 enum err sqlite_begin(struct db *db);
 enum sqlite_end sqlite_commit(struct db *db);
-/* False when not even that could be done. */
+/* False when even the rollback failed. */
 bool sqlite_rollback(struct db *db);
-/* One level, inside a transaction. False: the transaction is to be rolled back. */
+/* One level, inside a transaction. False: roll the transaction back. */
 bool sqlite_savepoint(struct db *db);
 bool sqlite_release(struct db *db);
 bool sqlite_rollback_to(struct db *db); /* and releases it */

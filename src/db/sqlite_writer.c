@@ -1,16 +1,16 @@
 /* db/sqlite_writer.c - group commit.
  *
- * The thread takes everything that waits (up to batch_max) and runs it as one transaction: one fsync for all. It never
- * waits for more to come: under load the next batch gathers while this one is being made durable. Each job of a batch
- * stands in a savepoint, so that one which fails is undone alone; a job that is alone needs none, and neither does one
- * that promised to check before it writes. When such a promise is broken the whole batch is undone and run again with
- * savepoints: slow, and right.
+ * The thread takes all waiting jobs (up to batch_max) and runs them as one transaction: one fsync for all. It never
+ * waits for more jobs: under load the next batch gathers while this one is being made durable. Each job of a batch runs
+ * in a savepoint, so that a failed job is undone alone; a job that is alone needs none, and neither does one that
+ * promised to check before it writes. When such a promise is broken the whole batch is undone and run again with
+ * savepoints: slow, but right.
  *
  * What always holds:
  * - a job is told OK only after the COMMIT that holds it has returned;
- * - a job's answer rests only on what is committed: whatever undoes a batch undoes the refusals in it too;
- * - a COMMIT whose outcome is not known is answered as that, and nothing is written after it: a restart reads the log
- *   and knows. */
+ * - a job's answer depends only on what is committed: whatever undoes a batch undoes its refusals too;
+ * - a COMMIT whose outcome is not known is reported as such, and nothing is written after it: a restart reads the log
+ * and knows. */
 #include "db/sqlite_writer.h"
 
 #include <assert.h>
@@ -36,8 +36,8 @@ struct writer {
 
 enum batch_end {
     BATCH_DONE,
-    BATCH_BROKEN_PROMISE, /* rolled back: a job without savepoint failed after it had written */
-    BATCH_REFUSED,        /* rolled back: COMMIT met a constraint that somebody in it broke */
+    BATCH_BROKEN_PROMISE, /* rolled back: a job without a savepoint failed after it had written */
+    BATCH_REFUSED,        /* rolled back: COMMIT met a constraint that one of the jobs broke */
     BATCH_UNAVAILABLE,    /* rolled back: no lock, no room, no disk */
     BATCH_UNKNOWN,
 };
@@ -69,7 +69,7 @@ static enum batch_end run_batch(struct writer *w, struct tx_job **jobs, int n, b
         enum err e = jobs[i]->result = run_job(w, jobs[i], savepoint, &wrote);
         bool trouble = db->err == ERR_UNAVAILABLE || !sqlite_in_transaction(db);
         if (savepoint && !trouble) trouble = !(e ? sqlite_rollback_to(db) : sqlite_release(db));
-        if (trouble) { /* the database's own: the whole transaction is in doubt, or has been ended already */
+        if (trouble) { /* the database's own error: the whole transaction is in doubt, or has already ended */
             undo(w);
             return BATCH_UNAVAILABLE;
         }
@@ -79,7 +79,7 @@ static enum batch_end run_batch(struct writer *w, struct tx_job **jobs, int n, b
         }
         batch_wrote |= wrote && !e;
     }
-    if (!batch_wrote) { /* refusals only: nothing to make durable */
+    if (!batch_wrote) { /* only refusals: nothing to make durable */
         undo(w);
         return BATCH_DONE;
     }
@@ -114,13 +114,13 @@ static void settle(struct writer *w, struct tx_job **jobs, int n)
         log_event(LOG_WARN, "db.promise_broken", LOGI("jobs", n));
         end = run_batch(w, jobs, n, true);
     }
-    if (end == BATCH_REFUSED && n > 1) { /* one of them is wrong: each alone, and it shows */
+    if (end == BATCH_REFUSED && n > 1) { /* one of the jobs is at fault: run alone, it shows */
         for (int i = 0; i < n; i++) settle(w, jobs + i, 1);
         return;
     }
     switch (end) {
     case BATCH_DONE: return;
-    case BATCH_BROKEN_PROMISE: /* cannot be: there were savepoints */
+    case BATCH_BROKEN_PROMISE: /* impossible with savepoints */
     case BATCH_REFUSED: give_all(jobs, n, ERR_INTERNAL); return;
     case BATCH_UNAVAILABLE: give_all(jobs, n, ERR_UNAVAILABLE); return;
     case BATCH_UNKNOWN:

@@ -17,7 +17,7 @@
 
 #define BATCH_MAX_DEFAULT 256
 #define BUSY_MS_DEFAULT 5000
-#define READERS 8 /* connections for tx_call: some for each of the pools that read */
+#define READERS 8 /* connections for tx_call: a few for each pool that reads */
 
 struct database {
     struct database_stats stats;
@@ -41,7 +41,7 @@ static bool is_postgres(const char *url)
     return str_starts(str_from(url), STR("postgres://")) || str_starts(str_from(url), STR("postgresql://"));
 }
 
-/* A file made by us is readable by its owner alone; SQLite gives the log and its index the same mode. */
+/* A file that we make is readable by its owner alone; SQLite gives the log and its index the same mode. */
 static enum err make_file(const char *path, char *ret_why, size_t why_bytes)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -218,7 +218,7 @@ void tx_submit(struct tx_port *p, struct tx_job *job)
 static void tell(struct tx_port *p, struct letter *l)
 {
     while (l) {
-        struct letter *next = l->next; /* done may give the job's memory back */
+        struct letter *next = l->next; /* done may free the job's memory */
         p->under_way--;
         job_of(l)->done(job_of(l), job_of(l)->result);
         l = next;
@@ -237,8 +237,8 @@ static void end_read(struct db *db)
     if (sqlite_in_transaction(db)) sqlite_commit(db);
 }
 
-/* Jobs that their predecessors' done has submitted get a transaction of their own: what they were asked after may be
- * newer than the one before. */
+/* Jobs submitted by a finished job's done get a transaction of their own: the previous snapshot may be older than what
+ * they depend on. */
 void tx_port_pass(struct tx_port *p)
 {
     while (p->reads) {

@@ -1,17 +1,17 @@
-/* db/tx.h - who runs transactions, on which thread, and when they are answered.
+/* db/tx.h - which thread runs a transaction, and when its caller is told.
  *
- * A job is a function to be run inside a transaction, and a function to be told how it ended. The one promise of this
+ * A job is a function to run inside a transaction, and a function that is told how it ended. The one promise of this
  * module: `done` is called with OK only after everything that `run` did is durable, and exactly once.
  *
  *   SQLite      TX_READ runs on the calling loop's own thread and read connection, all jobs of one loop pass in one
  *               read transaction (tx_port_pass). TX_WRITE goes to the writer thread, which runs everything that waits
  *               as one group commit, each job in a savepoint of its own.
- *   PostgreSQL  both go to workers with one connection each, reads to other ones than writes. A job that meets 40001,
+ * PostgreSQL both go to workers with one connection each, reads and writes to different ones. A job that meets 40001,
  * 40P01, or a connection lost before COMMIT was sent, is run again.
  *
  * `run` may be called more than once and must start afresh each time. It returns OK to commit; any error rolls back
- * what it did, and is handed to `done`, unless the database's own error (db_err) is the stronger one. TX_READ jobs that
- * return ERR_NEEDS_WRITE are run again as TX_WRITE (job->mode says so). A commit whose outcome is not known gives
+ * what it did and is handed to `done`, unless the database has an error of its own (db_err), which wins. TX_READ jobs
+ * that return ERR_NEEDS_WRITE are run again as TX_WRITE (job->mode says so). A commit whose outcome is not known gives
  * ERR_OUTCOME_UNKNOWN, never a plain failure; a database that is not there, or a full disk, ERR_UNAVAILABLE. Queues are
  * bounded: what a port submits past QUEUE_MAX ends with ERR_OVERLOADED and is not run. */
 #pragma once
@@ -37,7 +37,7 @@ struct database_options {
     bool may_create; /* a missing or empty SQLite file becomes a database */
     int workers;     /* PostgreSQL connections; 0: a default */
     int batch_max;   /* SQLite group commit cap; 0: 256 */
-    int64_t busy_ms; /* how long to wait for a lock held by somebody else; 0: a default */
+    int64_t busy_ms; /* how long to wait for a lock held by another process; 0: a default */
 };
 
 struct database_stats {
@@ -49,29 +49,29 @@ struct database_stats {
     _Atomic int64_t retries;           /* PostgreSQL: jobs run again */
     _Atomic int64_t reconnects;
     _Atomic int64_t checkpoints;
-    _Atomic int64_t no_room_ms; /* when the disk was full for a write, and none has gone through since; or 0 */
+    _Atomic int64_t no_room_ms; /* when a write found the disk full, if none has succeeded since; or 0 */
 };
 
 /* Opens; creates a missing SQLite file (0600) unless read_only; takes the lock file for writers. On failure `ret_why`
  * has a sentence for the user; ERR_CONFLICT: another souk has the lock, ERR_NOT_FOUND: read_only and nothing there.
  * Does not migrate (db/migrate.h). */
 enum err database_open(const struct database_options *options, struct database **ret, char *ret_why, size_t why_bytes);
-/* Waits for what was submitted. All ports are freed before. */
+/* Waits for submitted jobs. All ports must be freed first. */
 void database_close(struct database *d);
 bool database_is_sqlite(const struct database *d);
 /* How many transactions can write at once: threads, or connections. */
 int database_writers(const struct database *d);
 const struct database_stats *database_stats(const struct database *d);
-/* SQLite: false once a commit's outcome was unknown or the disk refused; nothing is written any more, and the process
- * should drain and restart. A full disk is no such thing, and neither is anything that happens to PostgreSQL: both
- * recover by themselves. */
+/* SQLite: false once a commit's outcome was unknown or the disk refused; nothing more is written, and the process
+ * should drain and restart. A full disk does not count, nor does any failure of PostgreSQL: both recover by themselves.
+ */
 bool database_is_healthy(const struct database *d);
 
 struct tx_job {
     struct letter letter; /* first: jobs travel through mailboxes */
     enum tx_mode mode;    /* TX_READ or TX_WRITE */
-    bool is_first;        /* before all that are not */
-    bool no_savepoint;    /* run checks everything before its first write: saves SQLite a savepoint */
+    bool is_first;        /* runs before every job that is not */
+    bool no_savepoint;    /* `run` checks everything before its first write: saves SQLite a savepoint */
     enum err (*run)(struct tx_job *job, struct db *db);
     void (*done)(struct tx_job *job, enum err e);
     struct arena *arena; /* db_arena() of the run */
@@ -81,19 +81,19 @@ struct tx_job {
     int tries;
 };
 
-/* A port belongs to one thread, usually an event loop. `wake` is called from other threads when finished jobs wait:
- * at most once until tx_port_drain. */
+/* A port belongs to one thread, usually an event loop. Other threads call `wake` when finished jobs wait: at most once
+ * before each tx_port_drain. */
 struct tx_port *tx_port_new(struct database *d, void (*wake)(void *ctx), void *ctx); /* NULL: no connection, memory */
-/* Every job that was submitted has been told. */
+/* Every submitted job must have been told. */
 void tx_port_free(struct tx_port *p);
 void tx_submit(struct tx_port *p, struct tx_job *job);
-/* After a loop pass has read its sockets: runs the reads that were submitted, in one transaction, and calls their done.
- * done may submit again; those reads run too before this returns. Nothing to do costs nothing. */
+/* After a loop pass has read its sockets: runs the submitted reads in one transaction and calls their done. done may
+ * submit more; those reads run too before this returns. With nothing to do this costs nothing. */
 void tx_port_pass(struct tx_port *p);
 /* On the owner's thread, after wake: calls done for every finished job. */
 void tx_port_drain(struct tx_port *p);
 
-/* Blocking, from a thread that is no event loop (CLI, blocking pool), never from inside `run`. Reads use a connection
- * of a small pool. Without an arena, texts and blobs that `run` reads live until it returns. */
+/* Blocks. From a thread without an event loop (CLI, blocking pool), never from inside `run`. Reads use a connection of
+ * a small pool. Without an arena, texts and blobs that `run` reads live until it returns. */
 enum err tx_call(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,
                  struct arena *a);

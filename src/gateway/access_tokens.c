@@ -5,7 +5,7 @@
 
 #include "base/timestamp.h"
 
-#define TOKEN_MARGIN_S 60 /* a token is not used in its last minute */
+#define TOKEN_MARGIN_S 60 /* a token is not used in its final minute */
 
 void access_tokens_init(struct access_tokens *t)
 {
@@ -33,7 +33,7 @@ bool access_token_find(struct access_tokens *t, const struct cache_key *owner, s
     return found;
 }
 
-/* In the place of the same owner's, or of the one that ends first. */
+/* Replaces the same owner's token, or the token that expires first. */
 static struct kept_token *place_for(struct access_tokens *t, const struct cache_key *owner)
 {
     struct kept_token *at = &t->kept[0];

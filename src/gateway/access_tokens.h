@@ -1,4 +1,4 @@
-/* gateway/access_tokens.h - short-lived tokens of providers' APIs, kept until shortly before they end. Safe from any
+/* gateway/access_tokens.h - short-lived tokens of providers' APIs, kept until shortly before they expire. Safe from any
  * thread. */
 #pragma once
 
@@ -26,6 +26,6 @@ void access_tokens_init(struct access_tokens *t);
 void access_tokens_done(struct access_tokens *t);
 /* *ret is the arena's. */
 bool access_token_find(struct access_tokens *t, const struct cache_key *owner, struct arena *a, Str *ret);
-/* `seconds`: how long the provider says that it is good. */
+/* `seconds`: the token's lifetime, as the provider states it. */
 void access_token_keep(struct access_tokens *t, const struct cache_key *owner, Str text, int64_t seconds);
 void access_token_forget(struct access_tokens *t, const struct cache_key *owner);

@@ -1,9 +1,9 @@
-/* gateway/amount.h - from the ways in which providers count money to ours, and back. Exact or refused. */
+/* gateway/amount.h - converts between the ways in which providers count money and ours. Exact or refused. */
 #pragma once
 
 #include "base/money.h"
 
-/* Moves the decimal point from `from` to `to` decimals. False when digits would be lost or it does not fit. */
+/* Moves the decimal point from `from` to `to` decimals. False when digits would be lost or the result does not fit. */
 bool amount_rescale(int64_t value, int from, int to, int64_t *ret);
 
 /* Three ASCII letters in either case, upper-cased into the arena; false for anything else or a code we do not know. */

@@ -1,8 +1,9 @@
 /* gateway/btcpay.c - BTCPay Server: invoices that are settled when the network has confirmed enough.
  *
- * An invoice is both what we make and what is paid: group_ref and payment_ref are its id. Its events carry no amount,
- * so the invoice is asked for (confirm) and only the answer counts. A repeated delivery has another deliveryId and the
- * same originalDeliveryId: the latter is the event. A create cannot be repeated: find looks before a second attempt. */
+ * We make an invoice and the customer pays the same invoice: group_ref and payment_ref are its id. Events carry no
+ * amount, so the invoice is fetched (confirm) and only the answer counts. A repeated delivery has another deliveryId
+ * and the same originalDeliveryId: the latter identifies the event. A create cannot be repeated: find looks for an
+ * invoice before a second attempt. */
 #include "gateway/amount.h"
 #include "gateway/payload.h"
 #include "gateway/provider_call.h"
@@ -55,7 +56,7 @@ static bool parse(struct arena *a, const struct gateway_config *config, const st
     if (!e.event_id.len || !e.type.len) return false;
     e.kind = kind_of(e.type);
     if (config->store_id.len && !str_eq(payload_ref(root, "storeId"), config->store_id))
-        e.review = "the event is of another store";
+        e.review = "the event belongs to another store";
     *ret = e;
     return true;
 }
@@ -77,7 +78,7 @@ static bool create_call(struct arena *a, const struct gateway_config *config, co
     if (!amount_to_text(a, in->amount, in->currency, currency_exponent(in->currency), &value)) return false;
     struct json_body body;
     struct json_writer *w = json_body_begin(&body, a);
-    json_kv_str(w, "amount", value); /* an invoice without one is paid in full by any payment */
+    json_kv_str(w, "amount", value); /* an invoice without an amount is paid in full by any payment */
     json_kv_str(w, "currency", in->currency);
     json_open(w, "metadata");
     json_kv_str(w, "orderId", in->order_ref);
@@ -144,7 +145,7 @@ static bool refund_call(struct arena *a, const struct gateway_config *config, co
     struct json_body body;
     struct json_writer *w = json_body_begin(&body, a);
     json_kv_str(w, "name", in->reference);
-    if (in->method.len) json_kv_str(w, "payoutMethodId", in->method); /* without: the invoice's first */
+    if (in->method.len) json_kv_str(w, "payoutMethodId", in->method); /* not known: the invoice's first */
     json_kv_cstr(w, "refundVariant", "Custom");
     json_kv_str(w, "customAmount", value);
     json_kv_str(w, "customCurrency", in->currency);
@@ -152,7 +153,7 @@ static bool refund_call(struct arena *a, const struct gateway_config *config, co
     return call_json(ret, &body);
 }
 
-/* What is made is an offer that the customer claims with an address of their own. */
+/* The call makes an offer, which customers claim with an address of their own. */
 static enum reply refund_read(struct arena *a, const struct http_reply *answer, struct refund_page *ret)
 {
     const struct json *root;
@@ -161,7 +162,7 @@ static enum reply refund_read(struct arena *a, const struct http_reply *answer, 
     return refund_read_json(root, json_text(root, "viewLink"), ret);
 }
 
-/* A refund has no key of its own: its name is what an earlier attempt is found by. */
+/* A refund has no idempotency key: an earlier attempt is found by its name. */
 static bool refund_find_call(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
                              struct http_call *ret)
 {
@@ -198,7 +199,7 @@ static bool is_zero(Str number)
     return true;
 }
 
-/* The method that money came by. What was paid through an LNURL is paid out through Lightning. */
+/* The method by which money came in. A payment through an LNURL is paid back through Lightning. */
 static enum reply method_read(struct arena *a, const struct http_reply *answer, Str *ret)
 {
     const struct json *root;
@@ -215,7 +216,7 @@ static enum reply method_read(struct arena *a, const struct http_reply *answer, 
     return REPLY_OK;
 }
 
-/* Coins can still come: then they are for a person to look at. */
+/* Coins can still arrive: then a person looks at the payment. */
 static bool close_call(struct arena *a, const struct gateway_config *config, Str group_ref, Str reference,
                        struct http_call *ret)
 {
@@ -241,12 +242,12 @@ static void invoice_state(const struct json *invoice, struct payment_event *e)
     if (str_eq(status, STR("Settled"))) {
         e->kind = EVENT_SUCCEEDED;
         if (is_late) e->review = "paid after the invoice had ended";
-        if (is_partial) e->review = "settled although not all was paid";
+        if (is_partial) e->review = "settled although not fully paid";
         if (str_eq(extra, STR("Marked"))) e->review = "marked as settled by hand";
     } else if (str_eq(status, STR("Expired"))) {
         e->kind = EVENT_EXPIRED;
         if (is_late) e->review = "paid after the invoice had ended";
-        if (is_partial) e->review = "ended with a part paid";
+        if (is_partial) e->review = "ended partly paid";
     } else if (str_eq(status, STR("Invalid"))) {
         e->kind = EVENT_EXPIRED;
     } else {
@@ -267,19 +268,19 @@ static enum reply ask_read(struct arena *a, const struct gateway_config *config,
         .order_ref = payload_ref(json_get(root, "metadata"), "orderId"),
     };
     if (!e.group_ref.len) return REPLY_RETRY;
-    /* The amount is a string, in older versions a number: both keep their text. */
+    /* The amount is a string, or a number in older versions: both keep their text. */
     const struct json *value = json_get(root, "amount");
     if (value && currency_read(a, json_text(root, "currency"), &e.currency))
         e.has_amount = amount_from_text(value->text, e.currency, &e.amount);
     invoice_state(root, &e);
-    if (!str_eq(payload_ref(root, "storeId"), config->store_id)) e.review = "the invoice is of another store";
+    if (!str_eq(payload_ref(root, "storeId"), config->store_id)) e.review = "the invoice belongs to another store";
     *ret = e;
     return REPLY_OK;
 }
 
 #define BOOK_PAGE 100
 
-/* Only invoices: what becomes of a refund is between the server and who claims it. */
+/* Only invoices: a refund is settled between the server and the customer who claims it. */
 static bool book_call(struct arena *a, const struct gateway_config *config, const struct book_request *in,
                       struct http_call *ret)
 {

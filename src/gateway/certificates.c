@@ -25,7 +25,7 @@ void certificates_done(struct certificate_store *s)
     pthread_cond_destroy(&s->fetched);
 }
 
-/* 1: there it is. 0: it is known that nothing is there. -1: not known. */
+/* 1: found. 0: known to be missing. -1: not known. */
 static int look(struct certificate_store *s, const struct cache_key *place, struct arena *a, Str *ret)
 {
     int64_t now = time_monotonic_ns();
@@ -72,7 +72,7 @@ static enum verdict fetch(struct certificate_store *s, const struct gateway_conf
     return !job.failure && reply_of_status(job.reply.status) == REPLY_REFUSED ? VERDICT_BAD : VERDICT_UNAVAILABLE;
 }
 
-/* Waits while the same one is being fetched. True: it is ours to fetch. */
+/* Waits while another thread fetches the same certificate. True: this thread is to fetch it. */
 static bool is_our_turn(struct certificate_store *s, const struct cache_key *place)
 {
     while (s->is_fetching && cache_key_is(&s->fetching, place)) pthread_cond_wait(&s->fetched, &s->lock);
@@ -98,7 +98,7 @@ enum verdict certificate_find(void *ctx, const struct gateway_config *config, St
     }
     pthread_mutex_unlock(&s->lock);
     if (known >= 0) return known ? VERDICT_OK : VERDICT_BAD;
-    if (!ours) return VERDICT_UNAVAILABLE; /* busy with another: the sender will try again */
+    if (!ours) return VERDICT_UNAVAILABLE; /* another one is being fetched: the sender will try again */
 
     enum verdict v = fetch(s, config, path, a, ret_pem);
     pthread_mutex_lock(&s->lock);

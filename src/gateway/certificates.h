@@ -1,6 +1,6 @@
-/* gateway/certificates.h - PayPal's certificates, fetched from its host and kept for a day. Strangers can make us ask
- * for any: so one is fetched at a time, and an address where nothing was is not asked again for a minute. Safe from any
- * thread; find blocks. */
+/* gateway/certificates.h - PayPal's certificates, fetched from its host and kept for a day. Strangers can make the
+ * server ask for any certificate, so one is fetched at a time, and an address that had none is not asked again for a
+ * minute. Safe from any thread; find blocks. */
 #pragma once
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 struct kept_certificate {
     struct cache_key place; /* address and path */
     int64_t ends_ns;
-    char *pem; /* NULL: there is none at this place */
+    char *pem; /* NULL: this address has no certificate */
     size_t len;
 };
 

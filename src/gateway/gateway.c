@@ -24,7 +24,7 @@ Str gateway_base_url(const struct gateway_config *config)
     case PROVIDER_RAZORPAY: return STR("https://api.razorpay.com");
     case PROVIDER_PAYPAL:
         return config->is_live ? STR("https://api-m.paypal.com") : STR("https://api-m.sandbox.paypal.com");
-    case PROVIDER_BTCPAY: /* self-hosted: there is no address but the configured one */
+    case PROVIDER_BTCPAY: /* self-hosted: only the configured address */
     case PROVIDER_SANDBOX:
     case PROVIDER_COUNT: break;
     }

@@ -1,7 +1,7 @@
 /* gateway/gateway.h - what every payment provider can do, as one table of functions per provider.
  *
  * All of them are pure: they check and read bytes, and describe HTTP calls. Sending, the clock and PayPal's
- * certificates are handed in. So every one can be tried with bytes that were made up.
+ * certificates are handed in. So each can be tested with made-up bytes.
  *
  * Order of use for a webhook: verify (on the raw bytes), then parse, then, where the provider's word alone is not
  * enough
@@ -16,9 +16,9 @@
 enum verdict {
     VERDICT_OK,
     VERDICT_BAD,         /* forged, altered, or signed with a secret that is not ours */
-    VERDICT_STALE,       /* genuine, but not of now */
-    VERDICT_MALFORMED,   /* no signature, or none that can be read */
-    VERDICT_UNAVAILABLE, /* cannot be told at the moment: the sender should try again */
+    VERDICT_STALE,       /* genuine, but too old or too new */
+    VERDICT_MALFORMED,   /* no signature, or an unreadable one */
+    VERDICT_UNAVAILABLE, /* cannot be checked right now: the sender should try again */
 };
 
 struct webhook {
@@ -26,17 +26,17 @@ struct webhook {
     size_t header_count;
     Str raw;
 };
-/* The header's value when it was sent exactly once; else an empty Str, which no signature is. */
+/* The header's value when it was sent exactly once; else an empty Str, which matches no signature. */
 Str webhook_header(const struct webhook *hook, const char *name);
 
-/* Where certificates come from: a path on the provider's host, already checked, to PEM text. OK, BAD (there is none) or
- * UNAVAILABLE. */
+/* Where certificates come from: a path on the provider's host, already checked, to PEM text. OK, BAD (there is no such
+ * certificate) or UNAVAILABLE. */
 struct certificates {
     void *ctx;
     enum verdict (*find)(void *ctx, const struct gateway_config *config, Str path, struct arena *a, Str *ret_pem);
 };
 
-/* A payment that is to be made possible. */
+/* The payment that the provider is asked to take. */
 struct pay_request {
     Str reference;   /* unique, ours: makes repeating the call harmless */
     Str order_ref;   /* comes back in events, see struct payment_event */
@@ -51,7 +51,7 @@ struct pay_request {
 
 struct pay_page {
     Str group_ref;
-    Str payment_ref; /* empty where the provider gives it only when the customer pays */
+    Str payment_ref; /* empty where the provider assigns it only when the customer pays */
     Str url;
     Time expires_at; /* 0: as requested */
 };
@@ -62,7 +62,7 @@ struct refund_request {
     Money amount;
     Money paid; /* of the whole payment */
     Str currency;
-    Str method; /* how it was paid, as method_read said; empty: not known */
+    Str method; /* how it was paid, from method_read; empty: not known */
 };
 
 struct refund_page {
@@ -70,11 +70,11 @@ struct refund_page {
     Str url; /* btcpay: where the customer claims the money; empty elsewhere */
 };
 
-/* A page of a provider's books; it may show more than is asked for. */
+/* A page of a provider's books; the page may hold more than was asked for. */
 struct book_request {
     enum book book;
     Time since, until;
-    Str next; /* what the page before gave; empty: the first */
+    Str next; /* from the page before; empty: the first page */
 };
 
 struct book_lines {
@@ -85,13 +85,13 @@ struct book_lines {
 /* What an answer means. */
 enum reply {
     REPLY_OK,
-    REPLY_RETRY,        /* no answer, 408, 409, 425, 429 or 5xx: the same call again, later */
-    REPLY_REFUSED,      /* it will not get better */
-    REPLY_UNAUTHORIZED, /* the credentials, or an access token that ran out */
+    REPLY_RETRY,        /* no answer, 408, 409, 425, 429 or 5xx: make the same call again, later */
+    REPLY_REFUSED,      /* final: trying again will not help */
+    REPLY_UNAUTHORIZED, /* the credentials are wrong, or the access token has expired */
 };
 enum reply reply_of_status(int status);
-/* The status, and a body that is JSON: *ret is its root on REPLY_OK. A 2xx that cannot be read is REPLY_RETRY: the
- * effect may be there, and all our calls can be repeated. */
+/* The status, and a body that is JSON: *ret is its root on REPLY_OK. A 2xx that cannot be read is REPLY_RETRY: the call
+ * may have taken effect, and all our calls can be repeated. */
 struct json;
 enum reply reply_read(struct arena *a, const struct http_reply *answer, const struct json **ret);
 
@@ -99,14 +99,14 @@ struct gateway {
     Str name; /* as in POST /webhook/{name} */
     enum provider provider;
     bool confirms;
-    bool expires; /* a payment page ends by itself, and the provider says so */
+    bool expires; /* a payment page ends by itself, and the provider sends an event */
 
-    /* What is missing in a configuration, as a sentence, and which field of it; NULL when it can be used. */
+    /* What a configuration lacks, as a sentence, and which field; NULL when it is complete. */
     const char *(*problem)(const struct gateway_config *config, const char **ret_field);
 
     enum verdict (*verify)(const struct gateway_config *config, const struct webhook *hook,
                            const struct certificates *certs, struct arena *a, Time now);
-    /* False: verified, but not a message that this provider would send. */
+    /* False: the signature is right, but this provider sends no such message. */
     bool (*parse)(struct arena *a, const struct gateway_config *config, const struct webhook *hook,
                   struct payment_event *ret);
 
@@ -114,13 +114,13 @@ struct gateway {
     bool (*auth_call)(struct arena *a, const struct gateway_config *config, struct http_call *ret);
     enum reply (*auth_read)(struct arena *a, const struct http_reply *answer, Str *ret_token, int64_t *ret_seconds);
 
-    /* Each *_call gives false when the call cannot be made at all (an amount that the provider cannot express, an id
-     * that is missing). */
+    /* Each *_call returns false when the call cannot be made at all (an amount that the provider cannot express, a
+     * missing id). */
     bool (*create_call)(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
                         struct http_call *ret);
     enum reply (*create_read)(struct arena *a, const struct http_reply *answer, struct pay_page *ret);
-    /* For providers that would make a second one, or refuse, when create is repeated: looks for what an earlier attempt
-     * may have made. REPLY_REFUSED: nothing was. NULL where repeating is harmless. */
+    /* For providers that would make a second payment, or refuse, when create is repeated: looks for what an earlier
+     * attempt may have made. REPLY_REFUSED: it made nothing. NULL where repeating is harmless. */
     bool (*find_call)(struct arena *a, const struct gateway_config *config, const struct pay_request *in,
                       struct http_call *ret);
     enum reply (*find_read)(struct arena *a, const struct http_reply *answer, const struct pay_request *in,
@@ -129,22 +129,22 @@ struct gateway {
     bool (*refund_call)(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
                         struct http_call *ret);
     enum reply (*refund_read)(struct arena *a, const struct http_reply *answer, struct refund_page *ret);
-    /* How long the provider knows a repeated refund by its reference; 0: not at all, a repeated call is a second
+    /* How long the provider recognises a repeated refund by its reference; 0: not at all, a repeated call is a second
      * refund. */
     int64_t refund_key_ms;
-    /* After that: looks for what an earlier attempt may have made. REPLY_REFUSED: nothing was. NULL where the reference
-     * is known for longer than we try. */
+    /* After that: looks for what an earlier attempt may have made. REPLY_REFUSED: it made nothing. NULL where the
+     * provider knows the reference for longer than we try. */
     bool (*refund_find_call)(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
                              struct http_call *ret);
     enum reply (*refund_find_read)(struct arena *a, const struct http_reply *answer, const struct refund_request *in,
                                    struct refund_page *ret);
-    /* How the payment was paid, where a refund has to say so; NULL elsewhere. */
+    /* How the payment was paid, where a refund must state it; NULL elsewhere. */
     bool (*method_call)(struct arena *a, const struct gateway_config *config, const struct refund_request *in,
                         struct http_call *ret);
     enum reply (*method_read)(struct arena *a, const struct http_reply *answer, Str *ret);
 
-    /* Ends the page, so that it takes no money any more; NULL where the provider has no such call. REPLY_REFUSED: it
-     * cannot be ended, because it was paid or has ended already. */
+    /* Ends the page, so that it takes no more money; NULL where the provider has no such call. REPLY_REFUSED: the page
+     * was paid or has ended already. */
     bool (*close_call)(struct arena *a, const struct gateway_config *config, Str group_ref, Str reference,
                        struct http_call *ret);
 
@@ -154,20 +154,20 @@ struct gateway {
     enum reply (*capture_read)(struct arena *a, const struct gateway_config *config, const struct http_reply *answer,
                                struct payment_event *ret);
 
-    /* The authoritative state behind a claim; NULL unless `confirms`. */
+    /* The authoritative state behind an event's claim; NULL unless `confirms`. */
     bool (*confirm_call)(struct arena *a, const struct gateway_config *config, const struct payment_event *claim,
                          struct http_call *ret);
     enum reply (*confirm_read)(struct arena *a, const struct gateway_config *config, const struct payment_event *claim,
                                const struct http_reply *answer, struct payment_event *ret);
 
-    /* Its books, for reconciliation. */
+    /* The provider's books, for reconciliation. */
     bool has_book[BOOK_COUNT];
     bool (*book_call)(struct arena *a, const struct gateway_config *config, const struct book_request *in,
                       struct http_call *ret);
     enum reply (*book_read)(struct arena *a, const struct gateway_config *config, const struct book_request *in,
                             const struct http_reply *answer, struct book_lines *ret);
 
-    /* What became of a payment that we made and heard nothing of. event_id is empty: nobody sent it. */
+    /* What became of a payment that no event has told us about. event_id is empty: this is not an event. */
     bool (*ask_call)(struct arena *a, const struct gateway_config *config, Str group_ref, struct http_call *ret);
     enum reply (*ask_read)(struct arena *a, const struct gateway_config *config, const struct http_reply *answer,
                            struct payment_event *ret);

@@ -19,7 +19,7 @@ void lanes_done(struct lanes *l)
     pthread_mutex_destroy(&l->lock);
 }
 
-/* There are as many lanes as there can be gateways, and gateways are never deleted: there is always one. */
+/* There are as many lanes as there can be gateways, and gateways are never deleted: one is always free. */
 static struct lane *lane_of(struct lanes *l, Id gateway)
 {
     for (size_t i = 0; i < GATEWAYS_MAX; i++) {

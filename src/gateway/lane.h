@@ -1,11 +1,11 @@
 /* gateway/lane.h - how many calls one gateway may have under way, and whether it is called at all.
  *
- * A provider that hangs keeps whoever calls it waiting. So each gateway has a lane with few places: what does not fit
- * is told so at once and comes back later, and the threads of the others stay free. Work of the outbox has fewer places
- * than customers and webhooks have, for the same reason.
+ * A provider that hangs keeps its callers waiting. So each gateway has a lane with few places: a call that finds no
+ * place fails at once and is tried again later, and the threads for other gateways stay free. For the same reason the
+ * outbox has fewer places than customers and webhooks.
  *
- * A gateway that gave no answer several times running is left alone for a while (its circuit is open): calls fail at
- * once. Then one call is let through to see; an answer closes the circuit, silence opens it for longer. */
+ * A gateway that failed to answer several times in a row is left alone for a while (its circuit is open): calls fail at
+ * once. Then one call is let through as a probe; an answer closes the circuit, silence opens it for longer. */
 #pragma once
 
 #include <pthread.h>
@@ -15,14 +15,14 @@
 
 #define LANE_PLACES 12           /* at once, per gateway */
 #define LANE_PLACES_BACKGROUND 3 /* of these, for the outbox: it has WORKERS in all */
-#define LANE_FAILURES 5          /* running, until the circuit opens */
+#define LANE_FAILURES 5          /* calls in a row without an answer that open the circuit */
 
 struct lane {
     Id gateway; /* 0: the place is free */
     int busy, busy_background;
     int failures;          /* running */
     int64_t open_until_ns; /* 0: closed */
-    int64_t open_ns;       /* how long it was opened last */
+    int64_t open_ns;       /* how long it was open last time */
     bool is_probing;
 };
 
@@ -42,5 +42,5 @@ void lanes_done(struct lanes *l);
 enum lane_verdict lane_enter(struct lanes *l, const struct gateway_config *gateway, bool in_background);
 /* Gateways whose circuit is open. */
 int lanes_open(struct lanes *l);
-/* has_answered: the provider said something that is not its own trouble. */
+/* has_answered: the provider replied, and not with a failure of its own. */
 void lane_leave(struct lanes *l, const struct gateway_config *gateway, bool in_background, bool has_answered);

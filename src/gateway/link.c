@@ -65,7 +65,7 @@ static void send(struct gateway_link *l, const struct gateway_config *config, st
         return;
     }
     op->wait_ms = v == LANE_FULL ? FULL_WAIT_MS : OPEN_WAIT_MS;
-    job->failure = v == LANE_FULL ? "too many calls are under way" : "it has not answered of late";
+    job->failure = v == LANE_FULL ? "too many calls are under way" : "the gateway has not answered lately";
 }
 
 /* One exchange. The status is 0 when no answer came; *failure then says why. */
@@ -85,7 +85,7 @@ static struct http_reply exchange(struct gateway_link *l, const struct gateway_c
     return job.reply;
 }
 
-/* In the gateway's lane: a host of certificates that hangs keeps few waiting. */
+/* In the gateway's lane: a certificate host that hangs keeps few threads waiting. */
 static enum verdict find_certificate(void *ctx, const struct gateway_config *config, Str path, struct arena *a,
                                      Str *ret_pem)
 {
@@ -114,7 +114,7 @@ static enum reply authorize(struct gateway_link *l, const struct gateway *g, str
     return r;
 }
 
-/* An operation's own call, or one of those that come before it. */
+/* An operation's own call, or one of those that precede it. */
 enum op_step { STEP_ACT, STEP_FIND, STEP_METHOD };
 
 static bool describe(const struct gateway *g, const struct gateway_config *config, const struct gateway_op *op,
@@ -171,7 +171,7 @@ static enum reply attempt(struct gateway_link *l, const struct gateway *g, const
     return r;
 }
 
-/* With a fresh access token once, should the kept one not be taken any more. */
+/* Tried once more with a fresh access token when the kept one is no longer accepted. */
 static enum reply attempt_authorized(struct gateway_link *l, const struct gateway *g, struct gateway_config *config,
                                      struct gateway_op *op, enum op_step step, struct arena *a)
 {
@@ -206,14 +206,14 @@ enum reply link_run(struct gateway_link *l, const struct gateway_config *given, 
     if (!config.api_key.len) return REPLY_REFUSED;
     if (can_find(g, op)) {
         enum reply r = attempt_authorized(l, g, &config, op, STEP_FIND, a);
-        if (r != REPLY_REFUSED) return r; /* found, or it cannot be told */
+        if (r != REPLY_REFUSED) return r; /* found, or not known */
     }
     if (op->kind == OP_REFUND && g->method_call) {
         enum reply r = attempt_authorized(l, g, &config, op, STEP_METHOD, a);
         if (r != REPLY_OK) return r;
     }
     enum reply r = attempt_authorized(l, g, &config, op, STEP_ACT, a);
-    /* Refused, because another attempt has made it meanwhile? */
+    /* Refused because another attempt has made it in the meantime? */
     if (r != REPLY_REFUSED || op->kind != OP_CREATE || !g->find_call) return r;
     const char *failure = op->failure;
     if (attempt_authorized(l, g, &config, op, STEP_FIND, a) == REPLY_OK) return REPLY_OK;
@@ -234,15 +234,15 @@ enum err link_confirm(struct gateway_link *l, const struct gateway_config *confi
 {
     if (!gateway_of(config->provider)->confirms || event->kind == EVENT_IGNORED || event->review) return OK;
     if (!config->api_key.len) {
-        event->review = "it cannot be confirmed without an API key";
+        event->review = "the event cannot be confirmed without an API key";
         return OK;
     }
     struct gateway_op op = {.kind = OP_CONFIRM, .claim = *event, .timeout_ms = CONFIRM_TIMEOUT_MS};
     switch (link_run(l, config, &op, a)) {
     case REPLY_OK: *event = op.event; return OK;
     case REPLY_REFUSED:
-        event->review = "the gateway's API does not confirm it";
-        event->has_amount = event->has_refunded_total = false; /* nothing that it claims is kept as if it were known */
+        event->review = "the gateway's API does not confirm the event";
+        event->has_amount = event->has_refunded_total = false; /* none of its claims are kept as facts */
         return OK;
     case REPLY_RETRY:
     case REPLY_UNAUTHORIZED: break;

@@ -9,27 +9,27 @@ struct gateway_link;
 
 struct gateway_link *link_new(struct outbound *outbound);
 void link_free(struct gateway_link *link);
-/* Gateways that are left alone for now because they did not answer (gateway/lane.h). */
+/* Gateways that are not called for now because they did not answer (gateway/lane.h). */
 int link_left_alone(struct gateway_link *link);
-/* Where the sandbox, which lives in this server, can be reached; known once the server listens. Must live on. */
+/* The address of the sandbox, which lives in this server; known once the server listens. The text must stay valid. */
 void link_set_self(struct gateway_link *link, Str url);
 
 enum op_kind { OP_CREATE, OP_CAPTURE, OP_REFUND, OP_CONFIRM, OP_ASK, OP_CLOSE, OP_BOOK };
 
 struct gateway_op {
     enum op_kind kind;
-    /* Asked for. */
+    /* The request. */
     struct pay_request pay; /* create */
-    Str stored;             /* create: the body to send, from link_create_body; empty: made anew */
+    Str stored;             /* create: the body to send, from link_create_body; empty: a new one */
     struct refund_request refund;
-    bool may_exist;             /* create, refund: an earlier attempt may have made it, so look first */
+    bool may_exist;             /* create, refund: an earlier attempt may have succeeded, so look first */
     Str group_ref;              /* capture, ask, close */
     Str reference;              /* capture, close */
     struct payment_event claim; /* confirm */
     struct book_request book;
     int64_t timeout_ms; /* of each call; 0: the default */
-    bool in_background; /* nobody waits for it: see lane.h */
-    /* What came, on REPLY_OK: */
+    bool in_background; /* nobody waits for the result: see lane.h */
+    /* The result, on REPLY_OK: */
     struct pay_page page;
     struct refund_page refunded;
     struct payment_event event; /* capture, confirm, ask */
@@ -38,20 +38,19 @@ struct gateway_op {
     /* Otherwise: */
     const char *failure; /* a text for logs and staff */
     int64_t retry_after_s;
-    int64_t
-        wait_ms; /* not 0: nothing was sent, because of its lane (lane.h); to be tried again after this. REPLY_RETRY */
+    int64_t wait_ms; /* not 0: the lane (lane.h) let nothing through; try again after this many ms. REPLY_RETRY */
 };
 
 /* Memory of the results is the arena's. REPLY_REFUSED also when the call cannot be made at all. */
 enum reply link_run(struct gateway_link *link, const struct gateway_config *config, struct gateway_op *op,
                     struct arena *a);
 
-/* The body of the call that makes a payment. Kept before it is sent, because a repeated call has to say the same: some
- * providers refuse one that does not. Empty when the call cannot be made. */
+/* The body of the call that makes a payment. Kept before it is sent, because a repeated call must be the same: some
+ * providers refuse it otherwise. Empty when the call cannot be made. */
 Str link_create_body(struct arena *a, const struct gateway_config *config, const struct pay_request *pay);
 
-/* Where the provider's word alone is not enough: asks its API, and puts in *event what that says. What cannot be
- * confirmed for good is marked for review. ERR_UNAVAILABLE: not now. */
+/* For providers whose events alone are not enough: asks the API and puts its answer in *event. An event that can never
+ * be confirmed is marked for review. ERR_UNAVAILABLE: try again later. */
 enum err link_confirm(struct gateway_link *link, const struct gateway_config *config, struct payment_event *event,
                       struct arena *a);
 

@@ -1,4 +1,4 @@
-/* gateway/payload.h - taking members out of providers' JSON, where anything may be missing or of another type. */
+/* gateway/payload.h - reads members of providers' JSON, where anything may be missing or have another type. */
 #pragma once
 
 #include "base/timestamp.h"
@@ -6,10 +6,10 @@
 
 #define REF_BYTES_MAX 255
 
-/* A name or number that identifies something: a string, or an integer as its digits. Empty when it is neither or too
- * long to be kept. */
+/* A name or number that identifies something: a string, or an integer as its digits. Empty when it is neither, or too
+ * long to keep. */
 Str payload_ref(const struct json *obj, const char *key);
-/* The same for a member that is a reference or, expanded, the object that it refers to. */
+/* The same for a member that is a reference or, expanded, the object itself. */
 Str payload_id(const struct json *obj, const char *key);
 bool payload_flag(const struct json *obj, const char *key);
 /* Seconds since 1970; 0 when it is not there. */

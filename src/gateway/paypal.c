@@ -1,8 +1,8 @@
-/* gateway/paypal.c - PayPal: orders that the customer approves and that we then capture.
+/* gateway/paypal.c - PayPal: orders that the customer approves and we then capture.
  *
- * What we make is an order (group_ref); what is paid is its capture (payment_ref). A webhook is only a hint
- * (paypal_signature.h says why): each claim is asked again through the API and only the answer counts. Amounts are
- * decimal texts in major units. */
+ * We make an order (group_ref); its capture is what is paid (payment_ref). A webhook is only a hint (paypal_signature.h
+ * says why): each claim is checked through the API and only the answer counts. Amounts are decimal texts in major
+ * units. */
 #include "gateway/amount.h"
 #include "gateway/payload.h"
 #include "gateway/paypal_book.h"
@@ -10,7 +10,7 @@
 #include "gateway/paypal_signature.h"
 #include "gateway/provider_call.h"
 
-/* Currencies that PayPal takes without decimals, whatever ISO 4217 says. */
+/* Currencies that PayPal counts without decimals, whatever ISO 4217 says. */
 static int decimals(Str currency)
 {
     if (str_eq(currency, STR("HUF")) || str_eq(currency, STR("TWD"))) return 0;
@@ -26,7 +26,8 @@ static const char *problem(const struct gateway_config *config, const char **ret
     *ret_field = "api_secret";
     if (!config->api_key.len != !config->api_secret.len) return "The client id and the client secret go together";
     *ret_field = "ca_bundle";
-    if (!config->ca_bundle.len) return "The certificates of who issues PayPal's message certificates are needed";
+    if (!config->ca_bundle.len)
+        return "The certificates of the authority that issues PayPal's message certificates are needed";
     return NULL;
 }
 
@@ -96,7 +97,7 @@ static void read_resource(struct arena *a, const struct json *resource, struct p
         e->kind = EVENT_SUCCEEDED;
         read_capture(a, resource, e);
     } else if (str_eq(type, STR("PAYMENT.CAPTURE.DENIED")) || str_eq(type, STR("PAYMENT.CAPTURE.DECLINED"))) {
-        e->kind = EVENT_EXPIRED; /* an order is captured once: this one will not be paid */
+        e->kind = EVENT_EXPIRED; /* an order is captured only once: this one will not be paid */
         read_capture(a, resource, e);
     } else if (str_eq(type, STR("PAYMENT.CAPTURE.PENDING"))) {
         e->kind = EVENT_PENDING;
@@ -161,7 +162,7 @@ static void start(struct arena *a, const struct gateway_config *config, const ch
     call_token_auth(a, ret, STR("Bearer"), config->access_token);
 }
 
-/* A POST that can be repeated: the same request id is the same request. */
+/* A POST that can be repeated: PayPal treats the same request id as the same request. */
 static void start_once(struct arena *a, const struct gateway_config *config, Str path, Str request_id,
                        struct http_call *ret)
 {
@@ -242,7 +243,7 @@ static enum reply refund_read(struct arena *a, const struct http_reply *answer, 
     return refund_read_json(root, (Str){0}, ret);
 }
 
-/* A capture's status; a success stays one after money was given back: refunds have events of their own. */
+/* A capture's status; a refunded capture is still a success: refunds have events of their own. */
 static enum payment_event_kind capture_kind(Str status)
 {
     if (str_eq(status, STR("COMPLETED")) || str_eq(status, STR("PARTIALLY_REFUNDED")) ||

@@ -1,5 +1,5 @@
-/* gateway/paypal_book.h - PayPal's books: there is no list of orders or captures, but one of all transactions, written
- * about three hours late; disputes have a list of their own. */
+/* gateway/paypal_book.h - PayPal's books: there is no list of orders or captures, only one of all transactions, about
+ * three hours behind; disputes have a list of their own. */
 #pragma once
 
 #include "gateway/gateway.h"

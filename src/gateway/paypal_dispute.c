@@ -20,7 +20,7 @@ bool paypal_amount(struct arena *a, const struct json *obj, Str *ret_currency, M
     return paypal_amount_text(a, json_text(obj, "currency_code"), json_text(obj, "value"), ret_currency, ret);
 }
 
-/* What the dispute moved out of the seller's account, in the currency of the dispute. False: not said. PayPal's own
+/* What the dispute took out of the seller's account, in the currency of the dispute. False: not stated. PayPal's own
  * money, given to the buyer, is not the seller's loss. */
 static bool sellers_loss(struct arena *a, const struct json *dispute, Str currency, Money *ret)
 {
@@ -54,7 +54,7 @@ static void read_outcome(struct arena *a, const struct json *dispute, struct pay
     } else if (str_eq(code, STR("CANCELED_BY_BUYER"))) {
         e->outcome = DISPUTE_WITHDRAWN;
     } else if (str_eq(code, STR("NONE"))) {
-        e->kind = EVENT_PENDING; /* a newer case has taken its place */
+        e->kind = EVENT_PENDING; /* a newer case has replaced this one */
     } else if (sellers_loss(a, dispute, e->currency, &loss)) {
         set_loss(e, loss);
     } else if (str_eq(code, STR("RESOLVED_BUYER_FAVOUR"))) {

@@ -41,7 +41,7 @@ bool paypal_cert_path(Str url, bool is_live, Str *ret_path)
     return false;
 }
 
-/* All certificates of a PEM text; NULL when there is none or one cannot be read. */
+/* All certificates of a PEM text; NULL when it has none, or one cannot be read. */
 static STACK_OF(X509) * read_certificates(Str pem)
 {
     STACK_OF(X509) *all = sk_X509_new_null();
@@ -68,8 +68,8 @@ static X509_STORE *store_of(STACK_OF(X509) * anchors)
     return store;
 }
 
-/* The chain from the certificate to an anchor, its dates, its purpose and the name it was issued to. An issuer that we
- * do not know is our own gap (the bundle is too old): unavailable, so that PayPal tries again after it was mended. */
+/* The chain from the certificate to an anchor, its dates, its purpose and the name it was issued to. An unknown issuer
+ * is a gap of ours (the bundle is too old): unavailable, so that PayPal tries again once the bundle is renewed. */
 static enum verdict check_chain(STACK_OF(X509) * sent, STACK_OF(X509) * anchors, const char *name, Time now)
 {
     enum verdict v = VERDICT_UNAVAILABLE;

@@ -1,9 +1,8 @@
 /* gateway/razorpay.c - Razorpay: payment links, webhooks signed over the body alone.
  *
- * What we make is a payment link (group_ref); what the customer pays is a payment (payment_ref). A success is told
- * twice or three times (payment.captured, order.paid, payment_link.paid): the payment is what counts, not the event.
- * The body has no event id, and the header's is not signed: the body's hash is the id. Amounts are minor units by ISO
- * 4217. */
+ * We make a payment link (group_ref); the customer makes a payment (payment_ref). A success is reported two or three
+ * times (payment.captured, order.paid, payment_link.paid): the payment counts, not the event. The body has no event id,
+ * and the header's is not signed: the body's hash is the id. Amounts are minor units by ISO 4217. */
 #include "gateway/amount.h"
 #include "gateway/payload.h"
 #include "gateway/provider_call.h"
@@ -73,7 +72,7 @@ static void read_dispute(struct arena *a, const struct json *payload, struct pay
     e->has_amount = amount(dispute, "amount", e->currency, &e->amount);
     e->due_at = payload_seconds(dispute, "respond_by");
     if (e->kind != EVENT_DISPUTE_CLOSED) return;
-    /* What was really taken, where it says so. A dispute that is closed without a verdict took nothing. */
+    /* What was really taken, where the event says so. A dispute that was closed without a verdict took nothing. */
     Money deducted;
     bool says = amount(dispute, "amount_deducted", e->currency, &deducted) && deducted.minor > 0;
     bool is_lost = str_eq(e->type, STR("payment.dispute.lost"));
@@ -344,7 +343,7 @@ const struct gateway gateway_razorpay = {
     .find_read = find_read,
     .refund_call = refund_call,
     .refund_read = refund_read,
-    .refund_key_ms = TIME_DAY, /* not stated: as short as the shortest that is */
+    .refund_key_ms = TIME_DAY, /* not documented: as short as the shortest that is */
     .refund_find_call = refund_find_call,
     .refund_find_read = refund_find_read,
     .close_call = close_call,

@@ -1,5 +1,5 @@
-/* gateway/sandbox.c - the sandbox's adapter; what the sandbox itself is, says domain/sandbox_message.h. Amounts are
- * minor units by ISO 4217; signatures are stamped with a time. */
+/* gateway/sandbox.c - the sandbox's adapter; domain/sandbox_message.h explains the sandbox itself. Amounts are minor
+ * units by ISO 4217; signatures are stamped with a time. */
 #include "gateway/sandbox.h"
 
 #include "gateway/amount.h"

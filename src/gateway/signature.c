@@ -1,5 +1,5 @@
 /* gateway/signature.c - see signature.h. OpenSSL's failures here are failures to allocate or a broken installation:
- * they end the process, like the arena's. */
+ * they end the process, as the arena's do. */
 #include "gateway/signature.h"
 
 #include <openssl/core_names.h>
@@ -78,7 +78,7 @@ bool mac_from_hex(Str text, uint8_t *ret, size_t n)
     return hex_decode(text, ret, n);
 }
 
-/* Bit i of the result: macs[i] is right under some secret. All are compared with all. */
+/* Bit i of the result: macs[i] is right under some secret. Every MAC is compared under every secret. */
 static unsigned matches(enum mac_kind kind, const struct gateway_config *config, const Str *parts, size_t count,
                         const uint8_t *macs, size_t mac_count)
 {

@@ -1,7 +1,7 @@
 /* gateway/signature.h - message authentication codes of webhooks.
  *
  * A MAC is checked on the exact bytes that came, before anything is read from them. Every configured secret is tried
- * and every comparison runs to its end, so that timing says nothing about which secret or which byte was right. */
+ * and every comparison runs to its end, so that timing does not reveal which secret or which byte was right. */
 #pragma once
 
 #include "base/timestamp.h"
@@ -12,14 +12,14 @@ enum mac_kind { MAC_SHA256, MAC_SHA512 };
 
 size_t mac_bytes(enum mac_kind kind);
 
-/* HMAC under one key, ready to be used for any number of messages. */
+/* HMAC under one key, for any number of messages. */
 struct mac_key;
 struct mac_key *mac_key_new(enum mac_kind kind, Str secret);
 void mac_key_free(struct mac_key *key);
-/* Over the parts, one behind the other. ret has mac_bytes(). */
+/* Over the parts, one after the other. ret has mac_bytes(). */
 void mac_sum(const struct mac_key *key, const Str *parts, size_t count, uint8_t *ret);
 
-/* Lower-case hex of exactly n bytes; one text for the same bytes, no other. */
+/* Lower-case hex of exactly n bytes: only one text stands for the same bytes. */
 bool mac_from_hex(Str text, uint8_t *ret, size_t n);
 
 /* Whether `given` (mac_bytes() of it) is the MAC of the parts under any of the secrets. Empty secrets never match. */
@@ -42,5 +42,5 @@ enum verdict stamped_verify(const struct gateway_config *config, Str header, Str
 /* What a sender puts in the header. */
 Str stamped_sign(struct arena *a, Str secret, Str raw, Time now);
 
-/* For providers that send nothing but the hex of HMAC-SHA256 or -SHA512 of the body. */
+/* For providers that send just the hex of HMAC-SHA256 or -SHA512 of the body. */
 enum verdict plain_verify(enum mac_kind kind, const struct gateway_config *config, Str hex, Str raw);

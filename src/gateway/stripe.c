@@ -1,7 +1,7 @@
 /* gateway/stripe.c - Stripe: Checkout sessions, webhooks stamped with a time.
  *
- * What we make is a session (group_ref); what the customer pays is its payment intent (payment_ref). Events arrive in
- * any order. payment_intent.payment_failed is not final: the same intent may succeed on the next card. */
+ * We make a session (group_ref); the customer pays its payment intent (payment_ref). Events arrive in any order.
+ * payment_intent.payment_failed is not final: the same intent may succeed on the next card. */
 #include "gateway/amount.h"
 #include "gateway/payload.h"
 #include "gateway/provider_call.h"
@@ -9,7 +9,7 @@
 
 #define API_VERSION "2024-06-20"
 
-/* How many decimals Stripe counts in, where that is not what ISO 4217 says. */
+/* Decimals in Stripe's count, where they are not those of ISO 4217. */
 static int decimals(Str currency)
 {
     if (str_eq(currency, STR("MGA"))) return 0;
@@ -100,8 +100,8 @@ static void read_about(struct arena *a, const struct json *obj, struct payment_e
     e->has_amount = amount(obj, "amount", e->currency, &e->amount);
 }
 
-/* What the dispute took out of the account and has not put back: "lost" may be in part. False: not said, or counted in
- * another currency. */
+/* What the dispute took out of the account and has not put back: a dispute may be lost in part. False: not stated, or
+ * in another currency. */
 static bool taken(struct arena *a, const struct json *dispute, Str currency, Money *ret)
 {
     int64_t sum = 0, count, minor;
@@ -125,7 +125,7 @@ static void read_dispute(struct arena *a, const struct json *obj, struct payment
     e->due_at = payload_seconds(json_get(obj, "evidence_details"), "due_by");
     if (e->kind != EVENT_DISPUTE_CLOSED) return;
     if (str_eq(status, STR("won")) || str_eq(status, STR("warning_closed"))) {
-        e->outcome = DISPUTE_WON; /* or an inquiry that is over: nothing was taken */
+        e->outcome = DISPUTE_WON; /* or an inquiry that has ended: nothing was taken */
     } else if (!str_eq(status, STR("lost"))) {
         e->review = "the dispute has ended, and Stripe does not say how";
     } else if (taken(a, obj, e->currency, &lost)) {
@@ -196,7 +196,8 @@ static bool count_of(Money m, Str currency, int64_t *ret)
     return exponent >= 0 && amount_rescale(m.minor, exponent, decimals(currency), ret);
 }
 
-/* Stripe wants a session to end between 30 minutes and 24 hours after it was made; a minute is kept for the way. */
+/* Stripe wants a session to end between 30 minutes and 24 hours after it was made; a minute is allowed for the call
+ * itself. */
 static int64_t session_end(const struct pay_request *in)
 {
     int64_t least = in->now.ms + 31 * TIME_MINUTE, most = in->now.ms + TIME_DAY - TIME_MINUTE;

@@ -24,8 +24,8 @@ static void limit_pick(struct call *c)
     }
 }
 
-/* Who is counted: the token; for v1 the token in one network, because a token that is shipped in a program is used by
- * many people, none of whom may stop the others; the network of callers without one. */
+/* The caller that is counted: the token; for v1 the token in one network, because many people use a token that is
+ * shipped in a program, and none of them may stop the others; without a token the network. */
 static Str limit_caller(struct call *c)
 {
     Str network = c->req.exchange->network;
@@ -49,7 +49,7 @@ static enum err limit_check(struct call *c)
     return ERR_RATE_LIMITED;
 }
 
-/* Behind the limit of a token stands one of its account: many tokens are not many limits. */
+/* The account has a limit too, so that many tokens do not make many limits. */
 static enum err limit_account(struct call *c)
 {
     if (!c->limit_rate || c->is_account_charged) return OK;
@@ -64,7 +64,7 @@ static enum err limit_account(struct call *c)
     return ERR_RATE_LIMITED;
 }
 
-/* Made-up tokens count against the caller's network, so that inventing new ones does not get around the limit. */
+/* Made-up tokens count against the caller's network, so that inventing more does not evade the limit. */
 static enum err token_refused(struct call *c, enum err e)
 {
     metrics_event(c->req.app->metrics, METRIC_TOKEN_REFUSED);
@@ -119,7 +119,7 @@ enum err call_authenticate(struct call *c, struct db *db)
     return e ? e : request_is_confirmed(req, req->route->flags);
 }
 
-/* Decodes the path's parameters. One called {id} is a number. */
+/* Decodes the path's parameters. A parameter called {id} is a number. */
 static enum err read_params(struct call *c)
 {
     struct request *req = &c->req;
@@ -195,7 +195,7 @@ static enum err read_query(struct call *c)
 {
     struct request *req = &c->req;
     if (!req->route->query) return OK;
-    /* Links to what everybody may see are passed around, and grow names that are none of ours. */
+    /* Links to public pages are passed around and collect parameters that are not ours. */
     enum unknown_names unknown = req->route->scope == SCOPE_NONE ? UNKNOWN_IGNORED : UNKNOWN_REFUSED;
     return shape_read_query(req->route->query, req->exchange->head.query, unknown, req->settings->exponent, req->arena,
                             &req->query, &req->errors);
@@ -215,8 +215,8 @@ size_t call_place(const struct call *c)
     return quota_place(req->app->unsent, id_is(req->account) ? account : req->exchange->network);
 }
 
-/* A client that closes its connection cannot be told from one that shuts down its own side only and waits for the
- * answer. The latter is rare, and told to come again when others wait, too. */
+/* A client that closes its connection cannot be told from one that only shuts down its own side and waits for the
+ * answer. The latter is rare, and is told to try again when other calls are waiting too. */
 #define HALF_OPEN_PATIENCE_NS INT64_C(250000000)
 
 enum err call_is_wanted(const struct call *c)
@@ -300,14 +300,14 @@ static bool accepts_json(Str accept)
     return false;
 }
 
-/* A body that is compressed, or coded in another way, would be read as what it is not. */
+/* A compressed or otherwise encoded body would be misread. */
 static bool has_coded_body(const struct call *c)
 {
     Str coding = request_header(&c->req, "Content-Encoding");
     return coding.ptr && c->req.exchange->head.content_length && !str_eq_nocase(str_trim(coding), STR("identity"));
 }
 
-/* Everything that is decided without the database. */
+/* Everything that can be decided without the database. */
 enum err call_admit(struct call *c)
 {
     const struct route *r = c->req.route;

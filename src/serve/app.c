@@ -23,7 +23,8 @@
 
 #define POOL_THREADS 4
 #define POOL_QUEUE_MAX 512
-#define CALL_THREADS 64 /* so many that the lanes of several gateways that hang (gateway/lane.h) leave some free */
+#define CALL_THREADS                                                                                                   \
+    64 /* enough that several hanging gateways, each filling its lane (gateway/lane.h), leave some free */
 #define FILE_THREADS 2
 #define REPORT_THREADS 2
 #define TURNS_WAITING_MAX 1024
@@ -102,7 +103,7 @@ enum err app_reload(struct app *app)
     return e;
 }
 
-/* An address that listens everywhere is reached at the loopback one. */
+/* A server that listens on every address is reached at the loopback address. */
 static void self_url(const char *listen, int port, char *ret, size_t bytes)
 {
     const char *colon = strrchr(listen, ':');
@@ -127,13 +128,14 @@ static void warn_of_sandbox(struct app *app)
     arena_done(&arena);
 }
 
-/* Who listens for others and does not say under which name sends them home to themselves. */
+/* A server that others can reach but that does not know its public address would send them to their own machines. */
 static void warn_of_base_url(const struct app *app)
 {
     if (!app->is_public || *app->options.base_url) return;
     log_event(LOG_WARN, "base_url_missing", LOGC("links_lead_to", app->shop_url),
-              LOGC("meaning", "links in mails, download addresses and the way back from gateways would lead there,"
-                              " which others cannot reach: set --base-url to the public address of the store"));
+              LOGC("meaning",
+                   "links in mails, download addresses and the way back from gateways would lead to an address"
+                   " that others cannot reach: set --base-url to the public address of the store"));
 }
 
 void app_listening(struct app *app, const char *listen, int port)

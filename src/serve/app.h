@@ -24,7 +24,7 @@ struct route;
 #define CORS_ORIGINS_MAX 16
 
 struct app_options {
-    int64_t rate_v1, rate_customer; /* per minute; -1: the stored setting */
+    int64_t rate_v1, rate_customer; /* per minute; -1: as the stored setting says */
     int64_t rate_auth;              /* failed logins per minute and e-mail address; 0: no limit */
     int64_t body_bytes_max;         /* of JSON bodies */
     int64_t file_bytes_max;         /* of product files */
@@ -36,7 +36,7 @@ struct app_options {
     const struct route *const *routes; /* tables; the last is NULL */
     bool log_requests;
     struct mail_options mail;
-    const struct periodic *jobs; /* work that comes round; ends with {0} */
+    const struct periodic *jobs; /* periodic jobs; ends with {0} */
     const char *metrics_token;   /* who may read /metrics; "": this machine alone */
     const char *ca_file;         /* authorities to trust for calls to the outside; "": the system's */
 };
@@ -52,17 +52,17 @@ struct app {
     struct database *database;
     struct http_server *server;
     struct pool *pool;    /* password hashing and other slow handlers */
-    struct pool *calls;   /* handlers that wait for somebody else's server */
+    struct pool *calls;   /* handlers that wait for another server */
     struct pool *files;   /* uploads on their way to the disk */
-    struct pool *reports; /* SQLite: what staff read, which may be long searches: not on a loop's thread */
+    struct pool *reports; /* SQLite: what staff read; a search may take long, so not on a loop's thread */
     struct outbound *outbound;
     struct gateway_link *link;
     struct dispatcher *dispatcher;
     bool is_public;       /* listens on an address that others can reach */
     char self_url[128];   /* where this process can reach itself */
-    const char *shop_url; /* what gateways and mails lead back to: options.base_url, or self_url without one */
+    const char *shop_url; /* the address in mails and for gateways: options.base_url, or self_url without one */
     struct limiter *limiter;
-    /* How much of the threads one account, or one network without one, may have at once. */
+    /* How many threads one account, or one network without an account, may use at once. */
     struct turns *writer_turns; /* PostgreSQL: workers that write */
     struct turns *pool_turns, *call_turns;
     struct quota *unsent;    /* bytes of long answers on their way, by account or network */
@@ -71,20 +71,20 @@ struct app {
     struct matcher *matcher;
     struct catalog_cache *catalog;
     struct ready_cache *ready; /* pages of the shop */
-    struct seen *seen;         /* licences verified of late */
-    struct seen *used;         /* sessions used of late */
+    struct seen *seen;         /* licences verified lately */
+    struct seen *used;         /* sessions used lately */
     _Atomic(struct settings_snapshot *) settings;
     atomic_bool is_draining;
 };
 
 /* Opens nothing: the database must be open and migrated, the vault too. */
 enum err app_start(struct app *app, struct database *database, const struct app_options *options);
-/* The server listens: work that calls it, or that may be due since the last run, can begin. */
+/* The server listens: work that calls it, or that has been due since the last run, can begin. */
 void app_listening(struct app *app, const char *listen, int port);
-/* Reads the settings anew, at once. */
+/* Reads the settings again, at once. */
 enum err app_reload(struct app *app);
 /* After the HTTP server has stopped. */
 void app_stop(struct app *app);
 const struct settings *app_settings(struct app *app);
-/* Makes newer settings seen by the requests that come after. */
+/* Shows newer settings to all later requests. */
 void app_set_settings(struct app *app, const struct settings *s);

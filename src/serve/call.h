@@ -30,8 +30,8 @@ struct call {
     struct match match;
     uint8_t token[TOKEN_HASH_BYTES];
     bool has_token;
-    bool is_admitted; /* limits and token's form looked at, before the body came */
-    bool is_checked;  /* authenticated and read; not done again when a transaction is retried */
+    bool is_admitted; /* limits and the token's form were checked before the body arrived */
+    bool is_checked;  /* authenticated and read; not repeated when a transaction is retried */
     bool is_replayed; /* the answer is a kept one */
     bool has_key;
     bool is_account_charged; /* also counted against its account's limit */
@@ -40,37 +40,38 @@ struct call {
     int64_t limit_rate;
     const char *limit_name;
     enum err pool_result;
-    int64_t queued_ns;   /* since when it waits for a thread */
+    int64_t queued_ns;   /* when it began to wait for a thread */
     int64_t unsent;      /* bytes of its answer that are counted */
-    size_t unsent_place; /* under this place of the app's quota */
-    struct turn turn;    /* among the jobs of its account, or its network */
+    size_t unsent_place; /* at this place of the app's quota */
+    struct turn turn;    /* among the jobs of its account or network */
     struct intake *intake;
-    void (*came_home)(struct call *c); /* on the loop's thread, when `home` has come */
+    void (*came_home)(struct call *c); /* on the loop's thread, once `home` has arrived */
 };
 
 #define call_of(ptr, member) ((struct call *)((char *)(ptr)-offsetof(struct call, member)))
 
 /* admit.c: what is decided before the handler runs. */
-/* Without the database: does the route exist, is the caller within the limits, is there a token that could be one. */
+/* Without the database: does the route exist, is the caller within the limits, does the token look like one. */
 enum err call_admit(struct call *c);
-/* Who is calling, and are they allowed to? Fills in the request's account, scopes and role. */
+/* Who is calling, and may they? Fills in the request's account, scopes and role. */
 enum err call_authenticate(struct call *c, struct db *db);
-/* visit.c: the browser's session out of its cookie, and whether a form may be believed. ERR_FORM_REFUSED,
+/* visit.c: the browser's session from its cookie, and whether a form came from one of our pages. ERR_FORM_REFUSED,
  * ERR_LOGIN_FIRST. */
 enum err call_visit(struct call *c, struct db *db);
 /* The one-time key of a form. */
 enum err call_read_once(struct call *c);
 /* Path, query and body into their structs. */
 enum err call_read(struct call *c);
-/* All of it, and the kept answer of the Idempotency-Key, which ends the call (is_replayed). */
+/* All of these, and the kept answer for the Idempotency-Key, which ends the call (is_replayed). */
 enum err call_check(struct call *c, struct db *db);
-/* Makes a kept answer the call's own. */
+/* Makes a kept answer the call's answer. */
 void call_replay(struct call *c, const struct kept_answer *kept);
 
-/* Whether it is still worth running: ERR_CLIENT_GONE, or ERR_OVERLOADED when the client has shut down its side and
- * the call has waited for long. From any thread. */
+/* Whether the call is still worth running: ERR_CLIENT_GONE, or ERR_OVERLOADED when the client has shut down its side
+ * and the call has waited for long. From any thread. */
 enum err call_is_wanted(const struct call *c);
-/* Whose turn it is, or whose bytes: the account, or the network of a caller without one. A place of base/quota.h. */
+/* The place (base/quota.h) that counts the call's turns and bytes: the account's, or the network's of a caller without
+ * one. */
 size_t call_place(const struct call *c);
 
 /* intake.c: long bodies, and files. */
@@ -79,14 +80,14 @@ bool call_wants_intake(const struct call *c);
 void call_intake(struct call *c);
 /* On the pool, before the handler: the last bytes of a file. */
 void call_intake_end(struct call *c);
-/* At the end of the exchange: what was not kept goes. */
+/* At the end of the exchange: deletes a file that was not kept. */
 void call_intake_drop(struct call *c);
 
 /* send.c: the answer on its way out, on the loop's thread. */
 void call_finish(struct call *c, enum err e);
-/* As it may be written to a log: of a row whose path holds a secret only the pattern. */
+/* The path for the log: only the pattern where the path holds a secret. */
 Str call_path(const struct call *c);
-/* The answer has gone, or was dropped. */
+/* The answer has gone out, or was dropped. */
 void call_sent(struct call *c);
 /* For an error that the server itself answers with. */
 void call_refuse(struct call *c, enum err e, struct http_answer *ret);

@@ -13,8 +13,8 @@
 
 #define LIST_BYTES_MAX ((size_t)256 * 1024 * 1024)
 
-/* On PostgreSQL two orders that take the last two codes of a pool at the same time each see the other's as still there,
- * and neither tells that it is empty now. So there a snapshot is looked at again after this long. */
+/* On PostgreSQL two orders that take the last two codes of a pool at the same time each still see the other's code, and
+ * neither reports that the pool is empty. So there a snapshot is checked again after this long. */
 #define POSTGRES_KEEPS_NS (INT64_C(2) * 1000 * 1000 * 1000)
 
 struct catalog_cache {
@@ -145,7 +145,7 @@ static enum err build(struct db *db, const struct settings *settings, int64_t re
     return OK;
 }
 
-/* The present snapshot with one holder more, if it will do. A newer one than was asked for does too. */
+/* The present snapshot with one more holder, if it is new enough. */
 static struct catalog_snapshot *hold_present(struct catalog_cache *cache, const struct db *db, int64_t revision,
                                              int64_t settings_revision)
 {
@@ -177,7 +177,7 @@ enum err catalog_cache_get(struct catalog_cache *cache, struct db *db, const str
     struct catalog_snapshot *s = hold_present(cache, db, revision, settings->revision);
     if (!s) {
         pthread_mutex_lock(&cache->building);
-        s = hold_present(cache, db, revision, settings->revision); /* built while we waited */
+        s = hold_present(cache, db, revision, settings->revision); /* built while this thread waited */
         if (!s) {
             e = build(db, settings, revision, &s);
             if (!e) put_present(cache, s);

@@ -1,8 +1,8 @@
 /* serve/catalog_cache.h - the catalogue as ready-made JSON, kept in memory, shared by all threads.
  *
- * A snapshot is what customers see at one revision of the catalogue, never changed, and freed when the last who holds
- * it lets go. Whoever asks reads the revision in their own transaction: an answer is never older than that, whichever
- * node made the change. Building is one thread's work at a time; the others wait for it rather than do it too. */
+ * A snapshot is what customers see at one revision of the catalogue; it never changes and is freed when its last holder
+ * releases it. A request reads the revision in its own transaction, so an answer is never older than that, whichever
+ * node made the change. One thread at a time builds a snapshot; the others wait for it rather than build their own. */
 #pragma once
 
 #include "domain/catalog.h"
@@ -36,7 +36,7 @@ struct catalog_cache;
 struct catalog_cache *catalog_cache_new(void);
 void catalog_cache_free(struct catalog_cache *cache);
 
-/* The present catalogue; to be released. TX_READ is enough. */
+/* The present catalogue; the caller releases it. TX_READ is enough. */
 enum err catalog_cache_get(struct catalog_cache *cache, struct db *db, const struct settings *settings,
                            struct catalog_snapshot **ret);
 void catalog_snapshot_release(struct catalog_snapshot *s);

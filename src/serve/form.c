@@ -64,7 +64,7 @@ static bool is_routers(Str name)
     return str_eq(name, STR("csrf")) || str_eq(name, STR("once"));
 }
 
-/* The same names together, their values separated by commas. */
+/* Joins the values of a repeated name with commas. */
 static void gather(struct buf *b, struct pair *pairs, size_t n, size_t first)
 {
     if (b->len) buf_char(b, '&');
@@ -92,6 +92,6 @@ enum err form_read(struct request *req, const struct shape *shape, void **ret)
     const void *read;
     enum err e =
         shape_read_query(shape, buf_str(&b), UNKNOWN_REFUSED, req->settings->exponent, req->arena, &read, &req->errors);
-    if (!e) *ret = (void *)read; /* it is the caller's, in the request's arena */
+    if (!e) *ret = (void *)read; /* the body belongs to the caller, in the request's arena */
     return e;
 }

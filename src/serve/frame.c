@@ -10,7 +10,7 @@
 
 #define PAGE_BYTES_MAX ((size_t)8 * 1024 * 1024)
 
-/* Nothing runs but our own files, nothing is loaded from elsewhere, forms lead here, and nobody frames a page. */
+/* Only our own scripts run, nothing is loaded from elsewhere, forms go to this server, and no page can be framed. */
 static const char CONTENT_SECURITY_POLICY[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'";

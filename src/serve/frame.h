@@ -4,7 +4,7 @@
 #include "page/template.h"
 #include "serve/request.h"
 
-/* A page while it is written. */
+/* A page while it is being written. */
 struct sheet {
     struct page page;
     struct buf out;
@@ -26,12 +26,12 @@ struct trouble {
     struct field_errors errors;
 };
 struct trouble trouble_of(struct request *req, enum err e);
-/* What to say at a field; empty when it is fine. */
+/* What to say beside a field; empty when it is fine. */
 Str trouble_field(const struct sheet *s, const struct trouble *t, const char *field);
 /* What to say above the form; empty when there is nothing to say. */
 Str trouble_text(const struct sheet *s, const struct trouble *t);
 /* The words for an error. */
 Str trouble_word(const struct sheet *s, enum err e);
 
-/* An error's page in place of its JSON. Needs no database. */
+/* An error as a page instead of JSON. Needs no database. */
 void frame_error(struct request *req, enum err e);

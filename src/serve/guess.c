@@ -1,5 +1,5 @@
-/* serve/guess.c - see guess.h. A table of buckets of eight slots behind a lock; a keyed hash stands for who guesses, so
- * that nobody outside can make two of them share a slot. A full bucket gives up the slot that waited for longest. */
+/* serve/guess.c - see guess.h. A table of buckets of eight slots behind a lock; a keyed hash stands for the guesser, so
+ * that no outsider can make two of them share a slot. A full bucket gives up its longest-waiting slot. */
 #include "serve/guess.h"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #define SECOND INT64_C(1000000000)
 #define WAIT_FIRST (15 * SECOND)
 #define WAIT_MAX (900 * SECOND)
-#define REMEMBERED (3600 * SECOND) /* behind the end of the last wait */
+#define REMEMBERED (3600 * SECOND) /* after the end of the last wait */
 
 struct guess_slot {
     uint64_t who;
@@ -105,7 +105,7 @@ void guess_undo(struct guesses *g, char name, Str who, int64_t free)
     struct guess_slot *s = find_slot(g, hash);
     if (s->who == hash && s->failures > 0) {
         s->failures--;
-        /* Whoever was let in after a wait has waited: the next guess may follow at once. */
+        /* A guesser who was let in after a wait has waited: the next guess may follow at once. */
         s->until_ns = s->failures < free ? 0 : s->last_ns;
     }
     pthread_mutex_unlock(&g->lock);

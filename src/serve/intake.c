@@ -1,8 +1,8 @@
-/* serve/intake.c - bodies that are longer than the default: whose they are is looked up before they are read.
+/* serve/intake.c - bodies that are longer than the default: the caller is looked up before the body is read.
  *
- * While a transaction on a worker, or a disk, is busy with one the connection is held and its loop goes on with the
- * others. Files (BODY_TO_FILE) pass through a buffer: when it is full the connection is held and a thread for files
- * writes it out; what is left at the end is written before the handler runs. */
+ * While a transaction on a worker, or the disk, is busy with a body its connection is held and the loop goes on with
+ * others. Files (BODY_TO_FILE) pass through a buffer: when it is full the connection is held while a file thread writes
+ * it out; the rest is written before the handler runs. */
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -10,7 +10,7 @@
 #include "serve/call.h"
 
 #define BUFFER_BYTES ((size_t)512 * 1024)
-#define PIECE_BYTES_MAX ((size_t)64 * 1024) /* what a connection reads at once */
+#define PIECE_BYTES_MAX ((size_t)64 * 1024) /* what a connection reads in one go */
 
 struct intake {
     struct call *call;
@@ -39,7 +39,7 @@ static void came_home(struct call *c)
         exchange_go_on(c->req.exchange);
 }
 
-/* On a thread for files; the connection is held. */
+/* On a file thread; the connection is held. */
 static void work(struct pool_job *job)
 {
     struct intake *in = (struct intake *)((char *)job - offsetof(struct intake, job));
@@ -125,7 +125,7 @@ void call_intake_end(struct call *c)
     in->waiting.len = 0;
 }
 
-/* What was not kept. Taking a long file away may take a while: not on the loop's thread. */
+/* Deletes a file that was not kept. Deleting a long file may take a while, so not on the loop's thread. */
 struct leftover {
     struct pool_job job;
     struct upload upload;

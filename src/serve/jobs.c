@@ -1,4 +1,4 @@
-/* serve/jobs.c - the work that comes round. The table is the whole list. */
+/* serve/jobs.c - the periodic jobs. The table is the whole list. */
 #include "base/log.h"
 #include "domain/idempotency.h"
 #include "domain/mail_link.h"

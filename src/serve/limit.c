@@ -1,6 +1,6 @@
 /* serve/limit.c - see limit.h. Sixteen shards with a lock each; a shard is a table of buckets of eight slots, so a
- * caller is looked for in one cache line or two, and memory never grows. A keyed hash stands for the caller: two
- * callers share a slot only if 64 bits collide, and nobody outside can make them. */
+ * lookup touches one or two cache lines, and memory never grows. A keyed hash stands for the caller: two callers share
+ * a slot only if 64 bits collide, which no outsider can arrange. */
 #include "serve/limit.h"
 
 #include <pthread.h>
@@ -53,7 +53,8 @@ static uint64_t caller_hash(const struct limiter *l, char name, Str caller)
     return h ^ (uint64_t)(unsigned char)name * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The caller's slot, or the one to give to it: the one that was free for longest, or is soonest. */
+/* The caller's slot, or the slot to give to the caller: the one that has been free for longest, or will be free
+ * soonest. */
 static struct limit_slot *find_slot(struct limit_slot slots[SLOTS], uint64_t caller)
 {
     struct limit_slot *oldest = &slots[0];

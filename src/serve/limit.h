@@ -17,7 +17,7 @@ struct limit_result {
 
 struct limiter *limiter_new(void);
 void limiter_free(struct limiter *l);
-/* `name` keeps the callers of one limit apart from those of another. per_minute > 0; bursts of as many are allowed. */
+/* `name` keeps the callers of different limits apart. per_minute > 0; a burst may be as large. */
 struct limit_result limiter_charge(struct limiter *l, char name, Str caller, int64_t per_minute, int64_t now_ns);
 /* Looks without counting. */
 struct limit_result limiter_look(struct limiter *l, char name, Str caller, int64_t per_minute, int64_t now_ns);

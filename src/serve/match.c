@@ -1,4 +1,4 @@
-/* serve/match.c - see match.h. Paths without parameters are found through a hash table; the others, few, are compared
+/* serve/match.c - see match.h. Paths without parameters are found through a hash table; the few others are compared
  * segment by segment. A fixed path wins over a pattern. */
 #include "serve/match.h"
 
@@ -78,7 +78,7 @@ const struct route *matcher_route(const struct matcher *m, size_t index)
     return m->entries[index].route;
 }
 
-/* The segment in front of the next '/', which is skipped. */
+/* The segment before the next '/', which is skipped. */
 static bool next_segment(Str *rest, Str *ret)
 {
     if (!rest->len || rest->ptr[0] != '/') return false;

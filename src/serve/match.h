@@ -18,7 +18,7 @@ struct match {
     const struct route *route;          /* NULL: none */
     size_t index;                       /* of the row; matcher_count() for none */
     Str raw_params[REQUEST_PARAMS_MAX]; /* still percent-encoded */
-    bool path_known;                    /* some method is allowed here: `allow` lists them */
+    bool path_known;                    /* the path exists with other methods: `allow` lists them */
     char allow[ALLOW_MAX];
 };
 /* HEAD finds the row of GET. */

@@ -8,7 +8,7 @@
 #include "serve/match.h"
 #include "serve/version.h"
 
-/* Codes that are counted by themselves; anything else counts as its hundred. */
+/* Codes that are counted separately; any other counts as its hundred. */
 static const int codes[] = {200, 201, 206, 302, 304, 400, 401, 402, 403, 404, 405, 406, 408, 409, 412,
                             413, 414, 415, 416, 417, 422, 428, 429, 431, 500, 501, 502, 503, 505};
 #define CODES (sizeof codes / sizeof *codes)
@@ -27,7 +27,7 @@ struct route_metrics {
 struct metrics {
     size_t routes;
     _Atomic int64_t events[METRIC_EVENTS];
-    struct route_metrics route[]; /* one more for what matched none */
+    struct route_metrics route[]; /* one more for requests that matched no route */
 };
 
 static const char *const event_names[METRIC_EVENTS] = {
@@ -92,7 +92,7 @@ static void single(struct buf *out, const char *name, const char *type, const ch
     buf_printf(out, "%s %lld\n", name, (long long)value);
 }
 
-/* Seconds with six decimals out of nanoseconds, without floating point. */
+/* Nanoseconds as seconds with six decimals, without floating point. */
 static void seconds(struct buf *out, int64_t ns)
 {
     buf_printf(out, "%lld.%06lld", (long long)(ns / 1000000000), (long long)(ns / 1000 % 1000000));

@@ -9,7 +9,7 @@ struct metrics;
 
 struct metrics *metrics_new(size_t routes);
 void metrics_free(struct metrics *m);
-/* route: index of the row; `routes` for requests that matched none. */
+/* route: index of the row; `routes` for requests that matched no route. */
 void metrics_count(struct metrics *m, size_t route, int status, int64_t ns);
 /* A named event without labels, see metrics.c. */
 enum metric_event {

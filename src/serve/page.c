@@ -1,7 +1,7 @@
 /* serve/page.c - lists, page by page.
  *
- * A cursor is the sort key and id of the last row given, and a short keyed hash over them and the route: so it cannot
- * be made up, nor taken from one list to another. */
+ * A cursor is the sort key and id of the last row given, and a short keyed hash over them and the route: so it can
+ * neither be made up nor used in another list. */
 
 #include "base/base64.h"
 #include "domain/vault.h"
@@ -9,7 +9,7 @@
 #include "serve/request.h"
 
 #define LIMIT_DEFAULT 20
-#define PAGE_BYTES_MAX ((size_t)1024 * 1024) /* the row that passes it is the page's last */
+#define PAGE_BYTES_MAX ((size_t)1024 * 1024) /* the row that exceeds it is the page's last */
 #define TAG_BYTES 8
 #define CURSOR_BYTES (8 + 8 + TAG_BYTES)
 
@@ -85,7 +85,7 @@ static Str next_target(struct request *req, Str cursor)
     return buf_str(&b);
 }
 
-/* meta and Link. `more`: there is a next page, which starts behind (key, id). */
+/* meta and Link. `more`: there is a next page, which starts after (key, id). */
 static void page_end(struct request *req, bool more, int64_t last_key, Id last_id)
 {
     struct buf meta;

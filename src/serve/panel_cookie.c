@@ -4,7 +4,7 @@
 #include "serve/app.h"
 
 #define NAME "souk-panel"
-#define NAME_TLS "__Host-souk-panel" /* browsers take it from this very host, over TLS only */
+#define NAME_TLS "__Host-souk-panel" /* browsers accept this name only from this very host, over TLS */
 #define HEADER "X-Souk-Panel"
 
 static bool is_tls(const struct request *req)
@@ -17,7 +17,7 @@ static Str cookie_name(const struct request *req)
     return is_tls(req) ? STR(NAME_TLS) : STR(NAME);
 }
 
-/* Where there are two of the name, neither is believed. */
+/* When there are two of this name, neither is trusted. */
 static Str cookie_value(const struct request *req)
 {
     Str list = request_header(req, "Cookie"), wanted = cookie_name(req), found = {0};

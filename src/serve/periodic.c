@@ -44,7 +44,7 @@ void periodic_free(struct periodic_state *p)
 {
     if (!p) return;
     for (size_t i = 0; i < p->count; i++) {
-        /* The loop runs no more: what is under way on another thread is waited for here. */
+        /* The loop has ended: waits here for jobs that are still running on other threads. */
         while (p->slots[i].is_running) {
             tx_port_drain(p->port);
             if (p->slots[i].is_running) usleep(500);

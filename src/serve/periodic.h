@@ -1,5 +1,4 @@
-/* serve/periodic.h - work that comes round, on the first loop: each row in a transaction of its own, never twice at
- * once. */
+/* serve/periodic.h - periodic jobs, on the first loop: each row in a transaction of its own, never twice at once. */
 #pragma once
 
 #include "db/tx.h"
@@ -11,7 +10,7 @@ struct periodic {
     int64_t every_ms;
     enum tx_mode mode; /* TX_READ may answer ERR_NEEDS_WRITE when there is something to do */
     enum err (*run)(struct app *app, struct db *db);
-    bool at_stop;                              /* once more before the end */
+    bool at_stop;                              /* runs once more before the end */
     void (*done)(struct app *app, enum err e); /* how its transaction ended; may be NULL */
 };
 
@@ -22,7 +21,7 @@ struct periodic_state;
 struct periodic_state *periodic_new(struct app *app, const struct periodic *jobs, struct tx_port *port);
 /* Called every 250 ms or so on the port's thread. */
 void periodic_tick(struct periodic_state *p);
-/* No row begins any more; those under way end. */
+/* No further row begins; running ones end. */
 void periodic_drain(struct periodic_state *p);
 void periodic_free(struct periodic_state *p);
 /* The rows that run once more before the end. */

@@ -54,7 +54,7 @@ void ready_cache_free(struct ready_cache *cache)
     free(cache);
 }
 
-/* Address and language. Empty: too long to be kept, or a search, of which there is no end. */
+/* Address and language. Empty: too long to keep, or a search, of which there are too many. */
 static Str key_of(struct request *req)
 {
     Str target = req->target;
@@ -87,7 +87,7 @@ enum err ready_answer(struct request *req, bool *ret_found)
     if (req->session || !key.len) return OK;
     enum err e = catalog_revision(req->db, &revision);
     if (e) return e;
-    req->ready_revision = revision; /* what is read from here on is not older */
+    req->ready_revision = revision; /* whatever is read from here on is at least as new */
     pthread_mutex_lock(&cache->mutex);
     const struct place *p = place_of(cache, key);
     bool fits =
@@ -103,7 +103,7 @@ enum err ready_answer(struct request *req, bool *ret_found)
     return OK;
 }
 
-/* Empty when zlib does not want to. */
+/* Empty when zlib fails. */
 static Str gzipped(struct arena *a, Str plain)
 {
     z_stream z = {0};

@@ -1,8 +1,8 @@
-/* serve/ready.h - pages that are the same for every visitor without a session, kept as they were sent: plain and gzip.
+/* serve/ready.h - pages that are the same for every visitor without a session, kept ready to send: plain and gzip.
  *
- * A page is kept under its address and language, and is good for the revisions of catalogue and settings that it was
- * made at. Whoever asks reads the catalogue's revision in their own transaction, so an answer is never older than that,
- * whichever node made the change. A fixed number of places: an address takes the place of another that falls on it. */
+ * A page is kept under its address and language, for the revisions of catalogue and settings at which it was made. A
+ * request reads the catalogue's revision in its own transaction, so an answer is never older than that, whichever node
+ * made the change. The number of places is fixed: an address replaces another that hashes to the same place. */
 #pragma once
 
 #include "serve/frame.h"

@@ -12,7 +12,7 @@ void answer_reset(struct request *req)
 {
     if (!req->answer) req->answer = arena_new(req->arena, struct request_answer);
     struct request_answer *a = req->answer;
-    if (a->has_file) close(a->file.fd); /* of a run that did not count */
+    if (a->has_file) close(a->file.fd); /* left by a run that was rolled back */
     *a = (struct request_answer){0};
     buf_init(&a->members, req->arena, BODY_BYTES_MAX);
     buf_init(&a->error_members, req->arena, BODY_BYTES_MAX);
@@ -69,7 +69,7 @@ void answer_success(struct request *req)
     a->is_rendered = true;
 }
 
-/* What the rule asks for, for people. */
+/* What the rule asks for, in words. */
 static Str field_message(struct arena *a, const struct field_error *f)
 {
     const char *message = err_info(f->err)->message;

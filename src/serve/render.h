@@ -1,4 +1,4 @@
-/* serve/render.h - from what a handler said to what goes out: the one place that renders envelopes and errors. */
+/* serve/render.h - from a handler's output to the body: the one place that renders envelopes and errors. */
 #pragma once
 
 #include "serve/request.h"
@@ -23,11 +23,11 @@ struct request_answer {
 
 /* Before each run of a handler. */
 void answer_reset(struct request *req);
-/* Whether what the handler wrote can be sent: ERR_ANSWER_TOO_LARGE past 64 MiB. Asked inside the transaction, so that
- * an answer which nobody could get takes no effect. */
+/* Whether the handler's output can be sent: ERR_ANSWER_TOO_LARGE above 64 MiB. Checked inside the transaction, so that
+ * a request whose answer cannot be sent has no effect. */
 enum err answer_check(const struct request *req);
 /* Fills answer->body. Success only; errors are rendered by answer_error. */
 void answer_success(struct request *req);
 void answer_error(struct request *req, enum err e);
-/* The envelope of an error that belongs to no request of a handler. */
+/* The envelope of an error outside any handler. */
 Str answer_error_body(struct arena *a, enum err e, Str request_id);

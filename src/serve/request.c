@@ -41,7 +41,7 @@ void request_created(struct request *req, const char *prefix, Id id)
     req->answer->location = str_printf(req->arena, "%s/%lld", prefix, (long long)id.v);
 }
 
-/* ,"key":value into a buf that stands inside an object. */
+/* Writes ,"key":value into a buf that is inside an object. */
 static struct json_writer member(struct request *req, struct buf *out, const char *key)
 {
     struct json_writer w;
@@ -96,7 +96,7 @@ void request_file(struct request *req, const char *content_type, struct http_fil
     req->answer->has_file = true;
 }
 
-/* Whether a list of entity tags has this one. Weak tags match in If-None-Match only. */
+/* Whether a list of entity tags has this tag. Weak tags match in If-None-Match only. */
 static bool tags_have(Str list, Str etag, bool weak_counts)
 {
     if (str_eq(str_trim(list), STR("*"))) return true;
@@ -137,7 +137,7 @@ void request_etag_version(struct request *req, int64_t version)
     request_add_header(req, "ETag", version_tag(req, version));
 }
 
-/* Whether a list of codings takes gzip: named, or meant by *, and not with a weight of 0. */
+/* Whether a list of codings accepts gzip: named, or covered by *, and not with a weight of 0. */
 static bool takes_gzip(Str list)
 {
     bool by_star = false;

@@ -1,7 +1,7 @@
 /* serve/request.h - what a handler sees of a request, and how it answers.
  *
- * A handler reads req->body and friends, calls domain functions on req->db, writes the `data` member into req->out (a
- * JSON value: object, array …) and returns OK; or returns an error, which the router renders. It may be run again from
+ * A handler reads req->body and the like, calls domain functions on req->db, writes the `data` member into req->out (a
+ * JSON value: object, array …) and returns OK, or returns an error, which the router renders. It may be run again from
  * the start (PostgreSQL retries): everything it sets here is reset before each run. Memory comes from req->arena. */
 #pragma once
 
@@ -19,7 +19,7 @@ struct session;
 struct request {
     struct exchange *exchange;
     struct app *app;                 /* database, pools, configuration (serve/app.h) */
-    const struct settings *settings; /* the store's, as they were when the request came */
+    const struct settings *settings; /* the store's, as of the request's arrival */
     const struct route *route;
     struct arena *arena;
     struct db *db; /* inside the route's transaction; NULL for TX_NONE and TX_SELF */
@@ -37,10 +37,10 @@ struct request {
     Id account;
     Id token_id;
     enum token_kind token_kind;
-    Time confirmed_at; /* of a login: when password and code were last proved */
+    Time confirmed_at; /* of a login: when password and code were last checked */
     unsigned scopes;
     enum role role;
-    const struct session *session; /* SHOP: the browser's; NULL: it has none. token_id is then its cart's */
+    const struct session *session; /* SHOP: the browser's; NULL: none. token_id is then its cart's */
     Str csrf;                      /* SHOP: what its forms must carry; empty without a session */
     int64_t ready_revision;        /* SHOP: of the catalogue, before the page was made (serve/ready.h); 0: not known */
 
@@ -48,11 +48,11 @@ struct request {
     struct json_writer out; /* writes the `data` value; nothing written: no data member */
     struct buf out_buf;
     int status;                 /* 200 unless set */
-    int64_t retry_after_s;      /* of a 429 or 503 that knows better than the limit of the route; 0: it does not */
+    int64_t retry_after_s;      /* of a 429 or 503 with a time of its own; 0: the route's limit decides */
     const char *message;        /* `message` member of a success, or NULL */
     struct field_errors errors; /* request_bad_field adds; ERR_VALIDATION renders them */
 
-    struct request_answer *answer;            /* the rest, see the functions below */
+    struct request_answer *answer;            /* everything else, see the functions below */
     void (*on_rendered)(struct request *req); /* may add headers that depend on the final status and body */
 
     bool is_audited; /* api/admin/audit_trail.h */
@@ -61,16 +61,16 @@ struct request {
 /* The value of a header as sent, or an empty Str. */
 Str request_header(const struct request *req, const char *name);
 
-/* One bad field more; returns ERR_VALIDATION for `return request_bad_field(…)`. */
+/* Adds a bad field; returns ERR_VALIDATION for `return request_bad_field(…)`. */
 enum err request_bad_field(struct request *req, const char *field, enum err e);
 
-/* What rows with SENSITIVE ask for, for handlers whose body decides: ERR_CONFIRMATION_REQUIRED,
- * ERR_INSUFFICIENT_SCOPE. */
+/* What SENSITIVE rows demand, for handlers where the body decides: ERR_CONFIRMATION_REQUIRED, ERR_INSUFFICIENT_SCOPE.
+ */
 enum err request_is_confirmed(struct request *req, unsigned flags);
 
 /* 201 with `Location: prefix/id`. */
 void request_created(struct request *req, const char *prefix, Id id);
-/* A header of ours. The value must live in the arena or for ever. */
+/* Adds a header. The value must live in the arena or for ever. */
 void request_add_header(struct request *req, const char *name, Str value);
 /* Members beside code and message in an error's body: call before returning the error. */
 void request_error_money(struct request *req, const char *key, Money m);
@@ -78,18 +78,19 @@ void request_error_str(struct request *req, const char *key, Str value);
 void request_error_int(struct request *req, const char *key, int64_t value);
 /* Members beside `data` in a success's body. */
 void request_member_raw(struct request *req, const char *key, Str json);
-/* Those so far, as they will be written: for entity tags. */
+/* The members so far, as they will be written: for entity tags. */
 Str request_members(const struct request *req);
 
 /* A ready-made body instead of the envelope. It must live in the arena, or be kept until the answer is sent. */
 void request_ready(struct request *req, const char *content_type, Str body);
-/* The same in two codings, each with its entity tag: the one that the client takes, or 304. `gzip` may be empty. */
+/* The same in two codings, each with its entity tag: sends the one that the client accepts, or 304. `gzip` may be
+ * empty. */
 void request_coded(struct request *req, const char *content_type, Str plain, Str plain_etag, Str gzip, Str gzip_etag);
 /* Part of an open file as the body; the server closes it. */
 void request_file(struct request *req, const char *content_type, struct http_file file);
 /* Strong ETag: sets the header; true when If-None-Match has it: then return OK and the router answers 304. */
 bool request_not_modified(struct request *req, Str etag);
-/* If-Match against the present version. OK, ERR_PRECONDITION_FAILED, or OK when none was sent. */
+/* Compares If-Match with the present version: OK, also when none was sent, or ERR_PRECONDITION_FAILED. */
 enum err request_if_match(struct request *req, int64_t version);
 void request_etag_version(struct request *req, int64_t version);
 
@@ -111,20 +112,20 @@ struct search_query {
 };
 extern const struct shape search_query_shape;
 
-/* Where a page starts: the sort key of the page before's last row. Lists ordered by id alone leave `after_key` 0. */
+/* Where a page starts: the sort key of the previous page's last row. Lists ordered by id alone leave `after_key` 0. */
 struct list_page {
     int64_t after_key;
     Id after_id;  /* 0: from the start */
     int64_t ask;  /* rows to ask for: one more than is shown, to know whether there are more */
     size_t found; /* rows that came, for request_list */
 };
-/* How a list shows a row, and where in the row its place in the order stands. */
+/* How a list shows a row, and which members give its place in the order. */
 struct list {
     size_t row_bytes;
     size_t id_at;  /* offset of its Id */
     size_t key_at; /* offset of the int64_t or Time in front of the id in the order; 0: ordered by id alone */
     void (*view)(struct json_writer *w, const void *row);
-    enum err (*show)(struct request *req, const void *row); /* instead, where a row alone does not tell everything */
+    enum err (*show)(struct request *req, const void *row); /* used instead where a row alone is not enough */
 };
 #define LIST_ROWS(type, id) .row_bytes = sizeof(type), .id_at = offsetof(type, id)
 /* A list's handler is three steps:
@@ -134,8 +135,8 @@ struct list {
  *     return e ? e : request_list(req, &page, &order_rows, orders);
  *
  * request_page reads req->query (a struct starting with list_query); a cursor that is not ours, or another list's: 422
- * bad_cursor. request_list writes the rows as an array, meta and Link; past a megabyte the page ends, and
- * what is left comes with the next. */
+ * bad_cursor. request_list writes the rows as an array, meta and Link; the page ends after a megabyte, and the rest
+ * follows on the next. */
 enum err request_page(struct request *req, struct list_page *ret);
 enum err request_list(struct request *req, const struct list_page *page, const struct list *list, const void *rows);
 
@@ -144,7 +145,7 @@ enum err request_list(struct request *req, const struct list_page *page, const s
  * the kept answer in place, and fn is not run. */
 enum err request_tx(struct request *req, enum tx_mode mode, enum err (*fn)(struct request *req));
 
-/* The same for steps that hand something on to each other:
+/* The same for steps that pass a value to each other:
  *
  *     static enum err login_read(struct request *req, struct login *l) { … }
  *     REQUEST_STEP(login_read);
@@ -162,8 +163,8 @@ enum err request_step_untyped(struct request *req, enum tx_mode mode, request_st
 enum err request_step_finish_untyped(struct request *req, bool forget, request_step_fn *step, void *arg);
 #define request_step(req, mode, step, arg)                                                                             \
     ((void)sizeof(step((req), (arg))), request_step_untyped((req), (mode), step##_untyped, (arg)))
-/* For TX_SELF handlers whose request_step began something that has been finished since, outside: runs the step in
- * TX_WRITE and keeps its answer in place of the first one's. With `forget` the key is free again: what was begun is
- * undone by the step, and the handler returns an error. */
+/* For TX_SELF handlers whose request_step began something that has since been finished outside a transaction: runs the
+ * step in TX_WRITE and keeps its answer in place of the first one. With `forget` the key is free again: the step undoes
+ * what was begun, and the handler returns an error. */
 #define request_step_finish(req, forget, step, arg)                                                                    \
     ((void)sizeof(step((req), (arg))), request_step_finish_untyped((req), (forget), step##_untyped, (arg)))

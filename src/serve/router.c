@@ -1,12 +1,12 @@
 /* serve/router.c - one request's life.
  *
- * begin     the head is in: the row is found, its body limit set.
- * request   the body is in: what needs no database is decided here (no such route, limits, no token). Open TX_SELF
- *           rows (login, webhook, download) go straight to the blocking pool.
- * run       inside the row's transaction, on whatever thread that is: authenticate, read body and query, look for a
- *           kept answer, call the handler. On SQLite a TX_WRITE row first runs as a read on the loop's own thread,
- * where bad tokens and bad bodies end, and moves to the writer only to write. finish    back on the loop's thread: the
- * answer is rendered, unless it was kept for its key, and goes out.
+ * begin     the head is complete: the row is found, its body limit set.
+ * request   the body is complete: what needs no database is decided here (no such route, limits, no token). Open
+ *           TX_SELF rows (login, webhook, download) go straight to the blocking pool.
+ * run       inside the row's transaction, on whichever thread: authenticate, read body and query, look for a kept
+ *           answer, call the handler. On SQLite a TX_WRITE row first runs as a read on the loop's own thread, where
+ *           bad tokens and bad bodies end, and moves to the writer only to write.
+ * finish    back on the loop's thread: the answer is rendered, unless it was kept for its key, and goes out.
  *
  * admit.c has the checks, send.c the way out. */
 #include "serve/router.h"
@@ -72,7 +72,7 @@ static struct call *call_new(struct loop *loop, struct exchange *x)
 
 /* ---- running ---- */
 
-/* A function of the route's, inside a transaction. */
+/* One of the route's functions, inside a transaction. */
 struct tx_work {
     struct call *call;
     enum err (*fn)(struct request *req); /* or */
@@ -88,7 +88,7 @@ static enum err work_do(const struct tx_work *w)
     return e ? e : answer_check(req);
 }
 
-/* Renders here, and not later, because the answer is kept in this transaction. */
+/* Renders now, because the answer is kept in this transaction. */
 static enum err keep_answer(struct call *c, struct db *db)
 {
     answer_success(&c->req);
@@ -96,7 +96,7 @@ static enum err keep_answer(struct call *c, struct db *db)
     return idempotency_store(db, &c->key, c->req.now, &kept);
 }
 
-/* The work and, with a key, the claim before it and the answer kept behind it. */
+/* The work; with a key, the key is claimed before it and the answer kept after it. */
 static enum err run_work(const struct tx_work *w, struct db *db)
 {
     struct call *c = w->call;
@@ -131,8 +131,8 @@ static bool has_money(const struct shape *shape)
     return false;
 }
 
-/* Amounts are read with the decimals of the currency that holds in this transaction: the one that the server last heard
- * of may have been changed by the request before. */
+/* Amounts are read with the decimals of the currency in this transaction: the request before may have changed the
+ * currency that the server last read. */
 static enum err keep_currency(struct call *c, struct db *db)
 {
     int64_t revision;
@@ -166,7 +166,7 @@ static enum err run(struct tx_job *job, struct db *db)
     }
     if (r->tx == TX_SELF) return OK;
     if (r->tx == TX_WRITE && !db_can_write(db)) return ERR_NEEDS_WRITE;
-    /* Orders on one locked wallet wait here, and not in workers that others need. */
+    /* Orders on one locked wallet wait here, not in workers that others need. */
     struct turns *turns = c->req.app->writer_turns;
     if (turns && id_is(c->req.account) && !turn_try(turns, &c->turn, call_place(c))) return ERR_WAITS_FOR_TURN;
     return run_work(&(struct tx_work){.call = c, .fn = r->handler}, db);
@@ -195,7 +195,7 @@ static bool calls_out(const struct call *c)
     return c->req.route->flags & CALLS_OUT;
 }
 
-/* Its turn has come. */
+/* The call's turn has come. */
 static void give_to_pool(struct call *c)
 {
     const struct app *app = c->req.app;
@@ -240,7 +240,7 @@ static void done(struct tx_job *job, enum err e)
 {
     struct call *c = call_of(job, job);
     if (e == ERR_WAITS_FOR_TURN) {
-        c->is_checked = false; /* much may have changed when its turn comes */
+        c->is_checked = false; /* much may have changed by the time its turn comes */
         wait_for_turn(c, c->req.app->writer_turns, submit_to_database);
         return;
     }
@@ -305,8 +305,8 @@ static void on_begin(void *loop_user, struct exchange *x)
         x->body_bytes_max = r->body_bytes_max;
 }
 
-/* Whether something has to be looked up before the handler is called: whose token it is, a kept answer, or the currency
- * that amounts are read in. */
+/* Whether something has to be looked up before the handler is called: the token's owner, a kept answer, or the currency
+ * in which amounts are read. */
 static bool needs_transaction(const struct call *c)
 {
     const struct route *r = c->req.route;
@@ -326,7 +326,7 @@ static void run_directly(struct call *c)
         call_finish(c, c->req.route->handler(&c->req));
 }
 
-/* What staff read may be a search through everything: on SQLite it would hold up its loop. */
+/* A staff read may search through everything: on SQLite it would hold up its loop. */
 static bool is_report(const struct call *c)
 {
     const struct route *r = c->req.route;

@@ -1,7 +1,7 @@
 /* serve/seen.c - see seen.h.
  *
- * Notes go into a hash table with open addressing. The job swaps it for an empty one and has the full one to itself:
- * packed and sorted by id (so that two servers lock rows in the same order), it is written batch by batch. */
+ * Notes go into a hash table with open addressing. The job swaps the table for an empty one. The full table, packed and
+ * sorted by id (so that two servers lock rows in the same order), is written batch by batch. */
 #include "serve/seen.h"
 
 #include <assert.h>

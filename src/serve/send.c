@@ -1,4 +1,5 @@
-/* serve/send.c - the answer on its way out: headers that every answer has, CORS, limits, and what an error asks for. */
+/* serve/send.c - the answer on its way out: headers that every answer has, CORS, limits, and headers that an error
+ * needs. */
 #include "base/log.h"
 #include "base/quota.h"
 #include "serve/call.h"
@@ -69,13 +70,13 @@ static void add_error_headers(struct call *c, enum err e)
     }
 }
 
-/* Pages of ours use none of a browser's powers, and nothing inside them may. */
+/* Our pages use none of these browser features, and nothing inside them may. */
 static const char PERMISSIONS_POLICY[] =
     "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), geolocation=(), "
     "gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), usb=(), "
     "xr-spatial-tracking=()";
 
-/* The headers of every answer, whoever gives it: handlers, the router, or the server itself when it refuses. */
+/* The headers of every answer, whether from a handler, the router, or the server itself when it refuses. */
 static void add_headers(struct call *c)
 {
     struct request *req = &c->req;
@@ -95,8 +96,8 @@ static void add_headers(struct call *c)
     add_cors_headers(c);
 }
 
-/* Long answers that nobody reads are held until their connection ends: an account may have so many bytes of them. Only
- * what was asked for (GET) is refused; what an answer to a change says must be said. */
+/* Long answers that nobody reads are held until their connection ends, so an account has a cap on such bytes. Only
+ * reads (GET) are refused; the answer to a change must be sent. */
 static bool may_be_sent(struct call *c)
 {
     struct request *req = &c->req;
@@ -104,7 +105,7 @@ static bool may_be_sent(struct call *c)
     if (!max || length < UNSENT_COUNTED_BYTES || !req->route) return true;
     bool is_read = str_eq_nocase(str_from(req->route->method), STR("GET"));
     c->unsent_place = call_place(c);
-    /* One alone may be longer than the cap. */
+    /* A single answer may exceed the cap. */
     if (!quota_take(req->app->unsent, c->unsent_place, length, !is_read ? INT64_MAX : length > max ? length : max))
         return false;
     c->unsent = length;
@@ -140,7 +141,7 @@ Str call_path(const struct call *c)
     return r && r->flags & SECRET_PATH ? str_from(r->path) : c->req.exchange->head.path;
 }
 
-/* What a stranger can bring about as often as they like is said seldom. */
+/* Events that a stranger can cause at will are logged seldom. */
 static void log_seldom(struct call *c, struct log_gate *gate, enum err e)
 {
     int64_t times = log_gate_pass(gate, time_monotonic_ns());
@@ -161,7 +162,7 @@ static void log_failure(struct call *c, enum err e)
                   LOGC("code", err_info(e)->code));
 }
 
-/* What the client is told; nobody hears it when there is no client any more. */
+/* What the client is told; dropped when the client is gone. */
 static enum err told(struct call *c, enum err e)
 {
     if (e == ERR_OVERLOADED || e == ERR_CLIENT_GONE) metrics_event(c->req.app->metrics, METRIC_OVERLOADED);
@@ -177,7 +178,7 @@ static bool takes_html(const struct request *req)
     return false;
 }
 
-/* Programs get JSON, people pages: for what belongs to the shop, and for addresses where nothing is. */
+/* Programs get JSON and people get pages: for the shop's addresses and for those that do not exist. */
 static bool error_is_page(const struct request *req)
 {
     if (req->route) return req->route->flags & SHOP && (req->status != 404 || takes_html(req));

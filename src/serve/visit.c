@@ -9,7 +9,7 @@
 #include "serve/form.h"
 
 #define COOKIE "souk"
-#define COOKIE_TLS "__Host-souk" /* browsers take it from this host over TLS only */
+#define COOKIE_TLS "__Host-souk" /* browsers accept this name only from this host, over TLS */
 
 bool visit_is_tls(const struct request *req)
 {
@@ -22,7 +22,7 @@ static const char *cookie_name(const struct request *req)
     return visit_is_tls(req) ? COOKIE_TLS : COOKIE;
 }
 
-/* The value of our cookie; where there are two of the name, neither is believed. */
+/* The value of our cookie; when there are two of this name, neither is trusted. */
 static Str cookie_value(const struct request *req)
 {
     Str list = request_header(req, "Cookie"), wanted = str_from(cookie_name(req)), found = {0};
@@ -88,8 +88,8 @@ static Str host_of(Str url)
     return str_cut(host, '/', &host, &path) ? host : host;
 }
 
-/* Forms come from our own pages. Browsers say where a form stands; a program that says nothing has no browser's cookies
- * that somebody could misuse. */
+/* Forms come from our own pages. Browsers say where a form came from; a program that does not has no browser cookies
+ * that anybody could misuse. */
 static bool comes_from_here(const struct request *req)
 {
     Str site = request_header(req, "Sec-Fetch-Site"), origin = request_header(req, "Origin");
@@ -139,7 +139,7 @@ enum err call_visit(struct call *c, struct db *db)
     return OK;
 }
 
-/* Whatever else was typed: a form that was sent once leads to what it did then. */
+/* Whatever else was typed, a form that was sent before leads to its first result. */
 enum err call_read_once(struct call *c)
 {
     struct request *req = &c->req;

@@ -5,12 +5,12 @@
 #include "serve/request.h"
 
 /* Starts a session in this transaction (TX_WRITE) and sends its cookie: for a guest (account 0), or for somebody who
- * has just logged in. The session before it ends; what is in a guest's cart moves over. */
+ * has just logged in. The previous session ends; a guest's cart moves over. */
 enum err visit_begin(struct request *req, Id account);
-/* Ends the present one and takes the cookie away. TX_WRITE. */
+/* Ends the present session and deletes the cookie. TX_WRITE. */
 enum err visit_end(struct request *req);
 
 /* The language of this visitor among those of the store. */
 enum lang visit_lang(const struct request *req);
-/* Whether the browser reached us through TLS: by the store's address, or as the trusted proxy says. */
+/* Whether the browser reached us over TLS: by the store's address, or as the trusted proxy says. */
 bool visit_is_tls(const struct request *req);

@@ -13,6 +13,6 @@ void view_token(struct json_writer *w, const void *token);
 /* Members of a token, inside an object that the caller opened. */
 void view_token_members(struct json_writer *w, const struct token *t);
 
-/* A login as a place where somebody is logged in. */
+/* A login session, as its account sees it. */
 void view_session_members(struct json_writer *w, const struct token *t);
 void view_session(struct json_writer *w, const void *token);

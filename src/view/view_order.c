@@ -88,7 +88,7 @@ void view_license(struct json_writer *w, const void *row)
     if (id_is(l->variant_id)) json_kv_id(w, "variant_id", l->variant_id);
     json_kv_str(w, "product_name", l->product_name);
     json_kv_opt_id(w, "order_id", l->order_id);
-    /* A disputed order's licence behaves as revoked: that is what its owner is told. */
+    /* A disputed order's licence behaves as revoked, and its owner is told so. */
     json_kv_cstr(w, "status",
                  license_status_names[l->on_hold && l->status == LICENSE_ACTIVE ? LICENSE_REVOKED : l->status]);
     json_kv_time(w, "expires_at", l->expires_at);

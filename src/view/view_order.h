@@ -10,5 +10,5 @@ void view_delivery(struct json_writer *w, struct arena *a, const char *base_url,
 /* With deliveries where the order has them; the _members variant leaves the brackets to the caller. */
 void view_order_members(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o);
 void view_order(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o);
-/* As its owner sees it. */
+/* As the licence's owner sees it. */
 void view_license(struct json_writer *w, const void *license);

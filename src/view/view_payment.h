@@ -7,9 +7,9 @@
 
 /* {gateway, reference, url, expires_at}: how to pay. */
 void view_pay_page(struct json_writer *w, const struct payment *p);
-/* All that its customer may know. */
+/* All that the customer may know. */
 void view_payment(struct json_writer *w, const struct payment *p);
-/* {gateway, reference, url, expires_at, status}: of an order that waits for it. */
+/* {gateway, reference, url, expires_at, status}: of an order that waits for its payment. */
 void view_order_payment(struct json_writer *w, const struct payment *p);
 /* As staff see them. */
 void view_payment_staff(struct json_writer *w, const void *payment);

@@ -5,6 +5,6 @@
 #include "domain/catalog.h"
 #include "json/writer.h"
 
-/* with_product_id: the id a second time under the name that the v1 API takes it by. */
+/* with_product_id: the id once more, under the name that the v1 API takes. */
 void view_product(struct json_writer *w, const struct product *p, Str currency, bool with_product_id);
 void view_cart(struct json_writer *w, const struct cart *cart);
