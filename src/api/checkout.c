@@ -6,7 +6,7 @@
 #include "domain/receipt.h"
 #include "serve/app.h"
 
-/* What the cart holds, as it is sold now: prices are the cart's, everything else is today's. */
+/* The cart's lines as they are sold now: prices are the cart's, everything else is current. */
 static enum err lines_of(struct request *req, const struct cart *cart, struct order_line **ret)
 {
     struct order_line *lines = arena_array(req->arena, struct order_line, cart->count);

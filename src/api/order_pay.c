@@ -5,7 +5,7 @@
 #include "domain/payment_desk.h"
 #include "domain/payment_end.h"
 
-/* At most so many payments for one order: nobody needs more. */
+/* The most payments that one order may have. */
 #define PAYMENTS_MAX 20
 
 static enum err pay_by_wallet(struct request *req, const struct order *o)
@@ -38,7 +38,7 @@ static enum err pay_by_gateway(struct request *req, const struct pay_wish *in, s
                            .success_url = in->success_url,
                            .cancel_url = in->cancel_url};
     e = pay_begin(req, &p->pay, &want);
-    /* Without a page there is nothing to wait for. */
+    /* Without a payment page there is nothing to wait for. */
     return e || id_is(p->pay.errand) ? e : payment_close_others(req->db, &p->pay.payment, req->now);
 }
 
@@ -67,7 +67,7 @@ enum err order_give_up(struct request *req, Id order, struct order *ret)
     enum err e = order_find(req->db, req->account, order, &o);
     if (!e) e = payment_has_waiting(req->db, o.id, &waiting);
     if (e) return e;
-    if (waiting) return ERR_INVALID_STATE; /* it is paid: that is for staff to sort out */
+    if (waiting) return ERR_INVALID_STATE; /* it is paid: staff sort that out */
     e = payment_cancel_order(req->db, o.id, SPARE_REFUND, req->account, req->now, &changed, &back);
     if (!e && !changed) e = ERR_INVALID_STATE;
     return e ? e : order_find(req->db, req->account, o.id, ret);

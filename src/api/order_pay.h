@@ -1,8 +1,8 @@
-/* api/order_pay.h - finishing an order that waits: pay it anew or another way, or give it up. For programs and for
- * people alike.
+/* api/order_pay.h - finishing an order that waits: pay it again, pay it another way, or give it up. For the API and the
+ * shop.
  *
- * The old payment stays open until the new one has a page, so that a gateway that refuses leaves the customer with the
- * way to pay that they had. */
+ * The old payment stays open until the new one has a page, so that a refusal leaves the customer with the old way to
+ * pay. */
 #pragma once
 
 #include "api/pay.h"

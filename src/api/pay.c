@@ -11,7 +11,7 @@
 #define CALL_TIMEOUT_MS 15000
 #define CALL_LEASE_MS (60 * TIME_SECOND) /* after this the outbox takes over: longer than the call can last */
 #define PAGE_HOURS 24
-#define CRYPTO_PAGE_MINUTES 60 /* a rate is promised for as long */
+#define CRYPTO_PAGE_MINUTES 60 /* the exchange rate is promised for as long */
 
 enum err pay_gateway(struct db *db, Str label, struct gateway_config *ret)
 {

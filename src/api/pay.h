@@ -1,8 +1,8 @@
-/* api/pay.h - starting a payment at a gateway, for checkout and top-up alike.
+/* api/pay.h - starting a payment at a gateway, for checkout and top-up.
  *
- * Three steps: pay_begin in the transaction that makes the order, so that the payment is there before its gateway hears
- * of it; pay_call outside any transaction; and, in a second one, what came of it. A crash in between is mended by the
- * outbox row that the first step leaves. */
+ * Three steps: pay_begin in the transaction that makes the order, so that the payment exists before its gateway hears
+ * of it; pay_call outside any transaction; and a second transaction that records the result. After a crash in between,
+ * the outbox row from the first step takes over. */
 #pragma once
 
 #include "domain/payment.h"
@@ -27,6 +27,6 @@ enum err pay_gateway(struct db *db, Str label, struct gateway_config *ret);
 /* Of `want` account_id, order_id, amount and urls are read. */
 enum err pay_begin(struct request *req, struct pay *pay, const struct payment *want);
 
-/* Calls the gateway when it is to be called. `again` writes the answer anew, from pay->payment. When the gateway will
- * not make the payment, `undo` gives back what the transaction of pay_begin took: ERR_GATEWAY_FAILED. */
+/* Calls the gateway, where there is a call to make. `again` rewrites the answer from pay->payment. When the gateway
+ * refuses the payment, `undo` gives back what the transaction of pay_begin took: ERR_GATEWAY_FAILED. */
 enum err pay_finish(struct request *req, struct pay *pay, pay_step *again, pay_step *undo);

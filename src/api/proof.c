@@ -12,15 +12,15 @@
 
 /* ---- limits ---- */
 
-/* Three counts. By account and network together: whoever fails waits, and nobody else does. All failures of a network,
- * at whatever account. And all failures at an account from networks where nobody is logged in to it: guessing from many
- * places gets nobody further, and does not keep out the person who comes from home. */
+/* Three counts. By account and network together: only the network that fails has to wait. All failures of a network, at
+ * any account. And all failures at an account from networks where nobody is logged in to it: guessing from many places
+ * does not help, and does not lock out the owner at home. */
 struct guess {
     struct request *req;
     Str account;
     bool is_home;
 };
-#define PLACES 10 /* times as much for the wider counts */
+#define PLACES 10 /* times as many for the wider counts */
 
 static Str guess_key(const struct guess *g)
 {
@@ -148,7 +148,7 @@ static enum err check(struct request *req, struct giving *g)
     return request_step(req, TX_WRITE, proof_accept, g);
 }
 
-/* Looked at before the password is: a right guess behind the limit does not get in either. */
+/* Checked before the password: even a right guess beyond the limit does not get in. */
 enum err proof_give(struct request *req, struct proof *p, enum err (*then)(struct request *req, const struct proof *p))
 {
     struct giving g = {p, then};

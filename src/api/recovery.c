@@ -9,7 +9,7 @@
 #include "serve/app.h"
 #include "serve/limit.h"
 
-/* As logins: so many a minute per e-mail address, ten times that per address on the network. */
+/* As for logins: a number per minute for each e-mail address, ten times that for each network address. */
 static bool is_allowed(struct request *req, Str email)
 {
     int64_t rate = req->app->options.rate_auth, now = time_monotonic_ns();
@@ -18,7 +18,7 @@ static bool is_allowed(struct request *req, Str email)
     return limiter_charge(req->app->limiter, 'R', req->exchange->network, rate * 10, now).allowed && by_email;
 }
 
-/* Only that somebody asked: everything that depends on there being an account happens later. */
+/* Only notes the request: everything that depends on the account's existence happens later. */
 static enum err ask_write(struct request *req, const Str *email)
 {
     struct outbox_item ask = {.kind = OUTBOX_RESET, .payload = *email};
@@ -55,7 +55,7 @@ static enum err reset_write(struct request *req, const struct reset *r)
 }
 REQUEST_STEP(reset_write);
 
-/* The token is looked at before the password is hashed: guesses cost us little. */
+/* The token is checked before the password is hashed, so guesses cost little. */
 enum err recovery_finish(struct request *req, Str token, Str password)
 {
     struct reset r = {.token = token};

@@ -11,9 +11,9 @@ struct token_body {
 };
 extern const struct shape token_body_shape;
 
-/* The token that `account` is to get: the scopes asked for, else all of `may` but admin and owner; more than these, or
- * an end in the past, is a bad field. Tokens with admin or owner need an end, and a caller who has just proved who they
- * are (request_is_confirmed). */
+/* The token for `account`: the requested scopes, else all of `may` but admin and owner; scopes outside `may`, or an
+ * expiry in the past, are a bad field. Tokens with admin or owner need an expiry, and a caller who has just proved who
+ * they are (request_is_confirmed). */
 enum err token_of_body(struct request *req, Id account, unsigned may, struct token *ret);
 /* Makes the token and writes it to the answer, with its text, which is never shown again. */
 enum err token_give(struct request *req, const struct token *want, struct token *ret);

@@ -1,5 +1,5 @@
-/* api/admin/admin_coupons.c - coupons. A percent coupon's value is a percentage with two decimals, a fixed one's is
- * money. */
+/* api/admin/admin_coupons.c - coupons. The value of a percent coupon has two decimals; that of a fixed coupon is money.
+ */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/coupon.h"
@@ -97,7 +97,7 @@ static enum err get_coupon(struct request *req)
 struct coupon_body {
     Str code;
     int kind;
-    Str value; /* its literal: what it means depends on kind */
+    Str value; /* the literal: its meaning depends on kind */
     struct id_list product_ids;
     Money min_total;
     Time starts_at, expires_at;
@@ -173,7 +173,7 @@ static enum err coupon_apply(struct request *req, struct coupon *c, const struct
     if (in->has_code && !coupon_code_normalise(req->arena, in->code, &c->code))
         e = request_bad_field(req, "code", ERR_FIELD_CHARACTERS);
     if (in->has_kind) c->kind = (enum coupon_kind)in->kind;
-    /* A value means something else under another kind, so a new kind needs a new value. */
+    /* A value has another meaning under another kind, so a new kind needs a new value. */
     if (in->has_kind && !in->has_value) e = request_bad_field(req, "value", ERR_FIELD_REQUIRED);
     if (in->has_value) {
         enum err bad = apply_value(req, c, in->value);
@@ -190,7 +190,7 @@ static enum err coupon_apply(struct request *req, struct coupon *c, const struct
     return e;
 }
 
-/* Puts the domain's error on the field that it is about. */
+/* Attaches the domain's error to its field. */
 static enum err coupon_refused(struct request *req, enum err e)
 {
     if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "product_ids", e);

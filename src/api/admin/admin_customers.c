@@ -134,7 +134,7 @@ static enum err post_customer_token(struct request *req)
     struct token want, made;
     enum err e = customer_find(req->db, req->param_id, &c);
     if (e) return e;
-    /* A token of staff would let the caller act as somebody else among staff. */
+    /* With a staff token the caller could act as another member of staff. */
     if (c.account.role != ROLE_CUSTOMER) return ERR_FORBIDDEN;
     e = token_of_body(req, c.account.id, scopes_of_role(c.account.role), &want);
     if (!e) e = token_give(req, &want, &made);
@@ -205,7 +205,7 @@ static const struct shape adjust_shape = {adjust_fields, sizeof(struct adjust_bo
 /* A large credit needs two people. */
 static enum err may_credit(struct request *req, const struct adjust_body *in, bool *ret)
 {
-    struct settings s; /* as they are now: a limit that was just set holds */
+    struct settings s; /* read now, so that a limit that was just set applies */
     enum err e = settings_load(req->db, &s);
     if (e) return e;
     *ret = true;
@@ -226,7 +226,7 @@ static enum err post_customer_wallet(struct request *req)
     e = may_credit(req, in, &may);
     if (e) return e;
     if (!may) {
-        req->message = "Somebody else has to approve this credit: it is made when they ask for the same";
+        req->message = "Somebody else has to approve this credit: it is made when they request the same one";
         e = show_wallet(req, req->param_id, (Id){0}, 100);
         return e ? e
                  : admin_audit(req, "customer.wallet_request", c.account.id, c.account.email, (Str){0},

@@ -1,7 +1,7 @@
 /* api/admin/admin_exports.c - everything as CSV: orders, customers, the ledger.
  *
  * Read page by page in one snapshot, on the blocking pool, so that a large export keeps nobody waiting. An export that
- * would not fit (EXPORT_BYTES_MAX) says where to go on: its last line's id is the next call's `after`. */
+ * exceeds EXPORT_BYTES_MAX says where to continue: the last line's id is the next call's `after`. */
 #include "api/admin/csv.h"
 #include "api/tables.h"
 #include "domain/customer.h"
@@ -12,7 +12,7 @@
 
 #define PAGE_ROWS 1000
 #define EXPORT_BYTES_MAX ((size_t)48 * 1024 * 1024)
-#define ROW_BYTES_MAX 65536 /* room that one more row may need */
+#define ROW_BYTES_MAX 65536 /* room that another row may need */
 
 struct export_query {
     Id after;
@@ -69,7 +69,7 @@ static void ledger_row(struct csv *c, const struct ledger_row *r)
     csv_end(c);
 }
 
-/* One page into the CSV, behind *at, which moves on; *ret_count says whether there may be more. */
+/* Writes one page into the CSV, starting after *at, which moves on; *ret_count says whether there may be more. */
 typedef enum err page_writer(struct db *db, struct csv *c, Id *at, size_t *ret_count);
 
 static enum err orders_page(struct db *db, struct csv *c, Id *at, size_t *ret_count)

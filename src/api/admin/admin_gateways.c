@@ -1,5 +1,5 @@
 /* api/admin/admin_gateways.c - how the store is connected to its payment providers. Secrets go in and never come out:
- * what is shown of one is its last four characters. */
+ * only their last four characters are shown. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "gateway/gateway.h"
@@ -114,7 +114,7 @@ static void set_text(Str *at, bool has, bool is_null, Str value)
         *at = value;
 }
 
-/* In front of the others; the oldest goes when there are too many. */
+/* Put in front of the others; the oldest is dropped when there are too many. */
 static void add_secret(struct gateway_config *c, Str secret)
 {
     if (c->secret_count < GATEWAY_SECRETS_MAX) c->secret_count++;
@@ -150,7 +150,7 @@ static enum err validate(struct request *req, const struct gateway_body *in, con
     const char *field;
     if (in->has_base_url && !in->no_base_url && !base_url_is_fine(c->base_url))
         return request_bad_field(req, "base_url", ERR_FIELD_FORMAT);
-    /* Late money can be taken as it is; other money than was asked for cannot. */
+    /* Late money can be accepted; too much or too little cannot. */
     if (c->underpaid == POLICY_ACCEPT) return request_bad_field(req, "underpaid", ERR_FIELD_VALUE);
     if (c->overpaid == POLICY_ACCEPT) return request_bad_field(req, "overpaid", ERR_FIELD_VALUE);
     if (c->provider == PROVIDER_SANDBOX && c->is_live) return request_bad_field(req, "mode", ERR_FIELD_CONFLICT);

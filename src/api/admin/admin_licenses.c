@@ -1,7 +1,7 @@
-/* api/admin/admin_licenses.c - licences: look for, give, revoke, reinstate, unbind, extend.
+/* api/admin/admin_licenses.c - licences: search, grant, revoke, reinstate, unbind, extend.
  *
- * Keys are masked. The whole key is in two answers only, each with its audit row: the one that gave the licence, and
- * the one that reveals it. */
+ * Keys are masked. Only two answers hold the whole key, each with its audit row: the grant, and the one that reveals
+ * it. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/account.h"
@@ -74,7 +74,8 @@ static const struct field issue_fields[] = {
 };
 static const struct shape issue_shape = {issue_fields, sizeof(struct issue_body)};
 
-/* The product or its variant is unknown; the customer is looked for as well, so that one answer names all. */
+/* The product or its variant is unknown; the customer is looked up as well, so that one answer names everything that is
+ * wrong. */
 static enum err refuse_license(struct request *req, const char *field)
 {
     const struct issue_body *in = req->body;

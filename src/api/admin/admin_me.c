@@ -1,4 +1,4 @@
-/* api/admin/admin_me.c - the caller's own second factor. Their password is changed in open/auth.c. */
+/* api/admin/admin_me.c - the caller's own second factor. The password is changed in open/confirm.c. */
 #include "api/admin/audit_trail.h"
 #include "api/proof.h"
 #include "api/tables.h"
@@ -47,7 +47,7 @@ static enum err post_totp_confirm(struct request *req)
     return admin_audit(req, "staff.totp_on", req->account, (Str){0}, (Str){0}, (Str){0});
 }
 
-/* A code of the factor itself is asked for: a stolen session alone cannot switch it off. */
+/* A code of the factor itself is required: a stolen session alone cannot switch it off. */
 static enum err post_totp_remove(struct request *req)
 {
     const struct code_body *in = req->body;

@@ -1,4 +1,4 @@
-/* api/admin/admin_orders.c - orders as staff see them: look for, confirm by hand, cancel, refund. */
+/* api/admin/admin_orders.c - orders as staff see them: search, confirm by hand, cancel, refund. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/order_search.h"
@@ -66,7 +66,7 @@ static void kv_array(struct json_writer *w, const char *key, const void *rows, s
     json_end_array(w);
 }
 
-/* What came for it and what went back. */
+/* What was paid for the order and what went back. */
 static enum err show_money(struct request *req, Id order)
 {
     struct payment *payments;
@@ -80,7 +80,7 @@ static enum err show_money(struct request *req, Id order)
     return OK;
 }
 
-/* Keys and codes are the buyer's; staff see their ends, and reveal them where they must. */
+/* Keys and codes belong to the buyer; staff see their last characters, and reveal them where they must. */
 static void mask(struct request *req, struct order *o)
 {
     for (size_t i = 0; i < o->item_count; i++)
@@ -116,7 +116,7 @@ static void view_summary(struct json_writer *w, const void *thing)
     view_order_listed(w, thing);
 }
 
-/* What the three changes have in common: the order before and after, its view, the audit row. */
+/* What the three changes share: the order before and after, its view, the audit row. */
 static enum err changed(struct request *req, const char *action, const struct order *before)
 {
     struct order after;
@@ -146,7 +146,7 @@ static const struct field cancel_fields[] = {
 };
 static const struct shape cancel_shape = {cancel_fields, sizeof(struct cancel_body)};
 
-/* What has come for it goes back where it came from, or into the wallet: the answer says what happens. */
+/* Money that has come in goes back where it came from, or into the wallet: the answer says which. */
 static enum err post_cancel(struct request *req)
 {
     const struct cancel_body *in = req->body;
@@ -178,7 +178,7 @@ static const struct shape refund_shape = {refund_fields, sizeof(struct refund_bo
 
 static const char *said_of(const struct refund *r)
 {
-    if (!id_is(r->id)) return "There was nothing to give back; the order is closed";
+    if (!id_is(r->id)) return "There was nothing to refund; the order is closed";
     switch (r->status) {
     case REFUND_REQUESTED: return "The gateway is being asked to give the money back";
     case REFUND_DONE: return "The money was given back";

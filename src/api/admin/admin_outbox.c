@@ -1,5 +1,5 @@
-/* api/admin/admin_outbox.c - what is to leave this server, for staff: what waits, what failed and why, once more, away
- * with it; and a message that tries the mail server. */
+/* api/admin/admin_outbox.c - the outbox, for staff: what waits, what failed and why, trying a row again, deleting it;
+ * and a test message for the mail server. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/outbox_desk.h"
@@ -67,7 +67,7 @@ static enum err post_retry(struct request *req)
     if (!e) e = outbox_view(req->db, req->param_id, &after);
     if (e) return e;
     view(&req->out, &after);
-    dispatcher_wake(req->app->dispatcher); /* a hint: the dispatcher looks by itself, too */
+    dispatcher_wake(req->app->dispatcher); /* only a hint: the dispatcher also looks by itself */
     return admin_audit(req, "outbox.retry", before.item.id, before.what, admin_json(req, view, &before),
                        admin_json(req, view, &after));
 }
@@ -104,7 +104,7 @@ static enum err record_test(struct request *req, struct test_mail *t)
 }
 REQUEST_STEP(record_test);
 
-/* Sent while the caller waits, so that the answer says what the mail server said. */
+/* Sent while the caller waits, so that the answer has the mail server's reply. */
 static enum err post_mail_test(struct request *req)
 {
     const struct test_body *in = req->body;
@@ -113,7 +113,7 @@ static enum err post_mail_test(struct request *req)
     const struct queued_mail m = {
         .to = in->to,
         .subject = STR("A test of your store's mail"),
-        .text = STR("This message was asked for in the panel. That it arrived means that the mail server works.\n"),
+        .text = STR("This message was requested in the panel. Its arrival shows that the mail server works.\n"),
     };
     if (*app->options.mail.url)
         mail_send(app->outbound, &app->options.mail, &m, str_from(req->settings->store_name), (Id){0}, req->now,

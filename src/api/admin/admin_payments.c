@@ -1,5 +1,4 @@
-/* api/admin/admin_payments.c - what came through gateways: each payment and where its money is; refunds that need a
- * hand. */
+/* api/admin/admin_payments.c - payments through gateways and where their money is; refunds that need a hand. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/payment_refund.h"

@@ -1,5 +1,5 @@
-/* api/admin/admin_product_files.c - the file that a product delivers. Its bytes go to disk as they come; the product
- * points to it only when all of them are there. */
+/* api/admin/admin_product_files.c - the file that a product delivers. Its bytes go to disk as they arrive; the product
+ * points to the file only once it is complete. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/product.h"
@@ -14,10 +14,10 @@ static const struct field query_fields[] = {
     {0},
 };
 static const struct shape file_query = {query_fields, sizeof(struct file_query)};
-/* Taking a file away names none. */
+/* Removing a file names none. */
 static const struct shape no_query = {&query_fields[1], sizeof(struct file_query)};
 
-/* What the steps hand on. */
+/* What the steps pass on. */
 struct file_change {
     Str key, old_key;
     int64_t bytes;
@@ -34,7 +34,7 @@ static void view_file(struct json_writer *w, const void *thing)
     json_end_object(w);
 }
 
-/* A name for the buyer's disk: no folders. */
+/* A file name for the buyer's disk, without folders. */
 static bool name_is_plain(Str name)
 {
     return str_find(name, '/') < 0 && str_find(name, '\\') < 0 && name.ptr[0] != '.';
@@ -71,7 +71,7 @@ static enum err put_file(struct request *req)
     enum err e = upload_keep(req->upload, data, req->arena, &change.key);
     if (e) return e;
     e = request_step(req, TX_WRITE, put_in_place, &change);
-    /* No product points to the replaced file any more. A running download has it open and can finish. */
+    /* No product points to the replaced file now. A running download has it open and can finish. */
     if (e != ERR_OUTCOME_UNKNOWN) upload_remove(data, e ? change.key : change.old_key);
     return e;
 }

@@ -94,7 +94,7 @@ static enum err get_product(struct request *req)
     return OK;
 }
 
-/* One struct for making and changing; making has no use for the has_ flags, changing no required fields. */
+/* One struct for creating and changing; creating ignores the has_ flags, changing has no required fields. */
 struct product_body {
     Str name, slug, description, key_prefix, download_url;
     Money price;
@@ -153,7 +153,7 @@ static const struct shape product_shape = {product_fields, sizeof(struct product
 static const struct field product_patch_fields[] = {PRODUCT_FIELDS(OPTIONAL), {0}};
 static const struct shape product_patch = {product_patch_fields, sizeof(struct product_body)};
 
-/* What field types cannot say. An empty address takes the old one away. */
+/* What field types cannot express. An empty address removes the old one. */
 static enum err product_check(struct request *req, const struct product_body *in)
 {
     enum err e = OK;
@@ -167,7 +167,7 @@ static enum err product_check(struct request *req, const struct product_body *in
     return e;
 }
 
-/* The product as it is to be: what was given on top of what there is. */
+/* The product as it will be: the given fields over the stored ones. */
 static void product_apply(struct product *p, const struct product_body *in)
 {
     if (in->has_name) p->name = in->name;

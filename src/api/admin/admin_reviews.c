@@ -1,4 +1,5 @@
-/* api/admin/admin_reviews.c - the review desk: what waits for a person, with every way out. Each takes effect once. */
+/* api/admin/admin_reviews.c - the review desk: what waits for a person, with every action that can settle it. Each
+ * takes effect once. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/payment_desk.h"
@@ -19,7 +20,7 @@ static const struct field query_fields[] = {
 };
 static const struct shape review_query = {query_fields, sizeof(struct review_query)};
 
-/* The amount is in its own currency, which need not be the store's: so it comes as a text. */
+/* The amount is in its own currency, which need not be the store's, so it is sent as text. */
 static void kv_amount(struct json_writer *w, const struct review *r)
 {
     int exponent = currency_exponent(r->currency);

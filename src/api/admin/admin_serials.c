@@ -1,6 +1,6 @@
 /* api/admin/admin_serials.c - pools of serial codes: counts, masked codes, bulk import.
  *
- * An import is one transaction of at most 16 MiB: all of its codes are in, or none. Codes come as JSON or as plain
+ * An import is one transaction of at most 16 MiB: all of its codes are added, or none. Codes come as JSON or as plain
  * text, one per line. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
@@ -33,7 +33,7 @@ static const struct field import_query_fields[] = {
 };
 static const struct shape import_query = {import_query_fields, sizeof(struct import_query)};
 
-/* One code per line; empty lines do not count. */
+/* One code per line; empty lines are skipped. */
 static enum err codes_of_text(struct request *req, struct str_list *ret)
 {
     Str text = req->raw_body;
@@ -133,7 +133,7 @@ static enum err read_serials(struct request *req)
     return e;
 }
 
-/* Counting a pool of a hundred thousand codes takes too long for a loop's own thread. */
+/* Counting a hundred thousand codes takes too long for a loop's own thread. */
 static enum err get_serials(struct request *req)
 {
     return request_tx(req, TX_READ, read_serials);

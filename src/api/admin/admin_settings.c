@@ -18,7 +18,7 @@ static void view_languages(struct json_writer *w, const struct settings *s)
     json_end_array(w);
 }
 
-/* With the long texts, which servers read only where they are shown. */
+/* Includes the long texts, which servers otherwise read only where they are shown. */
 struct settings_shown {
     struct settings settings;
     Str welcome, style_sheet;
@@ -67,7 +67,7 @@ struct settings_body {
 };
 
 #define RATE_MAX 1000000
-#define UNITS_MAX 10000 /* more would keep the writer from everybody else for too long */
+#define UNITS_MAX 10000 /* more would hold up the writer for too long */
 #define WELCOME_MAX 5000
 #define STYLE_MAX 20000
 /* Each code point may come as two escapes of six bytes. */
@@ -129,7 +129,7 @@ static enum err set_currency(struct request *req, Str code)
     return e == ERR_FIELD_VALUE ? request_bad_field(req, "currency", e) : e;
 }
 
-/* Codes that the shop has words for, each once. */
+/* Languages that the shop has words in, each once. */
 static enum err set_languages(struct request *req, const struct str_list *codes)
 {
     bool seen[LANG_COUNT] = {0};
@@ -156,7 +156,7 @@ static enum err set_accent(struct request *req, Str accent)
     return settings_set(req->db, "accent", str_lower(req->arena, accent));
 }
 
-/* What the shop looks like and whether it is there. */
+/* How the shop looks and whether it is open. */
 static enum err set_shop(struct request *req, const struct settings_body *in)
 {
     enum err e = OK;

@@ -126,7 +126,8 @@ static enum err patch_staff(struct request *req)
 {
     const struct staff_body *in = req->body;
     Str hash = {0};
-    if (in->has_password && id_eq(req->param_id, req->account)) return ERR_OWN_ACCOUNT; /* /api/auth/password asks */
+    if (in->has_password && id_eq(req->param_id, req->account))
+        return ERR_OWN_ACCOUNT; /* /api/auth/password requires it */
     if (in->has_password) {
         hash = password_hash(req->arena, in->password);
         if (!hash.len) return ERR_UNAVAILABLE;
@@ -143,7 +144,7 @@ static enum err delete_staff(struct request *req)
     return admin_audit(req, "staff.delete", req->param_id, m.account.email, admin_json(req, view_member, &m), (Str){0});
 }
 
-/* An owner helps somebody who lost the device and the recovery codes. */
+/* For a member of staff who has lost the device and the recovery codes. */
 static enum err delete_staff_totp(struct request *req)
 {
     struct staff_member m;
@@ -169,7 +170,7 @@ static enum err get_staff_sessions(struct request *req)
     return e ? e : request_list(req, &page, &session_rows, tokens);
 }
 
-/* A laptop was lost: whoever has it is out at once. */
+/* For a lost laptop: its sessions end at once. */
 static enum err delete_staff_sessions(struct request *req)
 {
     struct staff_member m;

@@ -1,4 +1,4 @@
-/* api/admin/admin_webhook_events.c - what gateways told us, for staff: what waits, what needs a person, and trying one
+/* api/admin/admin_webhook_events.c - events from gateways, for staff: what waits, what needs a person, and trying one
  * again. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
@@ -18,7 +18,7 @@ static const struct field query_fields[] = {
 };
 static const struct shape event_query = {query_fields, sizeof(struct event_query)};
 
-/* Amounts are in the currency of the event, which need not be the store's: so they come as texts. */
+/* Amounts are in the currency of the event, which need not be the store's, so they are sent as text. */
 static void kv_amount(struct json_writer *w, struct arena *a, const char *key, bool has, Money m, Str currency)
 {
     int exponent = currency_exponent(currency);
@@ -105,8 +105,8 @@ static enum err replay_write(struct request *req, struct replay *r)
 }
 REQUEST_STEP(replay_write);
 
-/* From the bytes as they came: its verdict may rest on what was configured wrongly then, so it is read and confirmed
- * afresh. What we had asked ourselves has no message; its facts are kept. */
+/* From the original bytes: the first verdict may rest on a wrong configuration, so the event is read and confirmed
+ * afresh. An answer that we fetched ourselves has no message; its facts are kept. */
 static enum err post_replay(struct request *req)
 {
     struct replay *r = arena_new(req->arena, struct replay);

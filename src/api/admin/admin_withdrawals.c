@@ -9,7 +9,7 @@
 struct withdrawal_view {
     struct withdrawal withdrawal;
     Str email;
-    Str destination; /* its end alone, but for whoever is to pay it out */
+    Str destination; /* only its last characters, except for the person who pays it out */
 };
 
 static void view_withdrawal_staff(struct json_writer *w, const void *thing)
@@ -76,7 +76,7 @@ static enum err get_withdrawals(struct request *req)
     return e ? e : request_list(req, &page, &withdrawal_rows, items);
 }
 
-/* Whoever is to pay it out sees where to. */
+/* The person who pays it out sees the destination. */
 static enum err get_withdrawal(struct request *req)
 {
     struct withdrawal wd;
@@ -104,7 +104,7 @@ static enum err decided(struct request *req, const char *action, const struct wi
 static enum err post_approve(struct request *req)
 {
     struct withdrawal before, after;
-    struct settings s; /* as they are now: a limit that was just set holds */
+    struct settings s; /* read now, so that a limit that was just set applies */
     enum err e = settings_load(req->db, &s);
     if (!e) e = withdrawal_find(req->db, req->param_id, (Id){0}, &before);
     if (!e) e = withdrawal_approve(req->db, req->param_id, req->account, s.second_person_above, req->now, &after);

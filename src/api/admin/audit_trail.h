@@ -3,8 +3,8 @@
 
 #include "serve/request.h"
 
-/* Every admin change says so, in its own transaction: the router refuses to commit one that did not. before and after
- * are JSON (empty: nothing there); label is what a person would call the thing. */
+/* Every admin change writes a row, in its own transaction: the router refuses to commit a change that did not. before
+ * and after are JSON (empty: nothing); label is what a person would call the thing. */
 enum err admin_audit(struct request *req, const char *action, Id resource, Str label, Str before, Str after);
 
 /* A view as text, for before and after: admin_json(req, view, &thing). */

@@ -23,8 +23,8 @@ static bool is_in(const char *set, char c)
     return c && strchr(set, c);
 }
 
-/* A character that begins a formula gets an apostrophe: at the start of the cell, and behind whatever a spreadsheet
- * with other settings takes for a separator. */
+/* A character that begins a formula gets an apostrophe: at the start of the cell, and after any character that a
+ * spreadsheet with other settings takes for a separator. */
 static bool needs_apostrophe(Str s, size_t i)
 {
     if (!is_in("=+-@", s.ptr[i]) && !(i == 0 && is_in("\t\r", s.ptr[i]))) return false;

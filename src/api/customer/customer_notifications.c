@@ -1,4 +1,4 @@
-/* api/customer/customer_notifications.c - what the customer was told. */
+/* api/customer/customer_notifications.c - what the customer has been told. */
 #include "api/tables.h"
 #include "domain/notification.h"
 #include "serve/request.h"

@@ -5,7 +5,7 @@
 #include "view/view_order.h"
 #include "view/view_payment.h"
 
-/* One that waits says how to pay it. */
+/* A waiting order says how to pay it. */
 static enum err show_order(struct request *req, const void *row)
 {
     const struct order *order = row;

@@ -5,7 +5,7 @@
 #include "serve/request.h"
 #include "view/view_ticket.h"
 
-/* The list was made before there were pages: a caller that knows of none gets as much as a page can hold. */
+/* This list is older than paging: a caller that does not page gets as much as a page can hold. */
 #define TICKETS_DEFAULT 100
 #define MESSAGES_MAX 100
 

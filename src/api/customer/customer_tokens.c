@@ -26,7 +26,7 @@ static enum err get_tokens(struct request *req)
     return e ? e : request_list(req, &page, &token_rows, tokens);
 }
 
-/* The keys to the store are made and thrown away before witnesses. */
+/* Tokens that open the store are made and deleted with an audit row. */
 static enum err audit_power(struct request *req, const char *action, const struct token *t)
 {
     struct account a;
@@ -35,7 +35,7 @@ static enum err audit_power(struct request *req, const char *action, const struc
     return e ? e : auth_event(req, action, &a);
 }
 
-/* Nobody hands on more than they have. */
+/* Nobody can pass on more rights than they have. */
 static enum err post_token(struct request *req)
 {
     struct token want, made;

@@ -1,5 +1,5 @@
-/* api/open/auth.c - getting in and out: register, login, logout, who am I. Rows with SCOPE_LOGIN take login sessions
- * only: a token that is shipped inside a program must not end itself for everybody, nor read its owner's address. */
+/* api/open/auth.c - register, login, logout, who am I. Rows with SCOPE_LOGIN take login sessions only: a token that is
+ * shipped inside a program must not end itself for everybody, nor read its owner's address. */
 #include "api/proof.h"
 #include "api/tables.h"
 #include "domain/email_proof.h"
@@ -40,7 +40,7 @@ static enum err begin_session(struct request *req, const struct account *a, stru
     return token_create(req->db, &want, req->now, ret, ret_text);
 }
 
-/* A registration answers with token and account, a login says when it ends, too. */
+/* A registration answers with token and account, a login also with its expiry. */
 static enum err give_token(struct request *req, const struct account *a, bool says_when)
 {
     struct token token;

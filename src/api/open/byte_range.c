@@ -1,7 +1,7 @@
 /* api/open/byte_range.c - see byte_range.h. */
 #include "api/open/byte_range.h"
 
-/* Digits only; a number past int64 is as good as the largest. False when there are none or something else. */
+/* Digits only; a number beyond int64 counts as the largest. False when there are none, or anything else. */
 static bool read_position(Str s, int64_t *ret)
 {
     int64_t v = 0;

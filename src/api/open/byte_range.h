@@ -8,9 +8,10 @@ struct byte_range {
 };
 
 enum range_result {
-    RANGE_WHOLE,   /* none that we serve: not bytes, several, malformed; the answer is the whole, as the RFC allows */
+    RANGE_WHOLE,   /* not one that we serve: not bytes, several, malformed; the answer is the whole file, as the RFC
+                      allows */
     RANGE_PART,    /* *ret is inside the file, length at least 1 */
-    RANGE_OUTSIDE, /* well-formed, but nothing of it exists: 416 */
+    RANGE_OUTSIDE, /* well-formed, but wholly outside the file: 416 */
 };
 
 /* *ret is set on RANGE_PART only. */

@@ -1,4 +1,4 @@
-/* api/open/confirm.c - proving again who one is: before sensitive steps, and for a new password. */
+/* api/open/confirm.c - callers prove again who they are: before sensitive steps, and for a new password. */
 #include "api/proof.h"
 #include "api/tables.h"
 #include "domain/password.h"
@@ -54,7 +54,7 @@ struct new_password {
     Str hash;
 };
 
-/* Ends every session, this one too: whoever stole one is out as well. */
+/* Ends every session, this one too, and so any that was stolen. */
 static enum err password_write(struct request *req, const struct proof *p)
 {
     const struct password_body *in = req->body;

@@ -1,8 +1,8 @@
 /* api/open/download.c - GET /download/{token}: the bytes that a buyer paid for.
  *
- * Whoever has the token may fetch; there is no other authentication, so that browsers and download programs can use the
- * link as it is. A fetch is counted when it begins: a GET of the whole file or of a range from its first byte on. A
- * range from further on resumes a fetch that was counted, and is free for a day; later it counts as a new one.
+ * The token alone is enough; there is no other authentication, so that browsers and download programs can use the plain
+ * link. A fetch is counted when it begins: a GET of the whole file or of a range that starts at its first byte. A range
+ * that starts later resumes a counted fetch and is free for a day; after that it counts as a new one.
  *
  * Runs on the blocking pool, because opening a file may wait for a disk. */
 #include <sys/stat.h>
@@ -112,14 +112,14 @@ static Str disposition(struct arena *a, Str name)
     return buf_str(&b);
 }
 
-/* A file is never changed, only replaced: its key and size say which it is. */
+/* A file is never changed, only replaced: its key and size identify it. */
 static Str etag_of(struct arena *a, Str file_key, const struct stat *s)
 {
     return str_printf(a, "\"%.*s-%llx-%llx\"", STR_FMT(file_key), (unsigned long long)s->st_size,
                       (unsigned long long)s->st_mtim.tv_sec * 1000000000u + (unsigned long long)s->st_mtim.tv_nsec);
 }
 
-/* Refuses what may not begin; counts what does. */
+/* Refuses a fetch that may not begin; counts one that may. */
 static enum err charge(struct request *req, struct grant *g, bool is_start)
 {
     if (!is_start && g->download.may_resume) return OK;
@@ -137,7 +137,7 @@ static enum err redirect(struct request *req, struct grant *g)
     return OK;
 }
 
-/* Which part of the file is asked for. */
+/* The part of the file that the request asks for. */
 static enum err find_range(struct request *req, Str etag, int64_t size, struct byte_range *ret)
 {
     *ret = (struct byte_range){0, size};
@@ -157,7 +157,7 @@ static enum err find_range(struct request *req, Str etag, int64_t size, struct b
     return ERR_RANGE_NOT_SATISFIABLE;
 }
 
-/* Takes the open file: it is handed on to the answer, or closed. */
+/* Takes over the open file: passes it to the answer, or closes it. */
 static enum err send_file(struct request *req, struct grant *g, int fd)
 {
     struct stat s;
@@ -172,7 +172,7 @@ static enum err send_file(struct request *req, struct grant *g, int fd)
     if (e) goto out;
 
     request_add_header(req, "Accept-Ranges", STR("bytes"));
-    /* Whatever the file is, nothing in it runs as a page of the store. */
+    /* Whatever the file holds, nothing in it runs as a page of the store. */
     request_add_header(req, "Content-Security-Policy", STR("sandbox; default-src 'none'"));
     request_add_header(req, "Content-Disposition", disposition(req->arena, g->download.file_name));
     request_file(req, content_type(g->download.file_name),

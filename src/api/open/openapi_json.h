@@ -1,4 +1,4 @@
-/* api/open/openapi_json.h - the OpenAPI document, merged from api/ at build time and served as it is. */
+/* api/open/openapi_json.h - the OpenAPI document, merged from api/ at build time and served unchanged. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* api/open/operations.c - for whoever runs the server: is it alive, is it ready, what has it done. */
+/* api/open/operations.c - for the operator: is the server alive, is it ready, what has it done. */
 #include <sys/statvfs.h>
 
 #include "api/open/openapi_json.h"
@@ -10,7 +10,7 @@
 #include "serve/request.h"
 
 #define DISK_BYTES_MIN ((uint64_t)4 * 1024 * 1024) /* a store with less than this cannot promise the next write */
-#define REFUSED_MS (30 * TIME_SECOND)              /* for so long a write that found no room counts */
+#define REFUSED_MS (30 * TIME_SECOND)              /* how long a write that found no room counts */
 #define METRICS_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
 static enum err get_livez(struct request *req)
@@ -22,8 +22,8 @@ static enum err get_livez(struct request *req)
     return OK;
 }
 
-/* Room in the data folder, and whether the last write found some: a quota does not show in what is free. Whoever is not
- * ready gets no writes that could prove that there is room again, so a refusal counts for a while only. */
+/* Room in the data folder, and whether the last write found some: free space does not show a quota. A server that is
+ * not ready gets no writes that could prove that there is room again, so a refusal counts only for a while. */
 static bool disk_is_full(const struct request *req)
 {
     struct statvfs fs;
@@ -54,8 +54,8 @@ static enum err get_readyz(struct request *req)
     return OK;
 }
 
-/* With a token of its own only to who has it. Without one to this machine alone: not on a public address, and not to
- * clients of a proxy. */
+/* With a metrics token, only its holders may read them; without one, only this machine: not on a public address, and
+ * not clients of a proxy. */
 static enum err may_see_metrics(struct request *req)
 {
     Str token = str_from(req->app->options.metrics_token), scheme, text;

@@ -1,6 +1,6 @@
 /* api/open/panel.c - serves the admin panel: one page and its parts, from memory.
  *
- * The names of parts carry a hash of their content, so they are kept for ever; the page is asked for each time and
+ * The names of parts carry a hash of their content, so browsers keep them for ever; the page is requested each time and
  * answered 304. The panel is a client like any other: it has no routes but these and uses the public API. */
 #include "api/open/panel.h"
 
@@ -8,7 +8,7 @@
 #include "serve/render.h"
 #include "serve/request.h"
 
-/* Only what this server sent runs, and nothing turns text into markup. */
+/* Only scripts from this server run, and nothing turns text into markup. */
 static const char CONTENT_SECURITY_POLICY[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";

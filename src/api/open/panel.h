@@ -6,7 +6,7 @@
 struct panel_file {
     const char *name; /* as in /admin/assets/NAME; the page itself is index.html */
     const char *content_type;
-    const char *plain_etag, *gzip_etag; /* strong, quoted: the two are different bytes */
+    const char *plain_etag, *gzip_etag; /* strong, quoted; the two variants are different bytes */
     const char *plain, *gzip;
     size_t plain_len, gzip_len;
 };

@@ -1,4 +1,4 @@
-/* api/open/panel_none.c - stands in for the panel's files where it is not built: /admin/ is 404 then. */
+/* api/open/panel_none.c - replaces the panel's files in a build without the panel: /admin/ is then 404. */
 #include "api/open/panel.h"
 
 const struct panel_file panel_files[] = {{0}};

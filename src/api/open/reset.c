@@ -1,4 +1,4 @@
-/* api/open/reset.c - a new password for whoever can read the account's e-mail: api/recovery.h as JSON. */
+/* api/open/reset.c - a new password for a person who can read the account's e-mail: api/recovery.h as JSON. */
 #include "api/recovery.h"
 #include "api/tables.h"
 #include "domain/password.h"

@@ -1,8 +1,8 @@
 /* api/open/sandbox_page.c - the sandbox as its two sides see it: an API for the merchant, a page for the payer.
  *
- * Nothing of it is there unless the gateway called `sandbox` is switched on. The merchant is this same server, calling
- * over HTTP with the sandbox's API key, as it would call any provider. The page has no script and asks for no money: it
- * says so, and offers buttons that make the sandbox send its webhooks. Its address is what keeps others out. */
+ * None of it exists unless the gateway called `sandbox` is switched on. The merchant is this same server, calling over
+ * HTTP with the sandbox's API key, as it would call any provider. The page has no script and asks for no money: it says
+ * so, and offers buttons that make the sandbox send its webhooks. Its secret address keeps others out. */
 #include "api/tables.h"
 #include "base/text.h"
 #include "domain/sandbox_play.h"
@@ -120,7 +120,7 @@ static enum err post_refund(struct request *req)
                               &at_once, req->now, &refund);
     if (e) return e;
     req->status = 201;
-    if (p.mood == SANDBOX_LOSES_ANSWER) { /* once: done, and not told */
+    if (p.mood == SANDBOX_LOSES_ANSWER) { /* once: done, and not reported */
         req->status = 500;
         p.mood = SANDBOX_WILLING;
         e = sandbox_save(req->db, &p);
@@ -132,7 +132,7 @@ static enum err post_refund(struct request *req)
     return OK;
 }
 
-/* What a provider refuses for good is a 4xx that does not ask to be repeated. */
+/* A provider's final refusal is a 4xx that does not invite a retry. */
 static enum err post_close(struct request *req)
 {
     struct sandbox_payment p;

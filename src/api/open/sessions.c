@@ -1,4 +1,4 @@
-/* api/open/sessions.c - where an account is logged in, and ending it there. */
+/* api/open/sessions.c - where an account is logged in, and ending those logins. */
 #include "api/proof.h"
 #include "api/tables.h"
 #include "domain/token.h"
@@ -32,7 +32,7 @@ static enum err note(struct request *req, const char *action)
     return e ? e : auth_event(req, action, &a);
 }
 
-/* All but the one that asks. */
+/* All but the caller's own. */
 static enum err delete_sessions(struct request *req)
 {
     enum err e = token_end_logins(req->db, req->account, req->token_id);

@@ -1,5 +1,5 @@
 /* api/open/setup.c - the first owner. The link with the one-time token is printed when the server starts on a database
- * that has no owner; one caller wins, then there is nothing here any more. */
+ * that has no owner; one caller wins, and from then on the answer is 404. */
 #include "api/tables.h"
 #include "domain/audit.h"
 #include "domain/password.h"

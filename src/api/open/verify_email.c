@@ -1,7 +1,8 @@
-/* api/open/verify_email.c - an e-mail address is its owner's: the link that was sent to it, and another one.
+/* api/open/verify_email.c - proves that an e-mail address is its owner's: opens the link that was sent to it, and sends
+ * another.
  *
  * The link may be opened anywhere, so no token is needed. A caller who sends the session of the account keeps it; every
- * other session and token that was made before the proof ends. */
+ * other session and token made before the proof ends. */
 #include "api/proof.h"
 #include "api/tables.h"
 #include "domain/email_proof.h"
@@ -18,7 +19,7 @@ static const struct field verify_email_fields[] = {
 };
 static const struct shape verify_email_shape = {verify_email_fields, sizeof(struct verify_email_body)};
 
-/* The session that came along, or none. */
+/* The session that the caller sent, or none. */
 static enum err session_here(struct request *req, Id *ret)
 {
     struct caller who;

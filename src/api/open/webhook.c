@@ -2,7 +2,8 @@
  *
  * The signature comes first, on the bytes as they were sent; nothing is read from them before. Then the message is
  * read, confirmed where its gateway has to be asked, and takes effect in one transaction together with its own row.
- * Everything genuine is answered 200, also what is not for us; a gateway only tries again when it may help. */
+ * Every genuine message is answered 200, even one that does not concern us; a gateway is made to try again only when
+ * that may help. */
 #include "api/tables.h"
 #include "base/log.h"
 #include "domain/payment_apply.h"
@@ -13,7 +14,7 @@
 #define WEBHOOK_BYTES_MAX (256 * 1024)
 
 struct incoming {
-    struct gateway_config *gateways; /* that the address may mean */
+    struct gateway_config *gateways; /* that the address may stand for */
     size_t count;
     const struct gateway_config *gateway; /* whose signature it has */
     struct payment_event event;
@@ -26,8 +27,8 @@ static enum err read_gateways(struct request *req, struct incoming *in)
 }
 REQUEST_STEP(read_gateways);
 
-/* The first gateway whose signature this is. When none is, one that could not tell weighs more than those that refused:
- * the sender should try again. */
+/* The first gateway whose signature this is. When there is none, a gateway that could not check outweighs those that
+ * refused: the sender should try again. */
 static enum verdict verify(struct request *req, struct incoming *in, const struct webhook *hook)
 {
     struct certificates certs = link_certificates(req->app->link);

@@ -10,7 +10,8 @@
 void account_sheet(struct request *req, struct sheet *s, enum word title);
 /* `?before=`; 0 without. */
 Id account_before(struct request *req);
-/* Of rows that were asked for one too many: the address of the next page, or empty; *count is what to show. */
+/* The address of the next page, or empty, for rows of which one more than a page was read; *count is the number to
+ * show. */
 Str account_older(struct request *req, const char *path, size_t *count, Id last);
 #define ACCOUNT_OLDER(req, path, rows, count)                                                                          \
     account_older((req), (path), &(count), (count) > ACCOUNT_ROWS ? (rows)[ACCOUNT_ROWS - 1].id : (Id){0})

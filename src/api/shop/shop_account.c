@@ -136,7 +136,7 @@ static const struct field move_fields[] = {
 };
 static const struct shape move_form = {move_fields, sizeof(struct move_form)};
 
-/* Only staff clear the hardware: this opens a ticket that names the licence. */
+/* Only staff can unbind a licence: this opens a ticket that names it. */
 static enum err move_write(struct request *req, const struct move_form *in)
 {
     struct license l;

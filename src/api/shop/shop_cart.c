@@ -1,4 +1,4 @@
-/* api/shop/shop_cart.c - the cart of a browser, or of whoever is logged in with it. Each form leads back to the cart.
+/* api/shop/shop_cart.c - the cart of a browser, or of the customer who is logged in. Each form leads back to the cart.
  */
 #include "api/shop/shop.h"
 #include "api/tables.h"
@@ -110,7 +110,7 @@ static enum err add_write(struct request *req, const struct line_form *in)
 }
 REQUEST_STEP(add_write);
 
-/* The product's page again; what is not for sale any more has none. */
+/* Shows the product's page again; a product that is no longer for sale has none. */
 static enum err product_step(struct request *req, struct trouble *t)
 {
     struct product p;
@@ -130,7 +130,7 @@ static enum err post_add(struct request *req)
     enum err e = form_read(req, &add_form, &in);
     if (!e) e = request_step(req, TX_WRITE, add_write, in);
     if (!e || !shop_can_show(e)) return e;
-    req->token_id = token; /* a session that was begun is undone with its transaction */
+    req->token_id = token; /* a session that was just begun is rolled back too */
     req->account = account;
     struct trouble t = trouble_of(req, e);
     return request_step(req, TX_READ, product_step, &t);

@@ -20,7 +20,7 @@ static bool contains(Str text, Str word)
     return false;
 }
 
-/* Every word stands in the name or in the description. */
+/* Every word occurs in the name or the description. */
 static bool is_found(const struct product *p, Str words)
 {
     while ((words = str_trim(words)).len) {
@@ -32,7 +32,7 @@ static bool is_found(const struct product *p, Str words)
     return true;
 }
 
-/* The first character of a name stands where a picture is missing. */
+/* The first character of a name replaces a missing picture. */
 static Str initial_of(Str name)
 {
     size_t n = name.len ? utf8_step(name.ptr, name.len) : 0;
@@ -65,7 +65,7 @@ static const struct field catalogue_fields[] = {
 };
 static const struct shape catalogue_query = {catalogue_fields, sizeof(struct catalogue_query)};
 
-/* Addresses are typed and linked by people: what the query cannot be read as is left out. */
+/* People type and link addresses: a query that cannot be read is ignored. */
 static struct catalogue_query read_query(struct request *req)
 {
     const void *read;

@@ -1,7 +1,8 @@
 /* api/shop/shop_checkout.c - from the cart to an order: what it costs, who buys, how to pay; and the order's own page.
  *
  * A guest gives an e-mail address, and the order belongs to the account of that address, which is made when there is
- * none. An address proves nothing: a guest sees the order by its ref alone, and cannot spend the account's wallet. */
+ * none. An address proves nothing: a guest sees the order only through its ref, and cannot spend the account's wallet.
+ */
 #include "api/checkout.h"
 #include "api/shop/shop.h"
 #include "api/tables.h"
@@ -156,7 +157,7 @@ static enum err get_order(struct request *req)
     return shop_show_order(req, &o, pay);
 }
 
-/* A page instead of a redirect: browsers hold a form's redirects to form-action, which is this site. */
+/* A page instead of a redirect: browsers apply form-action, which is this site, to a form's redirects too. */
 static enum err show_way(struct request *req, const struct payment *p, Str back)
 {
     struct sheet s;

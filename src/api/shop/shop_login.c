@@ -1,7 +1,6 @@
-/* api/shop/shop_login.c - getting in and out of the shop: login, register, forgotten passwords, logout.
+/* api/shop/shop_login.c - the shop's login, registration, forgotten passwords and logout.
  *
- * Whoever proves who they are gets a new session, so that nobody can have given them one beforehand; what was in the
- * cart comes along. */
+ * A login starts a new session, so that nobody can have planted one beforehand; the cart moves over. */
 #include "api/proof.h"
 #include "api/recovery.h"
 #include "api/shop/shop.h"
@@ -16,7 +15,7 @@
 #include "serve/form.h"
 #include "serve/visit.h"
 
-/* A path of ours to go on to; anything else is the account's page. */
+/* A path on this site to continue to; for anything else the account's page. */
 static Str next_of(Str wanted)
 {
     bool is_ours = wanted.len > 1 && wanted.len < 200 && wanted.ptr[0] == '/' && wanted.ptr[1] != '/';
@@ -273,7 +272,7 @@ static void show_reset(struct request *req, const struct trouble *t)
     write_reset(req, t, form_field(req, "token"), is_bad);
 }
 
-/* The token is looked at, not used up: mail programs open links, too. */
+/* The token is checked, not used up: mail programs open links too. */
 static enum err get_reset(struct request *req)
 {
     Id account;
@@ -305,7 +304,7 @@ static void show_verify(struct request *req, Str token, bool is_done, bool is_ba
     sheet_send(req, &s);
 }
 
-/* A button, because mail programs open links, too. */
+/* A button, because mail programs open links too. */
 static enum err get_verify(struct request *req)
 {
     struct next_query q = read_query(req);
@@ -314,7 +313,7 @@ static enum err get_verify(struct request *req)
     return OK;
 }
 
-/* The session of this browser stays, if it is the account's. */
+/* This browser's session stays, if it belongs to the account. */
 static enum err post_verify(struct request *req)
 {
     Id account, kept = req->session ? req->session->id : (Id){0};

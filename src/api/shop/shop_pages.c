@@ -78,7 +78,7 @@ static enum err get_favicon(struct request *req)
     return ERR_NOT_FOUND;
 }
 
-/* The merchant's colour, and their own style sheet behind it. The name carries a hash of both, so browsers keep it. */
+/* The merchant's colour, followed by their own style sheet. The name carries a hash of both, so browsers keep it. */
 static enum err get_theme(struct request *req)
 {
     struct settings s;

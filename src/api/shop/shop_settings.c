@@ -10,10 +10,10 @@
 
 #define TOKENS_SHOWN 100
 
-/* What a settings page shows beside what went wrong. */
+/* What a settings page shows besides errors. */
 struct settings_view {
     struct trouble trouble;
-    Str token_text; /* of a token just made: this once */
+    Str token_text; /* of a token just made: shown this once */
 };
 
 static Str scopes_text(struct request *req, unsigned scopes)
@@ -204,7 +204,7 @@ static enum err token_write(struct request *req, struct token_made *made)
 }
 REQUEST_STEP(token_write);
 
-/* Shown in the answer itself, and nowhere else: a page that is opened again does not have it. */
+/* Shown only in this answer: a page that is opened again does not have it. */
 static enum err post_token(struct request *req)
 {
     void *in = NULL;

@@ -23,7 +23,7 @@ static const struct field ticket_fields[] = {
 };
 static const struct shape ticket_form = {ticket_fields, sizeof(struct ticket_form)};
 
-/* Which of one's own orders a question is about: out of the address, or out of the form that came back. */
+/* Which of the customer's orders a question is about: from the address, or from the returned form. */
 static enum err order_asked_about(struct request *req, const struct trouble *t, Id *ret)
 {
     Str query = req->exchange->head.query, name, value = {0};

@@ -1,4 +1,4 @@
-/* api/shop/shop_wallet.c - a customer's wallet: what is in it, what moved, money in and out. */
+/* api/shop/shop_wallet.c - a customer's wallet: balance, movements, top-ups and withdrawals. */
 #include "api/pay.h"
 #include "api/shop/account_sheet.h"
 #include "api/tables.h"

@@ -1,4 +1,4 @@
-/* api/store/store_cart.c - the cart of the token that calls. Every change answers with the cart that it leaves. */
+/* api/store/store_cart.c - the cart of the token that calls. Every change answers with the resulting cart. */
 #include "api/tables.h"
 #include "serve/request.h"
 #include "view/view_store.h"
@@ -34,7 +34,7 @@ static const struct field coupon_fields[] = {
 };
 static const struct shape coupon_shape = {coupon_fields, sizeof(struct cart_coupon_body)};
 
-/* The answer of a change to a line: the cart, or the field that stands in its way. */
+/* The answer to a change of a line: the cart, or the field that is wrong. */
 static enum err answer_line(struct request *req, enum err e, const struct cart *cart)
 {
     switch (e) {

@@ -1,5 +1,5 @@
-/* api/store/store_catalog.c - the catalogue for everybody, and for programs under /api/v1. All of it comes out of the
- * snapshot in memory (catalog_cache.h); the database is asked for the revision only. */
+/* api/store/store_catalog.c - the catalogue for everybody, and for programs under /api/v1. Everything comes from the
+ * snapshot in memory (catalog_cache.h); the database is only asked for the revision. */
 #include "api/tables.h"
 #include "serve/app.h"
 #include "serve/catalog_cache.h"

@@ -1,4 +1,5 @@
-/* api/v1/accept_signature.c - see accept_signature.h. Only as much of RFC 8941 as the field can hold, strictly. */
+/* api/v1/accept_signature.c - see accept_signature.h. Reads, strictly, only as much of RFC 8941 as the field can hold.
+ */
 #include "api/v1/accept_signature.h"
 
 #define LABEL_MAX 64
@@ -143,7 +144,7 @@ static bool read_parameter(struct input *in, bool *ret_more, Str *ret_key, struc
 }
 
 /* Whether every component can be covered: the answer's @status and content-digest, the request's content-digest. Other
- * parameters of a component (;sf, ;bs …) ask for more than we have. */
+ * parameters of a component (;sf, ;bs …) ask for what we do not offer. */
 static bool read_components(struct input *in, bool *ret_possible)
 {
     for (;;) {
@@ -186,7 +187,7 @@ static bool want(struct wanted_signature *w, Str key, const struct item *value, 
     return false;
 }
 
-/* One member: label=(components);parameters. Others than inner lists parse, and are not possible. */
+/* One member: label=(components);parameters. Members that are not inner lists parse, but cannot be fulfilled. */
 static bool read_member(struct input *in, Str keyid, bool *ret_possible, struct wanted_signature *ret)
 {
     struct wanted_signature w = {0};

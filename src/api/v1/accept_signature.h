@@ -2,9 +2,9 @@
  *
  *     sig1=("@status" "content-digest");created;keyid="…";nonce="…"
  *
- * The field is a dictionary (RFC 8941) of wanted signatures. One that does not parse is ignored as a whole, as RFC 8941
- * asks; a member that wants what we cannot give (other components, another key or algorithm) is passed over, and the
- * first that we can give is taken. */
+ * The field is a dictionary (RFC 8941) of wanted signatures. A field that does not parse is ignored as a whole, as RFC
+ * 8941 asks; a member that we cannot fulfil (other components, another key or algorithm) is skipped, and the first that
+ * we can is taken. */
 #pragma once
 
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* api/v1/v1_license.c - is this licence good? Asked by programs that customers run, all the time, everywhere. */
+/* api/v1/v1_license.c - is this licence valid? Asked by programs on customers' machines, all the time. */
 
 #include "api/tables.h"
 #include "api/v1/verdict_signature.h"
@@ -39,13 +39,13 @@ static enum err post_verify(struct request *req)
     json_kv_time(w, "expires_at", v.expires_at);
     json_kv_id(w, "user_id", v.account_id);
     json_kv_id(w, "product_id", in->product_id);
-    if (in->hardware_id.len) json_kv_str(w, "hardware_id", v.hardware_id); /* nothing that the caller did not know */
+    if (in->hardware_id.len) json_kv_str(w, "hardware_id", v.hardware_id); /* tells the caller nothing new */
     json_kv_time(w, "checked_at", req->now);
     json_end_object(w);
     return OK;
 }
 
-/* The key in the forms that libraries take: raw, PEM (SubjectPublicKeyInfo, RFC 8410) and JWK (RFC 8037). */
+/* The key in the forms that libraries accept: raw, PEM (SubjectPublicKeyInfo, RFC 8410) and JWK (RFC 8037). */
 static enum err get_public_key(struct request *req)
 {
     static const uint8_t spki_head[] = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};

@@ -1,4 +1,4 @@
-/* api/v1/v1_order.c - orders of integrations: bought, paid out of the wallet and delivered in one answer. */
+/* api/v1/v1_order.c - orders of integrations: placed, paid from the wallet and delivered in one answer. */
 #include "api/tables.h"
 #include "serve/app.h"
 #include "serve/request.h"
@@ -26,7 +26,7 @@ static enum err find_coupon(struct request *req, Str text, struct coupon *ret)
     return coupon_find_code(req->db, code, ret);
 }
 
-/* `delivery` is the first thing that a client looks at; with several units its value is all of them, one per line. */
+/* `delivery` is what a client looks at first; with several units its value has one line for each. */
 static void view_receipt(struct request *req, const struct order *o)
 {
     struct json_writer *w = &req->out;

@@ -9,7 +9,7 @@
 #include "serve/render.h"
 
 #define COMPONENTS "(\"@status\" \"content-digest\" \"content-digest\";req)"
-#define VALID_MS TIME_DAY /* for callers that want an `expires`: as long as a verdict may be kept */
+#define VALID_MS TIME_DAY /* for callers that want an `expires`: how long a verdict may be kept */
 
 static Str base64(struct arena *a, const uint8_t *bytes, size_t n)
 {
@@ -27,7 +27,7 @@ static void text_parameter(struct buf *b, const char *key, Str text)
     buf_char(b, '"');
 }
 
-/* What is covered and how: the value of Signature-Input, and the last line of what is signed. */
+/* What is covered and how: the value of Signature-Input, and the last line of the signed text. */
 static Str parameters(struct request *req, const struct wanted_signature *w)
 {
     struct buf b;
@@ -49,8 +49,8 @@ static Str digest_of(struct arena *a, Str body)
     return str_printf(a, "sha-256=:%.*s:", STR_FMT(base64(a, hash, sizeof hash)));
 }
 
-/* The request's Content-Digest as it was sent, if that is true of the body that came; else the true one. Whoever relays
- * a request and swaps its body cannot get the digest of the one before signed. */
+/* The request's Content-Digest as sent, if it matches the body that arrived; else the right one. A relay that swaps a
+ * request's body cannot get the digest of the original signed. */
 static Str digest_asked(struct request *req)
 {
     Str own = digest_of(req->arena, req->raw_body), sent = str_trim(request_header(req, "Content-Digest"));
