@@ -10,7 +10,7 @@
  * - a job is told OK only after the COMMIT that holds it has returned;
  * - a job's answer depends only on what is committed: whatever undoes a batch undoes its refusals too;
  * - a COMMIT whose outcome is not known is reported as such, and nothing is written after it: a restart reads the log
- * and knows. */
+ *   and knows. */
 #include "db/sqlite_writer.h"
 
 #include <assert.h>

@@ -6,8 +6,8 @@
  *   SQLite      TX_READ runs on the calling loop's own thread and read connection, all jobs of one loop pass in one
  *               read transaction (tx_port_pass). TX_WRITE goes to the writer thread, which runs everything that waits
  *               as one group commit, each job in a savepoint of its own.
- * PostgreSQL both go to workers with one connection each, reads and writes to different ones. A job that meets 40001,
- * 40P01, or a connection lost before COMMIT was sent, is run again.
+ *   PostgreSQL  both go to workers with one connection each, reads and writes to different ones. A job that meets
+ *               40001, 40P01, or a connection lost before COMMIT was sent, is run again.
  *
  * `run` may be called more than once and must start afresh each time. It returns OK to commit; any error rolls back
  * what it did and is handed to `done`, unless the database has an error of its own (db_err), which wins. TX_READ jobs

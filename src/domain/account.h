@@ -13,7 +13,7 @@ struct account {
     Str password_hash; /* empty: no password */
     enum role role;
     bool is_active;
-    bool is_unproven; /* registered by itself; nobody has shown yet that they read its mail */
+    bool is_unproven; /* self-registered; nobody has proved yet that they can read its mail */
     Time created_at;
 };
 
@@ -22,10 +22,10 @@ enum err account_create(struct db *db, const struct account *a, Time now, struct
 /* ERR_NOT_FOUND. */
 enum err account_find(struct db *db, Id id, struct account *ret);
 enum err account_find_email(struct db *db, Str email, struct account *ret);
-/* The address is its owner's. The first time, whatever was made without that proof ends: sessions and tokens, but for
- * `kept_token` (0: none), so that registering somebody else's address in advance gains nothing. */
+/* The address is proved. The first time, sessions and tokens that were made without the proof end, except `kept_token`
+ * (0: none), so that registering somebody else's address in advance gains nothing. */
 enum err account_prove_email(struct db *db, Id id, Id kept_token);
 enum err account_set_name(struct db *db, Id id, Str name);
-/* Sets a new hash and ends all logins, in the API and in the shop; the API tokens, too, where nobody proved that they
- * knew the old one. */
+/* Sets a new hash and ends all logins, in the API and in the shop; API tokens too, when nobody has proved that they
+ * knew the old password. */
 enum err account_set_password(struct db *db, Id id, Str password_hash, bool ends_api_tokens);

@@ -24,7 +24,7 @@ enum err audit_add(struct db *db, const struct audit_entry *entry)
 enum err audit_list(struct db *db, const struct audit_filter *filter, Id before, int64_t limit,
                     struct audit_entry **ret, size_t *ret_count)
 {
-    /* The part in front of the dot is a range of actions: from "product." up to what follows "product/". */
+    /* The part before the dot is a range of actions: from "product." up to, not including, "product/". */
     static const char list[] =
         "SELECT a.id, a.actor_id, p.email, a.action, a.resource_id, a.label, a.before, a.after, a.request_id,"
         " a.address, a.created_at FROM audit a LEFT JOIN account p ON p.id = a.actor_id"

@@ -7,10 +7,10 @@ struct audit_entry {
     Id id;
     Id actor; /* 0: the command line */
     Str actor_email;
-    Str action; /* "product.update": the resource, then what was done to it */
+    Str action; /* "product.update": the resource, then the action */
     Id resource;
     Str label;
-    Str before, after; /* JSON; empty: nothing there */
+    Str before, after; /* JSON; empty: nothing */
     Str request_id, address;
     Time created_at;
 };
@@ -18,7 +18,7 @@ struct audit_entry {
 enum err audit_add(struct db *db, const struct audit_entry *entry);
 
 struct audit_filter {
-    Str action;  /* a whole action, or the part in front of the dot; empty: all */
+    Str action;  /* a whole action, or the part before the dot; empty: all */
     Id actor;    /* 0: all */
     Id resource; /* 0: all */
     Str q;       /* a part of the label, or of the actor's name or e-mail address; empty: all */

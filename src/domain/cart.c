@@ -7,7 +7,7 @@
 
 #define PRICE_KEPT_MS (7 * TIME_DAY)
 
-/* What the database has: lines with their sums, and the coupon if one is in it, not looked at yet. */
+/* The stored cart: lines with their sums, and its coupon, not evaluated yet. */
 static enum err load(struct db *db, Id token, Time now, struct cart *ret)
 {
     static const char find_lines[] =
@@ -56,7 +56,7 @@ static enum err load(struct db *db, Id token, Time now, struct cart *ret)
     return OK;
 }
 
-/* Takes off what `coupon` takes off, or says why it cannot be used. */
+/* Applies the coupon's discount, or says why it cannot be used. */
 static enum err discount(struct db *db, struct cart *cart, const struct coupon *coupon, Id account, Time now)
 {
     struct coupon_line *lines = arena_array(db_arena(db), struct coupon_line, cart->count);
@@ -88,7 +88,7 @@ static enum err set_coupon(struct db *db, Id token, Id coupon)
     return db_run(st);
 }
 
-/* Lines that were not touched for long take today's price; *ret_changed: one of them costs something else now. */
+/* Lines that have not been touched for long take today's price; *ret_changed: the price of one has changed. */
 static enum err renew_prices(struct db *db, Id token, Time now, bool *ret_changed)
 {
     static const char find[] =
@@ -142,7 +142,7 @@ enum err cart_read(struct db *db, Id token, Id account, Time now, struct cart *r
     return OK;
 }
 
-/* Makes the cart's row or finds it; from here to the end of the transaction it is ours. */
+/* Makes or finds the cart's row, and locks it until the transaction ends. */
 static enum err hold(struct db *db, Id token, Time now)
 {
     static const char upsert[] = "INSERT INTO cart (token_id, updated_at) VALUES ($1, $2)"
@@ -294,7 +294,7 @@ static enum err change_line(struct db *db, Id token, Id product, Id variant, int
     bool changed = db_step(st);
     enum err e = db_done(st);
     if (e || changed) return e;
-    /* Tells a line that no cart can hold from one that just is not in this cart. */
+    /* Tells a line that no cart can hold from one that is merely not in this cart. */
     struct offer offer;
     e = catalog_offer(db, product, variant, VARIANT_REQUIRED, &offer);
     return e ? e : ERR_NOT_FOUND;

@@ -1,7 +1,7 @@
 /* domain/catalog.c - see catalog.h.
  *
  * What customers see: active products that have something to sell. A product whose variants are all switched off has
- * not: its own price was never meant to be paid, so it is as invisible as an inactive one. */
+ * nothing to sell: its own price was never meant to be paid, so it is as invisible as an inactive one. */
 #include "domain/catalog.h"
 
 #include <assert.h>
@@ -86,7 +86,7 @@ static enum err read_variants(struct db *db, struct stmt *st, struct variant **r
             products = arena_grow(a, products, n * sizeof *products, cap * sizeof *products);
         }
         variant_row_read(st, &products[n], &list[n]);
-        if (n == 0 || !id_eq(products[n - 1], products[n])) list[n].is_default = true; /* whoever comes first is */
+        if (n == 0 || !id_eq(products[n - 1], products[n])) list[n].is_default = true; /* the first one is */
         n++;
     }
     enum err e = db_done(st);
@@ -124,7 +124,7 @@ enum err catalog_list(struct db *db, struct product **ret, size_t *ret_count)
     e = read_variants(db, db_prepare(db, find_variants), &variants, &owners, &variant_count);
     if (e) return e;
 
-    /* Both lists have the same order: one walk brings them together. */
+    /* Both lists have the same order, so one walk joins them. */
     size_t v = 0;
     for (size_t i = 0; i < n; i++) {
         size_t first = v;
@@ -166,7 +166,7 @@ enum err catalog_find_slug(struct db *db, Str slug, struct product *ret)
 
 enum err catalog_offer(struct db *db, Id product, Id variant, enum variant_rule rule, struct offer *ret)
 {
-    /* One row: the product, with the variant that was named or, when none was, the one it is sold as by default. */
+    /* One row: the product, with the named variant or, without a name, its default one. */
     static const char find[] =
         "SELECT p.id, p.name, p.price, p.delivery_type, p.license_days, p.key_prefix, p.download_url, p.file_key,"
         " p.file_name, p.download_limit, p.download_days,"

@@ -18,7 +18,7 @@ struct product {
     Id id;
     Str slug, name, description;
     Money price;     /* of its default variant where it has variants */
-    Money own_price; /* what it would cost without them: for staff */
+    Money own_price; /* its price without variants: for staff */
     enum delivery_type delivery_type;
     bool is_active, in_stock;
     int64_t position, license_days;
@@ -37,7 +37,7 @@ enum err catalog_list(struct db *db, struct product **ret, size_t *ret_count);
 /* ERR_PRODUCT_NOT_FOUND for unknown and inactive ones alike. */
 enum err catalog_find_slug(struct db *db, Str slug, struct product *ret);
 
-/* What is bought: a product and, where it has variants, one of them, with the price that holds now. */
+/* What is bought: a product and, where it has variants, one of them, at the current price. */
 struct offer {
     Id product_id;
     Id variant_id; /* 0: the product has no variants */
@@ -49,9 +49,9 @@ struct offer {
     int64_t download_limit, download_days;
 };
 
-/* How a missing variant is taken. */
+/* What a missing variant means. */
 enum variant_rule {
-    VARIANT_REQUIRED, /* cart: must be named where there are variants */
+    VARIANT_REQUIRED, /* cart: an error where there are variants */
     VARIANT_DEFAULT,  /* v1 orders: the default one */
 };
 
@@ -59,6 +59,6 @@ enum variant_rule {
  * not an active variant of this product. ERR_FIELD_CONFLICT: a variant was named and the product has none. */
 enum err catalog_offer(struct db *db, Id product, Id variant, enum variant_rule rule, struct offer *ret);
 
-/* Call in the transaction of every change that a customer could see: caches look at this number. */
+/* Call in the transaction of every change that a customer could see: caches watch this number. */
 enum err catalog_touch(struct db *db);
 enum err catalog_revision(struct db *db, int64_t *ret);

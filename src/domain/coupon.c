@@ -1,7 +1,7 @@
 /* domain/coupon.c - see coupon.h. Changes by staff are in coupon_admin.c.
  *
  * coupon.uses counts the uses that are not released, and is guarded twice: by the WHERE of its update and by a CHECK.
- * Whoever redeems holds the coupon's row until its transaction ends, so the count per customer cannot change meanwhile
+ * Redeeming locks the coupon's row until the transaction ends, so the count per customer cannot change in the meantime
  * either. */
 #include "domain/coupon.h"
 
@@ -92,7 +92,7 @@ enum err coupon_products(struct db *db, Id coupon, Id **ret, size_t *ret_count)
     return OK;
 }
 
-/* Uses of this customer that count: those of cancelled orders were given back. */
+/* The customer's uses that count: those of cancelled orders were given back. */
 static enum err uses_of_customer(struct db *db, Id coupon, Id account, int64_t *ret)
 {
     static const char count[] = "SELECT COUNT(*) FROM coupon_use"
@@ -153,7 +153,7 @@ enum err coupon_evaluate(struct db *db, const struct coupon *c, Id account, cons
     return coupon_discount(c, applicable, ret_discount) ? OK : ERR_FIELD_RANGE;
 }
 
-/* One use more, if the limit over all customers allows it; the row stays locked until the transaction ends. */
+/* Counts one more use, if the limit over all customers allows it; the row stays locked until the transaction ends. */
 static enum err count_use(struct db *db, Id coupon, int64_t *ret_per_customer)
 {
     static const char count[] = "UPDATE coupon SET uses = uses + 1 WHERE id = $1"

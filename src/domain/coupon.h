@@ -1,7 +1,7 @@
 /* domain/coupon.h - discounts.
  *
  * A coupon is checked against lines (a cart's or an order's), and redeemed in the transaction that makes the order.
- * Unknown, disabled, not started and expired codes get the same answer, so that codes cannot be probed. */
+ * Codes that are unknown, disabled, not yet valid or expired get the same answer, so that codes cannot be probed. */
 #pragma once
 
 #include "db/db.h"
@@ -32,7 +32,7 @@ struct coupon_line {
     Money subtotal;
 };
 
-/* ASCII letters, digits, '-', '_', 1 to COUPON_CODE_MAX, spaces around it forgiven; *ret is upper-case. False: no
+/* ASCII letters, digits, '-', '_', 1 to COUPON_CODE_MAX, surrounding spaces ignored; *ret is upper-case. False: no
  * coupon can have this code. */
 bool coupon_code_normalise(struct arena *a, Str code, Str *ret);
 
@@ -40,39 +40,40 @@ bool coupon_code_normalise(struct arena *a, Str code, Str *ret);
 enum err coupon_find_code(struct db *db, Str code, struct coupon *ret);
 /* ERR_NOT_FOUND. */
 enum err coupon_find(struct db *db, Id id, struct coupon *ret);
-/* The products that it is for, by id; none: all. */
+/* The products that the coupon is for, by id; none: all. */
 enum err coupon_products(struct db *db, Id coupon, Id **ret, size_t *ret_count);
 
-/* May this customer use it now on these lines, and what does it take off? ERR_COUPON_INVALID, _EXHAUSTED, _USED,
- * _NOT_APPLICABLE, _MIN_TOTAL (all lines together), asked in this order; ERR_FIELD_RANGE when the lines' sum does not
- * fit. A coupon for all products may be used on no lines at all, and takes off nothing. The discount is computed on the
- * lines it applies to, rounded half up, never more than they come to. TX_READ is enough. */
+/* May this customer use the coupon now on these lines, and what is the discount? ERR_COUPON_INVALID, _EXHAUSTED, _USED,
+ * _NOT_APPLICABLE, _MIN_TOTAL (all lines together), checked in this order; ERR_FIELD_RANGE when the lines' sum does not
+ * fit. A coupon for all products may be used on no lines at all, with a discount of 0. The discount is computed on the
+ * lines that the coupon applies to, rounded half up, and never exceeds their sum. TX_READ is enough. */
 enum err coupon_evaluate(struct db *db, const struct coupon *c, Id account, const struct coupon_line *lines,
                          size_t count, Time now, Money *ret_discount);
 
-/* What a coupon takes off lines that come to `applicable`, conditions aside. False when it does not fit. */
+/* The discount on lines that sum to `applicable`, ignoring conditions. False when it does not fit. */
 bool coupon_discount(const struct coupon *c, Money applicable, Money *ret);
 
 /* Counts one use for this order, guarded by both limits: of any number of concurrent callers no more succeed than the
- * limits allow. ERR_COUPON_EXHAUSTED or ERR_COUPON_USED, with the transaction to be rolled back. TX_WRITE. */
+ * limits allow. ERR_COUPON_EXHAUSTED or ERR_COUPON_USED: the transaction must be rolled back. TX_WRITE. */
 enum err coupon_redeem(struct db *db, const struct coupon *c, Id account, Id order, Time now);
-/* The order was cancelled, and nothing can pay for it any more: gives the use back, once. */
+/* The order was cancelled and can no longer be paid: gives the use back, once. */
 enum err coupon_release(struct db *db, Id order, Time now);
 /* Whether the order had a coupon and gave it back. TX_READ is enough. */
 enum err coupon_is_released(struct db *db, Id order, bool *ret);
-/* The order is to be confirmed after all: takes the use again. ERR_COUPON_EXHAUSTED or ERR_COUPON_USED: others have
- * used it since; the transaction is to be rolled back. */
+/* The order will be confirmed after all: takes the use again. ERR_COUPON_EXHAUSTED or ERR_COUPON_USED: others have used
+ * it since; the transaction must be rolled back. */
 enum err coupon_reclaim(struct db *db, Id order, Time now);
 
-/* Changes by staff (coupon_admin.c); TX_WRITE. The code is normalised already. products NULL: an update keeps the list.
- * ERR_CODE_TAKEN; ERR_FIELD_NOT_FOUND: no product has such an id; ERR_FIELD_RANGE: max_uses is below uses so far. */
+/* Changes by staff (coupon_admin.c); TX_WRITE. The code is already normalised. products NULL: an update keeps the list.
+ * ERR_CODE_TAKEN; ERR_FIELD_NOT_FOUND: no product has such an id; ERR_FIELD_RANGE: max_uses is below the uses so far.
+ */
 enum err coupon_create(struct db *db, const struct coupon *c, const Id *products, size_t product_count, Time now,
                        struct coupon *ret);
 /* c holds the new values and the version that was read. ERR_PRECONDITION_FAILED: the coupon has changed since then;
  * ERR_NOT_FOUND. */
 enum err coupon_update(struct db *db, const struct coupon *c, const Id *products, size_t product_count,
                        struct coupon *ret);
-/* A coupon that was ever used is switched off, any other is deleted. ERR_NOT_FOUND. */
+/* A coupon that was ever used is switched off, any other deleted. ERR_NOT_FOUND. */
 enum err coupon_delete(struct db *db, Id id, bool *ret_deleted);
 /* Newest first, with id below `before` (0: all). TX_READ. */
 enum err coupon_list(struct db *db, Id before, int64_t limit, struct coupon **ret, size_t *ret_count);

@@ -104,7 +104,7 @@ enum err coupon_update(struct db *db, const struct coupon *c, const Id *products
 
 enum err coupon_delete(struct db *db, Id id, bool *ret_deleted)
 {
-    /* Held until the end: nobody redeems it between the look and the act. */
+    /* Locked until the transaction ends: nobody redeems it between the check and the change. */
     static const char hold[] = "UPDATE coupon SET is_active = 0, version = version + 1 WHERE id = $1 RETURNING id";
     static const char find_use[] = "SELECT 1 FROM orders WHERE coupon_id = $1 UNION ALL"
                                    " SELECT 1 FROM coupon_use WHERE coupon_id = $1 LIMIT 1";

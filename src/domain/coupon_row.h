@@ -9,5 +9,5 @@
 
 /* The columns of the present row. */
 void coupon_columns_read(struct stmt *st, struct coupon *ret);
-/* Steps, reads and is done. ERR_NOT_FOUND without a row. */
+/* Steps, reads the row and ends the statement. ERR_NOT_FOUND without a row. */
 enum err coupon_row_read(struct stmt *st, struct coupon *ret);

@@ -1,4 +1,4 @@
-/* domain/credit_request.h - credits by hand that need two people. */
+/* domain/credit_request.h - manual credits that need two people. */
 #pragma once
 
 #include "db/db.h"
@@ -9,6 +9,6 @@ struct credit_request {
     Str description;
 };
 
-/* `by` asks for it. *ret_may: somebody else had asked for the same, so that it can be made now; else it waits for a
- * second person. ERR_SECOND_PERSON_NEEDED: they had asked themselves. TX_WRITE. */
+/* `by` requests a credit. *ret_may: somebody else has requested the same one, so it can be made now; else it waits for
+ * a second person. ERR_SECOND_PERSON_NEEDED: the earlier request was their own. TX_WRITE. */
 enum err credit_request_ask(struct db *db, const struct credit_request *want, Id by, Time now, bool *ret_may);

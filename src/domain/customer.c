@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "domain/token.h"
 
-/* Two looks by key instead of a join: PostgreSQL would merge the two tables from their beginnings up to the page. */
+/* Two lookups by key instead of a join: PostgreSQL would merge the two tables from their start up to the page. */
 #define CUSTOMER_COLUMNS                                                                                               \
     "SELECT a.id, a.email, a.name, a.role, a.is_active, a.created_at, "                                                \
     " COALESCE((SELECT balance FROM ledger_account WHERE owner_id = a.id), 0),"                                        \

@@ -20,5 +20,6 @@ struct customer_change {
     bool has_name;
     bool is_active, has_is_active;
 };
-/* Customers only: staff are changed through domain/staff.h (ERR_NOT_FOUND here). Switching off ends the tokens. */
+/* Customers only: staff are changed through domain/staff.h (ERR_NOT_FOUND here). Switching a customer off ends their
+ * tokens. */
 enum err customer_change(struct db *db, Id id, const struct customer_change *change);

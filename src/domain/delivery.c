@@ -1,5 +1,5 @@
-/* domain/delivery.c - see delivery.h. The kinds differ in where the values of an item's units come from; the table
- * `deliver` is all that tells them apart. */
+/* domain/delivery.c - see delivery.h. The kinds differ only in where the values of an item's units come from: see the
+ * table `deliver`. */
 #include "domain/delivery.h"
 
 #include "domain/download_link.h"
@@ -148,7 +148,7 @@ enum err delivery_jobs(struct db *db, Id order, struct delivery_job **ret, size_
     return OK;
 }
 
-/* Of the codes that all these lines of one product need, how many the shared pool must give. */
+/* How many of the codes that these lines of one product need must come from the shared pool. */
 static enum err shared_need(struct db *db, const struct delivery_job *jobs, size_t count, Id product, int64_t *ret)
 {
     int64_t need = 0;
@@ -198,7 +198,7 @@ enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *r
     if (e) return e;
 
     struct delivery *units = arena_array(db_arena(db), struct delivery, (size_t)most);
-    if (!most) { /* nothing was delivered yet: an empty list, but a list */
+    if (!most) { /* nothing delivered yet: an empty list, not NULL */
         *ret = units;
         *ret_count = 0;
         return OK;

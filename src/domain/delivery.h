@@ -1,8 +1,8 @@
 /* domain/delivery.h - what a buyer gets for each unit that was paid for.
  *
  * One row per unit, made in the transaction that confirms the order; (order item, unit) is unique, so a unit cannot be
- * delivered twice. Three kinds: a licence key that we make, a serial code out of the product's pool, and a download
- * link. */
+ * delivered twice. Three kinds: a licence key that we make, a serial code from the product's pool, and a download link.
+ */
 #pragma once
 
 #include "domain/catalog.h"
@@ -19,7 +19,7 @@ struct delivery {
     Time created_at;
 };
 
-/* An order item whose units are to be delivered. */
+/* An order item whose units must be delivered. */
 struct delivery_job {
     Id account, order_item, product, variant;
     enum delivery_type type;
@@ -30,20 +30,20 @@ struct delivery_job {
     int64_t download_limit, download_days;
 };
 
-/* Delivers every unit; *ret has job->quantity of them. ERR_OUT_OF_STOCK, with the transaction to be rolled back, when
- * the pool does not have that many, or there is nothing to download. TX_WRITE. */
+/* Delivers every unit; *ret has job->quantity of them. ERR_OUT_OF_STOCK when the pool has too few codes or there is
+ * nothing to download: the transaction must be rolled back. TX_WRITE. */
 enum err delivery_make(struct db *db, const struct delivery_job *job, Time now, struct delivery **ret);
 
-/* The jobs of an order's items as its products are now, also of products that are no longer sold. */
+/* The jobs for an order's items, from the products as they are now, even those no longer sold. */
 enum err delivery_jobs(struct db *db, Id order, struct delivery_job **ret, size_t *ret_count);
-/* Whether all of these could be delivered now: ERR_OUT_OF_STOCK. It does not reserve anything. TX_READ is enough. */
+/* Whether all of these could be delivered now, else ERR_OUT_OF_STOCK. Reserves nothing. TX_READ is enough. */
 enum err delivery_check(struct db *db, const struct delivery_job *jobs, size_t count);
 
 /* Of one order, by item and unit. */
 enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *ret_count);
 
-/* What the buyer gets: the key, the code, or the address of the download: `base_url` in front of its path. In answers
- * and in mail alike. */
+/* What the buyer gets: the key, the code, or the address of the download (`base_url` and its path). For answers and
+ * mail. */
 Str delivery_text(struct arena *a, const char *base_url, const struct delivery *d);
 
 /* The order was refunded: its licences and serials are marked, its downloads closed. */

@@ -3,7 +3,7 @@
 
 #define COLUMNS "id, name, is_active"
 
-/* There are a handful; the list grows as it is read. */
+/* There are only a few; the list grows as it is read. */
 #define LIST_STEP 16
 
 static struct department read_row(struct stmt *st)

@@ -18,5 +18,5 @@ enum err department_find(struct db *db, Id id, struct department *ret);
 enum err department_create(struct db *db, Str name, bool is_active, struct department *ret);
 /* Sets name and flag of d->id. ERR_NOT_FOUND, ERR_NAME_TAKEN. */
 enum err department_update(struct db *db, const struct department *d);
-/* ERR_NOT_FOUND; ERR_INVALID_STATE when it ever had a ticket: switch it off instead. */
+/* ERR_NOT_FOUND; ERR_INVALID_STATE when the department ever had a ticket: switch it off instead. */
 enum err department_delete(struct db *db, Id id);

@@ -15,7 +15,7 @@ struct dispute {
     Money amount; /* disputed */
     Money lost;   /* taken back for good */
     Money frozen; /* of the wallet, while a disputed top-up is open */
-    Time due_at;  /* until when it has to be answered; 0: not said */
+    Time due_at;  /* answer by this time; 0: not stated */
     Time opened_at, closed_at;
 };
 
@@ -23,11 +23,11 @@ struct dispute {
 enum err dispute_find(struct db *db, Id payment, Str ref, struct dispute *ret);
 /* Of `want` payment_id, ref, amount, frozen and due_at are read. TX_WRITE. */
 enum err dispute_add(struct db *db, const struct dispute *want, Time now, struct dispute *ret);
-/* More became known of an open one. */
+/* Updates an open dispute with what is known now. */
 enum err dispute_set_due(struct db *db, Id id, Time due_at);
-/* Decides an open one. */
+/* Decides an open dispute. */
 enum err dispute_close(struct db *db, Id id, enum dispute_outcome outcome, Money lost, Time now);
-/* How many of a payment are open. */
+/* How many disputes of a payment are open. */
 enum err dispute_count_open(struct db *db, Id payment, int64_t *ret);
 /* Of one payment, oldest first; at most 20. */
 enum err dispute_list(struct db *db, Id payment, struct dispute **ret, size_t *ret_count);

@@ -112,7 +112,7 @@ enum err download_count(struct db *db, Id order_item, int64_t unit, Time now)
     return counted ? OK : ERR_DOWNLOAD_USED_UP;
 }
 
-/* Keys are names that we chose, without any way to leave the folder. */
+/* Keys are names of our own choice, which cannot lead out of the folder. */
 static bool file_key_is_plain(Str key)
 {
     if (key.len == 0 || key.len > FILE_KEY_MAX || key.ptr[0] == '.') return false;
@@ -133,7 +133,7 @@ static int open_beneath(int folder, const char *path, int flags)
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
     int fd = (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
-    /* Older kernels and some sandboxes do not have it; for a name without a slash the flags alone say the same. */
+    /* Older kernels and some sandboxes lack openat2; for a name without a slash the flags alone do the same. */
     if (fd < 0 && (errno == ENOSYS || errno == EPERM)) fd = openat(folder, path, (int)how.flags);
     return fd;
 }

@@ -1,11 +1,11 @@
 /* domain/download_link.h - download links: signed, expiring, counted.
  *
- * The token of a link says which unit of which order item it stands for, and proves that we made it:
+ * A link's token says which unit of which order item it is for, and proves that we made it:
  *
  *     base64url( item 7 bytes | unit 2 bytes | keyed hash of these 18 bytes )        36 characters
  *
- * so that a made-up one is refused without asking the database. What it opens is the product's present file (or outside
- * address), as long as the delivery's own time and count allow. */
+ * so that a made-up token is refused without asking the database. It opens the product's present file (or external
+ * address), for as long as the delivery's own time and count allow. */
 #pragma once
 
 #include "db/db.h"
@@ -18,18 +18,18 @@ Str download_path(struct arena *a, Id order_item, int64_t unit);
 /* False for anything that download_path did not make. Constant time for tokens of the right length. */
 bool download_token_read(Str token, Id *ret_order_item, int64_t *ret_unit);
 
-/* For this long after a fetch began it may be resumed without being counted again. */
+/* How long a fetch may be resumed without being counted again. */
 #define DOWNLOAD_RESUME_MS (24 * TIME_HOUR)
 
 struct download {
-    Str url;         /* an outside address; or empty, and a file of ours: */
+    Str url;         /* an external address; or empty, and a file of ours: */
     Str file_key;    /* its name in the folder of files */
     Str file_name;   /* what the buyer's copy is called */
     bool is_used_up; /* no further fetch may begin */
     bool may_resume;
 };
 
-/* ERR_NOT_FOUND: no such delivery, refunded, on hold, or the product has nothing to download any more.
+/* ERR_NOT_FOUND: no such delivery, refunded, on hold, or the product no longer has anything to download.
  * ERR_DOWNLOAD_EXPIRED. TX_READ is enough. */
 enum err download_find(struct db *db, Id order_item, int64_t unit, Time now, struct download *ret);
 /* Counts one fetch; ERR_DOWNLOAD_USED_UP when the limit is reached. TX_WRITE. */
@@ -37,6 +37,6 @@ enum err download_count(struct db *db, Id order_item, int64_t unit, Time now);
 
 /* Files of products are in this folder of the data folder. */
 #define DOWNLOAD_FOLDER "files"
-/* Opens one for reading: nothing outside the folder, no symbolic links, regular files only. -1 when there is none. The
- * caller closes it. */
+/* Opens a product's file for reading: nothing outside the folder, no symbolic links, regular files only. -1 when there
+ * is none. The caller closes it. */
 int download_open(const char *data_dir, Str file_key);

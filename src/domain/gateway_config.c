@@ -1,5 +1,5 @@
-/* domain/gateway_config.c - see gateway_config.h. Each sealed column is bound to its label and name, so that nobody who
- * can write to the database can move a secret to a gateway where it would be shown or sent elsewhere. */
+/* domain/gateway_config.c - see gateway_config.h. Each sealed column is bound to its label and name, so that a person
+ * who can write to the database cannot move a secret to a gateway where it would be shown or sent elsewhere. */
 #include "domain/gateway_config.h"
 
 #include <assert.h>
@@ -37,7 +37,7 @@ static Str seal(struct arena *a, Str label, const char *column, Str plain)
     return plain.len ? vault_seal(a, context(a, label, column), plain) : (Str){0};
 }
 
-/* False: it was sealed with another key, or for another place. */
+/* False: sealed with another key, or for another place. */
 static bool unseal(struct arena *a, Str label, const char *column, Str sealed, Str *ret)
 {
     *ret = (Str){0};
@@ -170,7 +170,7 @@ void gateway_config_fill_sandbox(struct arena *a, struct gateway_config *config)
     if (!config->api_key.len) config->api_key = generated(a, "sbx_key_");
 }
 
-/* Whether money or messages came through it already: then its provider cannot change any more. */
+/* Whether money or messages have come through the gateway: its provider can then no longer change. */
 static enum err is_used(struct db *db, Id id, bool *ret)
 {
     static const char used[] = "SELECT 1 WHERE EXISTS (SELECT 1 FROM payment WHERE gateway_id = $1)"

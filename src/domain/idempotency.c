@@ -14,7 +14,7 @@ void idempotency_init(const struct idempotency_scope *scope, Str target, Str bod
     memcpy(ret->key_hash, hash, sizeof ret->key_hash);
     ret->account = scope->account;
 
-    /* The body's hash instead of the body: a long one is not copied. */
+    /* The body's hash instead of the body, so that a long body is not copied. */
     uint8_t both[2][VAULT_HASH_BYTES];
     vault_hash(VAULT_FINGERPRINT, target, both[0]);
     vault_hash(VAULT_FINGERPRINT, body, both[1]);
@@ -55,7 +55,7 @@ enum err idempotency_find(struct db *db, const struct idempotency *i, struct kep
     if (found) {
         Str plain;
         if (!str_eq(hash, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES})) return ERR_IDEMPOTENCY_KEY_REUSED;
-        if (!kept.status) return ERR_CONFLICT; /* claimed by a request of several transactions that has not ended */
+        if (!kept.status) return ERR_CONFLICT; /* claimed by a request of several transactions that is still running */
         if (!sealed.len) return ERR_ANSWER_NOT_KEPT;
         if (!vault_unseal(db_arena(db), key_hash(i), sealed, &plain)) return ERR_INTERNAL;
         if (!str_cut(plain, '\n', &kept.location, &kept.body)) return ERR_INTERNAL;
@@ -98,8 +98,8 @@ static enum err drop_long(struct db *db, Id account)
     return db_run(st);
 }
 
-/* Counting ten thousand rows is not for every request: about one in sixteen does so. Which one nobody can choose, for
- * the hash is keyed. */
+/* Counting ten thousand rows is too much for every request: about one in sixteen does it. Nobody can choose which,
+ * because the hash is keyed. */
 static enum err drop_short(struct db *db, const struct idempotency *i)
 {
     static const char drop[] = "UPDATE idempotency SET answer = NULL, short_of = NULL WHERE short_of = $1 AND id <="

@@ -1,10 +1,9 @@
 /* domain/idempotency.h - one key, one effect, one answer.
  *
  * claim() comes first in the transaction of the effect, store() last: the row and the effect exist together or not at
- * all. A concurrent copy waits in claim() until the first one has ended, and then finds its answer. PostgreSQL: it
- * waits for the row that claim() made. SQLite: there is one writer, so looking is enough, and the row is written by
- * store(); a request that is refused has then written nothing at all. Answers are sealed: they may hold tokens and
- * licence keys. */
+ * all. A concurrent copy waits in claim() until the first has ended, and then finds its answer. On PostgreSQL it waits
+ * for the row that claim() made. On SQLite there is one writer, so claim() only looks and store() writes the row; a
+ * refused request has then written nothing at all. Answers are sealed: they may hold tokens and licence keys. */
 #pragma once
 
 #include "db/db.h"
@@ -14,7 +13,7 @@
 
 #define KEY_HASH_BYTES 16
 
-#define KEPT_LONG 8192 /* bytes past which an answer is a long one */
+#define KEPT_LONG 8192 /* a longer answer counts as long */
 #define KEPT_LONG_BYTES                                                                                                \
     (8 * 1024 * 1024) /* of one account; past it the answers kept for longest go, their keys stay                      \
                        */
@@ -23,11 +22,11 @@
 
 struct idempotency {
     Id account;
-    uint8_t key_hash[KEY_HASH_BYTES];         /* what the key is found under: it is one account's and one route's */
-    uint8_t request_hash[REQUEST_HASH_BYTES]; /* what was asked under it */
+    uint8_t key_hash[KEY_HASH_BYTES];         /* the key is found under this; it belongs to one account and one route */
+    uint8_t request_hash[REQUEST_HASH_BYTES]; /* what the request asked for */
 };
 
-/* A key as the caller sent it. Callers without an account (0) are told apart by their network address. */
+/* A key as the caller sent it. Callers without an account (0) are distinguished by network address. */
 struct idempotency_scope {
     Id account;
     Str network;
@@ -45,10 +44,10 @@ struct kept_answer {
     Str body;
 };
 
-/* Looks only; TX_READ is enough. ret->status 0 when the key is free. ERR_IDEMPOTENCY_KEY_REUSED: another request;
+/* Only looks; TX_READ is enough. ret->status 0 when the key is free. ERR_IDEMPOTENCY_KEY_REUSED: another request;
  * ERR_ANSWER_NOT_KEPT: it was done, and its answer had to make room for newer ones. */
 enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret);
-/* Takes the key, or finds what it has got: as idempotency_find. */
+/* Takes the key, or finds its kept answer: as idempotency_find. */
 enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret);
 enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer);
 /* Frees a key: what was done under it has been undone in this transaction. */

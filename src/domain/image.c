@@ -52,7 +52,7 @@ static enum err keep_media(struct db *db, Str hash, const char *type, Str bytes)
     return db_run(st);
 }
 
-/* Where the next one comes, with the product's row held so that nobody else counts meanwhile. */
+/* The position for the next image, with the product's row locked so that nobody else counts at the same time. */
 static enum err next_position(struct db *db, Id product, int64_t *ret)
 {
     static const char hold[] = "UPDATE product SET version = version WHERE id = $1 RETURNING id";

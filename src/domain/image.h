@@ -15,8 +15,8 @@ struct image {
     int64_t position;
 };
 
-/* PNG, JPEG, WebP or AVIF, told by the bytes: ERR_FIELD_FORMAT for anything else. ERR_NOT_FOUND: no such product;
- * ERR_FIELD_TOO_MANY past IMAGES_MAX. It comes behind the others. */
+/* PNG, JPEG, WebP or AVIF, recognised by the bytes: ERR_FIELD_FORMAT for anything else. ERR_NOT_FOUND: no such product;
+ * ERR_FIELD_TOO_MANY past IMAGES_MAX. The image goes last. */
 enum err image_add(struct db *db, Id product, Str bytes, Str alt, struct image *ret);
 enum err image_find(struct db *db, Id id, struct image *ret);
 /* Of one product, in order. */

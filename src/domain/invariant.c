@@ -1,8 +1,8 @@
 /* domain/invariant.c - the table of checks; see invariant.h.
  *
- * A query gives the ids of the offenders, in order, each once; 0 stands for the whole. Sums of money are made of two
- * parts (billions and the rest), because one sum over all transfers may be larger than any balance and need not fit
- * into an int64: SQLite refuses such a SUM. */
+ * A query gives the ids of the rows that break its rule, in order, each once; 0 stands for the whole. Sums of money are
+ * made of two parts (billions and the rest), because one sum over all transfers may be larger than any balance and need
+ * not fit into an int64: SQLite refuses such a SUM. */
 #include "domain/invariant.h"
 
 struct check {
@@ -14,7 +14,7 @@ struct check {
     "(SELECT credit_id AS ledger_id, amount / 1000000000 AS hi, amount % 1000000000 AS lo FROM transfer"               \
     " UNION ALL SELECT debit_id, -(amount / 1000000000), -(amount % 1000000000) FROM transfer)"
 
-/* The wallet of whoever `row` belongs to; one of them where there are two, which is another check's business. */
+/* The wallet of the owner of `row`; any one where there are two, which is for another check to report. */
 #define WALLET_OF(row) "(SELECT MIN(id) FROM ledger_account WHERE owner_id = " row ".account_id)"
 
 /* Where the money of order `o` comes from and goes back to. */
@@ -374,7 +374,7 @@ static const struct check checks[] = {
         " (o.status = 'cancelled' AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.order_id = o.id"
         " AND p.ended_at IS NULL))) ORDER BY o.id",
     },
-    /* Only while the coupon is as it was made: a limit that staff lowered later does not make earlier uses wrong. */
+    /* Only while the coupon is unchanged: a limit that staff lowered later does not make earlier uses wrong. */
     {
         "coupon_customer",
         "coupon",

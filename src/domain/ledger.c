@@ -1,8 +1,8 @@
 /* domain/ledger.c - guarded updates and the transfers that explain them; ledger.h has the rules.
  *
  * A wallet's row is changed first, by one statement that checks and changes at once, and its lock is held until the end
- * of the transaction; the transfer is written after that. The time that the row remembers is the transfer's: the clock
- * of one request may lie behind that of another which got the lock first. */
+ * of the transaction; the transfer is written after that. The row's time is also the transfer's: one request's clock
+ * may be behind that of another which got the lock first. */
 #include "domain/ledger.h"
 
 #include <assert.h>
@@ -41,7 +41,7 @@ static enum err record(struct db *db, Id debit, Id credit, const struct transfer
     return db_run(st);
 }
 
-/* What is owed is taken out of what has just come in. */
+/* A debt is repaid from the money that has just come in. */
 static enum err repay(struct db *db, Id wallet, Money debt, Money balance, Time at)
 {
     static const char take[] = "UPDATE ledger_account SET balance = balance - $2, debt = debt - $2 WHERE id = $1";
@@ -82,7 +82,7 @@ enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer
     return e || !debt.minor ? e : repay(db, wallet, debt, balance, at);
 }
 
-/* The limit is subtracted from the amount, not added to the balance: that cannot overflow. */
+/* The limit is subtracted from the amount, not added to the balance, so that nothing can overflow. */
 #define TAKE(guard)                                                                                                    \
     "UPDATE ledger_account SET balance = balance - $2,"                                                                \
     " last_transfer_at = CASE WHEN last_transfer_at > $3 THEN last_transfer_at ELSE $3 END"                            \
@@ -187,7 +187,7 @@ enum err wallet_find(struct db *db, Id account, struct wallet *ret)
     }
     enum err e = db_done(st);
     if (e) return e;
-    /* What is frozen is there to the last, and no further. */
+    /* Frozen money never exceeds the balance. */
     if (money_cmp(w.frozen, w.balance) > 0) w.frozen.minor = w.balance.minor > 0 ? w.balance.minor : 0;
     w.balance.minor -= w.frozen.minor;
     *ret = w;
@@ -227,7 +227,7 @@ enum err wallet_set_credit_limit(struct db *db, Id account, Money limit)
     return changed ? OK : ERR_INVALID_STATE;
 }
 
-/* Each side walks down an index of its own and stops after one page. */
+/* Each half walks its own index and stops after one page. */
 #define SIDE(is_credit, page)                                                                                          \
     "SELECT * FROM (SELECT id, CAST(" is_credit " AS BIGINT) AS is_credit, amount, description, created_at"            \
     " FROM transfer" page ") AS side" is_credit

@@ -1,11 +1,11 @@
 /* domain/ledger.h - double entry: money only ever moves from one account to another.
  *
  * A transfer takes its amount from the debit account and gives it to the credit account. It is one row, never changed.
- * Wallets keep a balance beside their transfers, changed in the same transaction by guarded updates; a CHECK stands
- * behind. System accounts have no kept balance: it is the sum of their transfers. A wallet's transfers are made while
- * its row is locked, so their ids and times grow in the order in which they take effect. All functions need TX_WRITE
- * unless said otherwise. Lock order on PostgreSQL: at most one wallet is touched by one transfer; who touches several
- * goes in the order of their ids. */
+ * Wallets keep a balance beside their transfers, changed in the same transaction by guarded updates with a CHECK behind
+ * them. System accounts keep no balance: theirs is the sum of their transfers. A wallet's transfers are made while its
+ * row is locked, so their ids and times grow in the order in which they take effect. All functions need TX_WRITE unless
+ * said otherwise. Lock order on PostgreSQL: a transfer touches at most one wallet; code that touches several takes them
+ * in the order of their ids. */
 #pragma once
 
 #include "db/db.h"
@@ -30,9 +30,9 @@ enum ledger_kind {
     LEDGER_WITHDRAWAL_REJECTED,
     LEDGER_RECEIVED_IN,   /* came through a gateway */
     LEDGER_RETURNED,      /* went back before it was used */
-    LEDGER_REFUND_FAILED, /* had gone back, and is here again */
-    LEDGER_TOLERANCE,     /* what was missing to a payment that was accepted all the same */
-    LEDGER_DEBT,          /* went back and the wallet did not have it; or was repaid */
+    LEDGER_REFUND_FAILED, /* had gone back, and has returned */
+    LEDGER_TOLERANCE,     /* the shortfall of a payment that was accepted all the same */
+    LEDGER_DEBT,          /* went back although the wallet did not hold it; or was repaid */
 };
 extern const char *const ledger_kind_names[];
 
@@ -48,7 +48,7 @@ struct wallet {
     Id ledger_id;
     Money balance; /* what can be spent or withdrawn now; negative while on credit */
     Money held;    /* pending withdrawals */
-    Money frozen;  /* of disputed top-ups: there, and not to be spent */
+    Money frozen;  /* of disputed top-ups: in the wallet, but cannot be spent */
     Money debt;    /* owed to the store */
     Money credit_limit;
 };
@@ -59,17 +59,17 @@ enum err wallet_find(struct db *db, Id account, struct wallet *ret);
 /* Whether ledger_debit would succeed now. TX_READ is enough. */
 enum err wallet_covers(struct db *db, Id account, Money amount, bool on_credit, bool *ret);
 
-/* Money into a wallet, from a system account; a customer's first money makes the wallet, and what is owed is repaid
- * from it at once. ERR_FIELD_RANGE, with nothing changed, when the balance would not fit into an int64. */
+/* Money into a wallet, from a system account; a customer's first money makes the wallet, and debts are repaid at once.
+ * ERR_FIELD_RANGE, with nothing changed, when the balance would not fit into an int64. */
 enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer *t);
 
-/* Money out of a wallet, to a system account. ERR_EXCEEDS_BALANCE, with nothing changed, when it is not there. With
- * on_credit the wallet may go down to -credit_limit. */
+/* Money out of a wallet, to a system account. ERR_EXCEEDS_BALANCE, with nothing changed, when the wallet does not hold
+ * it. With on_credit the wallet may go down to -credit_limit. */
 enum err ledger_debit(struct db *db, Id account, Id to, const struct transfer *t, bool on_credit);
 
-/* Money that the wallet's owner has no right to any more, frozen or not: what is not there is owed. */
+/* Takes money that the owner no longer has a right to, frozen or not: what the wallet does not hold is owed. */
 enum err ledger_recover(struct db *db, Id account, Id to, const struct transfer *t);
-/* So much more (less, when it is negative) cannot be spent. */
+/* Freezes this much more (less, when negative). */
 enum err wallet_freeze(struct db *db, Id account, Money change);
 
 /* Between two system accounts. */
@@ -87,7 +87,7 @@ struct wallet_transaction {
     Time created_at;
 };
 /* The newest `limit` transactions of the wallet with this ledger_id (0: none) that have an id below `before` (0: the
- * newest of all), oldest first. Takes the time of one page, whatever the length of the history. TX_READ is enough. */
+ * newest of all), oldest first. Takes the time of one page, however long the history. TX_READ is enough. */
 enum err wallet_transactions(struct db *db, Id ledger, Id before, int64_t limit, struct wallet_transaction **ret,
                              size_t *ret_count);
 

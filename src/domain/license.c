@@ -41,7 +41,7 @@ static enum err find_by_hash(struct db *db, const uint8_t hash[LICENSE_HASH_BYTE
     return OK;
 }
 
-/* True when this call was the one that bound it. */
+/* True when this call bound the licence. */
 static enum err bind_hardware(struct db *db, Id id, Str hardware_id, Time now, bool *ret_bound)
 {
     static const char bind[] =
@@ -64,7 +64,7 @@ enum err license_verify(struct db *db, Str key, Id product, Str hardware_id, Tim
     uint8_t hash[LICENSE_HASH_BYTES];
     if (!license_key_hash(key, hash)) return ERR_LICENSE_NOT_FOUND;
 
-    /* A second round is needed only after a lost race for the binding: it then finds whom it lost to. */
+    /* A second round is needed only after a lost race for the binding: it then finds the winner. */
     for (int round = 0; round < 3; round++) {
         bool found = false;
         struct facts f = {0};
@@ -98,8 +98,8 @@ Time license_expiry(Time now, int64_t days)
 enum err license_make(struct db *db, const struct license *l, Id order_item, Str prefix, Time now, Str *ret_key,
                       uint8_t ret_hash[LICENSE_HASH_BYTES])
 {
-    /* Two equal keys would take a collision of 120 random bits. The unique index refuses even that, with everything
-     * else that the transaction did, so nobody reads a result here and PostgreSQL is not waited for. */
+    /* Two equal keys would take a collision of 120 random bits. The unique index refuses even that, along with the rest
+     * of the transaction, so no result is read here and PostgreSQL needs no round trip. */
     static const char insert[] =
         "INSERT INTO license (sealed_key, key_hash, product_id, variant_id, account_id, order_item_id, expires_at,"
         " created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
@@ -125,7 +125,7 @@ enum err license_make(struct db *db, const struct license *l, Id order_item, Str
     return OK;
 }
 
-/* Through the deliveries: a licence is looked up by its order item nowhere else. */
+/* Through the deliveries: nothing else looks a licence up by its order item. */
 #define OF_ORDER                                                                                                       \
     " WHERE id IN (SELECT d.license_id FROM order_item i JOIN delivery d ON d.order_item_id = i.id WHERE i.order_id "  \
     "= $1)"
@@ -244,7 +244,7 @@ enum err license_search(struct db *db, Str q, Id before, int64_t limit, struct l
     return read_many(db, st, limit, ret, ret_count);
 }
 
-/* What staff may give a licence for; the prefix of its keys. */
+/* The product that staff grant a licence for, and the prefix of its keys. */
 static enum err find_product(struct db *db, Id product, Id variant, Str *ret_prefix)
 {
     static const char find[] = "SELECT p.key_prefix, CASE WHEN v.id IS NULL THEN 0 ELSE 1 END FROM product p"
@@ -293,7 +293,7 @@ enum err license_issue(struct db *db, Id product, Id variant, Id account, Time e
     return find_by_key(db, key, ret);
 }
 
-/* For an UPDATE … RETURNING id that changed nothing: was there nothing, or was it in another state? */
+/* For an UPDATE … RETURNING id that changed nothing: is the licence missing, or in another state? */
 static enum err run_transition(struct db *db, struct stmt *st, Id id)
 {
     static const char find[] = "SELECT id FROM license WHERE id = $1";

@@ -1,8 +1,8 @@
 /* domain/license.h - licences: what was promised to whom, and whether it still holds.
  *
- * A licence is active, revoked (by staff; can be taken back) or refunded (for good). On hold means that its order is
- * disputed: it counts as revoked until the dispute ends. It expires by itself when expires_at has passed. It is bound
- * to the first hardware id that it is verified with; only staff unbind it. */
+ * A licence is active, revoked (by staff, who can reinstate it) or refunded (for good). On hold means that its order is
+ * disputed: the licence counts as revoked until the dispute ends. It expires when expires_at has passed. It is bound to
+ * the first hardware id with which it is verified; only staff can unbind it. */
 #pragma once
 
 #include "db/db.h"
@@ -26,26 +26,26 @@ struct license {
     int64_t seen_count;
 };
 
-/* The verdict on a licence that is good. */
+/* The verdict on a valid licence. */
 struct license_verdict {
     Id license_id, account_id;
     Time expires_at;
-    Str hardware_id; /* what it is bound to; empty: to nothing */
+    Str hardware_id; /* what it is bound to; empty: unbound */
 };
 
 /* ERR_LICENSE_NOT_FOUND (also for another product's), ERR_LICENSE_REVOKED, ERR_LICENSE_EXPIRED, ERR_HARDWARE_MISMATCH,
  * in this order. An unbound licence is bound to `hardware_id` if one is given: of any number of concurrent callers one
- * wins, the others see a mismatch. TX_READ is enough, until it has to bind: then ERR_NEEDS_WRITE. */
+ * wins, the others see a mismatch. TX_READ is enough unless it has to bind: then ERR_NEEDS_WRITE. */
 enum err license_verify(struct db *db, Str key, Id product, Str hardware_id, Time now, struct license_verdict *ret);
 
 /* Makes a key for one unit of an order item (TX_WRITE). Only ids, prefix and expiry are read from `l`; *ret_key is in
- * the arena, *ret_hash is how to find the row again. */
+ * the arena, *ret_hash finds the row again. */
 enum err license_make(struct db *db, const struct license *l, Id order_item, Str prefix, Time now, Str *ret_key,
                       uint8_t ret_hash[LICENSE_HASH_BYTES]);
 /* When a licence that starts now ends: 0 days is never. */
 Time license_expiry(Time now, int64_t days);
 
-/* Given by staff, without an order. ERR_PRODUCT_NOT_FOUND; ERR_FIELD_NOT_FOUND: the variant is not of this product;
+/* Granted by staff, without an order. ERR_PRODUCT_NOT_FOUND; ERR_FIELD_NOT_FOUND: the variant is not of this product;
  * ERR_NOT_FOUND: no such account. Any product will do, sold or not. */
 enum err license_issue(struct db *db, Id product, Id variant, Id account, Time expires_at, Time now,
                        struct license *ret);

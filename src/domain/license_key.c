@@ -18,7 +18,7 @@ static unsigned step(unsigned sum, unsigned digit)
     return sum ^ digit;
 }
 
-/* Upper case, and the look-alikes as the digits that they are taken for. 0 for what no key or prefix has. */
+/* Upper case, with look-alikes as the digits they stand for. 0 for a character that no key or prefix has. */
 static char normal_char(char c)
 {
     if (c >= 'a' && c <= 'z') c = (char)(c - 'a' + 'A');

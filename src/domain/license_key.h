@@ -5,8 +5,8 @@
  * 25 characters of Crockford's base32 in five groups, behind the product's prefix if it has one. The first 24 are 120
  * random bits. The last is a check character: the 25 are a code word over GF(32), so that every single wrong character
  * and every swap of two characters is refused without asking the database.
- * A key is compared in its normal form: upper case, without hyphens and spaces, I and L read as 1, O as 0. What is
- * looked up is a keyed hash of that form, 128 bits of it: nobody can look for collisions without the key. */
+ * A key is compared in its normal form: upper case, without hyphens and spaces, I and L read as 1, O as 0. A key is
+ * looked up by a keyed hash of that form, cut to 128 bits: nobody can search for collisions without the hash's key. */
 #pragma once
 
 #include "domain/vault.h"
@@ -19,7 +19,7 @@
 /* Letters, digits and hyphens, at most LICENSE_KEY_PREFIX_MAX; empty is fine. */
 bool license_key_prefix_is_valid(Str prefix);
 
-/* A new key, in the arena. Letters of the prefix become upper-case; one that is not valid is left out. */
+/* A new key, in the arena. Letters of the prefix become upper-case; an invalid prefix is left out. */
 Str license_key_make(struct arena *a, Str prefix);
 
 /* The keyed hash under which a key is stored. False when the text cannot be a key of ours: wrong characters, too

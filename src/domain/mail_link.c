@@ -32,7 +32,7 @@ static enum err made_of_late(struct db *db, Id account, enum mail_link_purpose p
 enum err mail_link_make(struct db *db, Id account, enum mail_link_purpose purpose, Time now, int64_t valid_ms,
                         Str *ret_token)
 {
-    /* Whoever else makes one for this account waits until this one can be counted. */
+    /* Others who make a link for this account wait until this one can be counted. */
     static const char lock[] = "UPDATE account SET is_active = is_active WHERE id = $1";
     static const char add[] = "INSERT INTO mail_link (hash, account_id, purpose, created_at, expires_at)"
                               " VALUES ($1, $2, $3, $4, $5)";
@@ -80,7 +80,7 @@ enum err mail_link_look(struct db *db, enum mail_link_purpose purpose, Str token
     return account_of(st, ret_account);
 }
 
-/* What is used up keeps its row until it is purged, because it counts for the hour: it only ends. */
+/* A used link keeps its row until it is purged, because it counts for the hour: it only ends. */
 enum err mail_link_take(struct db *db, enum mail_link_purpose purpose, Str token, Time now, Id *ret_account)
 {
     static const char take[] = "UPDATE mail_link SET expires_at = $2 WHERE hash = $1 AND expires_at > $2"

@@ -13,7 +13,7 @@ struct notification {
 
 /* Tells `account`, in the transaction of what happened. `id` and `created_at` are not read. TX_WRITE. */
 enum err notification_add(struct db *db, Id account, const struct notification *n, Time now);
-/* The same for everybody who works here. */
+/* The same for all staff. */
 enum err notification_add_staff(struct db *db, const struct notification *n, Time now);
 
 /* The newest `limit` with an id below `before` (0: the newest of all), newest first. TX_READ is enough. */

@@ -123,7 +123,7 @@ static bool uses_credit(const struct order *o)
     return o->channel == CHANNEL_API;
 }
 
-/* Says how much the wallet has, where that is too little. */
+/* Reports how much the wallet has when it is too little. */
 static enum err fall_short(struct db *db, const struct order *o, struct order_shortfall *ret)
 {
     struct wallet w;
@@ -162,9 +162,9 @@ static struct delivery_job *jobs_of(struct db *db, const struct order_draft *dra
     return jobs;
 }
 
-/* Everything that could refuse the order, before anything is written. SQLite has one writer, so what is seen here still
- * holds a moment later, and the order needs no savepoint, which would cost a quarter of it. On PostgreSQL only the
- * guarded updates themselves can say; looking would be a round trip for nothing. */
+/* Every check that could refuse the order, before anything is written. SQLite has one writer, so what is seen here
+ * still holds a moment later, and the order needs no savepoint, which would cost a quarter of its time. On PostgreSQL
+ * only the guarded updates can tell; looking would be a wasted round trip. */
 static enum err check_first(struct db *db, const struct order *o, const struct delivery_job *jobs,
                             struct order_shortfall *ret_short)
 {
@@ -299,7 +299,7 @@ enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *r
     for (size_t i = 0; i < count; i++) {
         struct delivery *units;
         e = delivery_make(db, &jobs[i], now, &units);
-        /* It was there when we looked: the next run will find it gone before it has changed anything. */
+        /* The stock was there when we looked: the next run will find it gone before changing anything. */
         if (e == ERR_OUT_OF_STOCK) return ERR_UNAVAILABLE;
         if (e) return e;
     }

@@ -8,7 +8,7 @@
  *
  * The money, the stock and the delivery of an order move in the transaction that confirms it, or not at all; a
  * confirmed order is delivered, each unit once. An order keeps the names and prices of its time. All functions that
- * change need TX_WRITE, and any error means that the transaction is to be rolled back, unless said otherwise.
+ * change something need TX_WRITE, and after any error the transaction must be rolled back, unless said otherwise.
  *
  * Lock order on PostgreSQL, for everything that touches more than one of them: order, coupon, wallet, serials,
  * licences. */
@@ -56,10 +56,10 @@ struct order {
     size_t item_count;
 };
 
-/* What is to be bought. */
+/* What the customer buys. */
 struct order_line {
     struct offer offer;
-    Money unit_price; /* the offer's price, or what a cart has kept */
+    Money unit_price; /* the offer's price, or the one kept in a cart */
     int64_t quantity; /* 1 … ORDER_QUANTITY_MAX */
 };
 
@@ -72,47 +72,47 @@ struct order_draft {
     int64_t units_max;           /* of all lines together; 0: ORDER_UNITS_MAX */
 };
 
-/* Set with ERR_INSUFFICIENT_BALANCE, for the customer to read. */
+/* Set with ERR_INSUFFICIENT_BALANCE, for the answer to the customer. */
 struct order_shortfall {
     Money required, available;
 };
 
-/* From the price to the delivery, paid out of the wallet. An order of CHANNEL_API may use the account's post-pay
+/* The whole order, from price to delivery, paid from the wallet. An order of CHANNEL_API may use the account's post-pay
  * credit. A total of 0 needs no wallet. ERR_FIELD_RANGE: the sum does not fit; ERR_TOO_MANY_UNITS; ERR_COUPON_…;
  * ERR_INSUFFICIENT_BALANCE, with *ret_short set; ERR_OUT_OF_STOCK. */
 enum err order_place(struct db *db, const struct order_draft *draft, Time now, struct order *ret,
                      struct order_shortfall *ret_short);
 
-/* An order that waits for its payment: coupon redeemed, nothing delivered. What could not be delivered now is refused
- * (ERR_OUT_OF_STOCK), but nothing is reserved. ERR_FIELD_RANGE, ERR_COUPON_…. */
+/* An order that waits for its payment: coupon redeemed, nothing delivered. An order that could not be delivered now is
+ * refused (ERR_OUT_OF_STOCK), but nothing is reserved. ERR_FIELD_RANGE, ERR_COUPON_…. */
 enum err order_create(struct db *db, const struct order_draft *draft, Time now, struct order *ret);
 
-/* The payment is there: moves it to sales and delivers. `paid_with` is a gateway's label, PAID_BY_HAND or
- * PAID_WITH_WALLET (then ERR_INSUFFICIENT_BALANCE, with the transaction to be rolled back). Whoever comes
- * second finds it done: OK with *ret_changed false. A cancelled order is confirmed too. ERR_NOT_FOUND. Nothing is
- * changed by ERR_INVALID_STATE (it was refunded) and ERR_OUT_OF_STOCK (it cannot be delivered now; confirm it again
- * when it can). ERR_UNAVAILABLE: somebody took the last unit meanwhile; the whole transaction is to be run again. */
+/* The payment has arrived: moves it to sales and delivers. `paid_with` is a gateway's label, PAID_BY_HAND or
+ * PAID_WITH_WALLET (then ERR_INSUFFICIENT_BALANCE, and the transaction must be rolled back). A second call finds it
+ * done: OK with *ret_changed false. A cancelled order is confirmed too. ERR_NOT_FOUND. Nothing is changed by
+ * ERR_INVALID_STATE (it was refunded) and ERR_OUT_OF_STOCK (it cannot be delivered now; confirm it again when it can).
+ * ERR_UNAVAILABLE: another order took the last unit in the meantime; run the whole transaction again. */
 enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *ret_changed);
 
 /* The payment failed or the buyer gave up; gives the coupon back as order_release_coupon does. Cancelling twice:
  * *ret_changed false. Nothing is changed by ERR_NOT_FOUND and ERR_INVALID_STATE (confirmed or refunded: a failure never
  * undoes a confirmation). */
 enum err order_cancel(struct db *db, Id order, Time now, bool *ret_changed);
-/* Gives the coupon of a cancelled order back, once nothing can pay for the order any more. */
+/* Gives the coupon of a cancelled order back, once the order can no longer be paid. */
 enum err order_release_coupon(struct db *db, Id order, Time now);
-/* Reads it, without items, and keeps everybody else from changing it until the transaction ends. ERR_NOT_FOUND. */
+/* Reads an order, without items, and locks it until the transaction ends. ERR_NOT_FOUND. */
 enum err order_lock(struct db *db, Id order, struct order *ret);
 
 /* Gives money back where it came from (wallet; else the account that the payment came through), until `refunded_total`
- * has been given back in all; never more than was paid. All of it: the order is refunded and what it delivered is
- * closed. *ret_refunded is what this call gave; 0: it had been given already. Nothing is changed by ERR_NOT_FOUND and
- * ERR_INVALID_STATE (it never was confirmed). */
+ * has been given back in all; never more than was paid. When everything has gone back, the order is refunded and its
+ * deliveries are closed. *ret_refunded is what this call gave; 0: it had already been given. Nothing is changed by
+ * ERR_NOT_FOUND and ERR_INVALID_STATE (it was never confirmed). */
 enum err order_refund(struct db *db, Id order, Money refunded_total, Time now, Money *ret_refunded);
 
 /* A dispute at the gateway: licences count as revoked and downloads are closed until it ends. ERR_NOT_FOUND. */
 enum err order_set_hold(struct db *db, Id order, bool on_hold);
 
-/* With items and deliveries. Only this account's; account 0: anybody's. ERR_NOT_FOUND. */
+/* With items and deliveries. Only this account's orders; account 0: any. ERR_NOT_FOUND. */
 enum err order_find(struct db *db, Id account, Id order, struct order *ret);
 /* With items, without deliveries; newest first, ids below `before` (0: all). */
 enum err order_list(struct db *db, Id account, Id before, int64_t limit, struct order **ret, size_t *ret_count);

@@ -62,7 +62,7 @@ bool outbox_read_row(struct arena *a, struct stmt *st, struct outbox_item *ret)
     return !sealed.len || vault_unseal(a, context(ret->kind), sealed, &ret->payload);
 }
 
-#define ENDLESS "it was begun several times and never came to an end"
+#define ENDLESS "it was begun several times and never finished"
 #define UNREADABLE "its content cannot be opened with this master key"
 
 struct poison {
@@ -81,7 +81,7 @@ static enum err set_aside(struct db *db, const struct poison *p, Time now)
 enum err outbox_claim(struct db *db, Time now, int64_t lease_ms, int64_t limit, struct outbox_item **ret,
                       size_t *ret_count)
 {
-    /* A worker that waited for a row which another one took looks at it again: its due time has moved. */
+    /* A worker that waited for a row which another took checks the row again: its due time has moved. */
     static const char claim[] =
         "UPDATE outbox SET due_at = $2, attempts = attempts + 1, claims = claims + 1"
         " WHERE status = 'waiting' AND due_at <= $1 AND id IN"

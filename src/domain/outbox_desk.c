@@ -11,7 +11,7 @@ enum outbox_group outbox_group_of(enum outbox_kind kind)
     return kind == OUTBOX_MAIL || kind == OUTBOX_RESET ? OUTBOX_GROUP_MAIL : OUTBOX_GROUP_GATEWAY;
 }
 
-/* Who gets a message and what it is called; its text is nobody's business here. */
+/* A message's receiver and subject; its text stays private. */
 static Str mail_text(struct arena *a, Str payload)
 {
     struct queued_mail m;
@@ -92,7 +92,7 @@ enum err outbox_view(struct db *db, Id id, struct outbox_view *ret)
     return OK;
 }
 
-/* A row that is there and did not change was not to be changed. */
+/* A row that exists and did not change may not be changed. */
 static enum err changed_or(struct stmt *st)
 {
     bool changed = db_step(st);

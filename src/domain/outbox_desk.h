@@ -3,7 +3,7 @@
 
 #include "domain/outbox.h"
 
-/* What staff tell apart. */
+/* The kinds that staff distinguish. */
 enum outbox_group { OUTBOX_GROUP_MAIL, OUTBOX_GROUP_GATEWAY, OUTBOX_GROUP_EVENT };
 extern const char *const outbox_group_names[];
 enum outbox_status { OUTBOX_WAITING, OUTBOX_FAILED };
@@ -28,12 +28,12 @@ enum outbox_group outbox_group_of(enum outbox_kind kind);
 /* Newest first, below `before` (0: from the top). TX_READ is enough. */
 enum err outbox_list(struct db *db, const struct outbox_filter *filter, Id before, int64_t limit,
                      struct outbox_view **ret, size_t *ret_count);
-/* ERR_NOT_FOUND, also what is done. TX_READ is enough. */
+/* ERR_NOT_FOUND, also for rows that are done. TX_READ is enough. */
 enum err outbox_view(struct db *db, Id id, struct outbox_view *ret);
 
-/* Due now, and all attempts anew. ERR_INVALID_STATE: it is under way, or it is a call to a gateway that was given up:
- * that has changed a payment or a refund, which is where it goes on. TX_WRITE. */
+/* Makes the row due now, with all its attempts again. ERR_INVALID_STATE: it is under way, or it is a call to a gateway
+ * that was given up, which has changed a payment or a refund: continue there. TX_WRITE. */
 enum err outbox_try_now(struct db *db, Id id, Time now);
-/* Forgets it. ERR_INVALID_STATE: it is under way, or a call to a gateway that still waits: money hangs on it.
+/* Deletes the row. ERR_INVALID_STATE: it is under way, or a call to a gateway that still waits: money depends on it.
  * TX_WRITE. */
 enum err outbox_drop(struct db *db, Id id);

@@ -75,7 +75,7 @@ enum err own_page_create(struct db *db, const struct own_page *p, Time now, stru
     static const char insert[] = "INSERT INTO own_page (slug, title, body, in_footer, updated_at)"
                                  " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (slug) DO NOTHING RETURNING id";
     int64_t n;
-    enum err e = settings_touch(db); /* also holds back others who count */
+    enum err e = settings_touch(db); /* also makes concurrent counts wait */
     if (!e) e = count_pages(db, &n);
     if (e) return e;
     if (n >= OWN_PAGES_MAX) return ERR_FIELD_TOO_MANY;

@@ -1,7 +1,7 @@
 /* domain/own_page.h - the merchant's own pages in the shop: terms, privacy, imprint, about. Markdown.
  *
- * There are few; at most OWN_PAGES_MAX. Those in the footer are part of what settings_load gives, so every change bumps
- * the settings' revision. Changes need TX_WRITE. */
+ * There are few, at most OWN_PAGES_MAX. settings_load also gives those in the footer, so every change bumps the
+ * settings' revision. Changes need TX_WRITE. */
 #pragma once
 
 #include "db/db.h"

@@ -15,7 +15,7 @@ Str password_hash(struct arena *a, Str password)
 
 bool password_verify(Str hash, Str password)
 {
-    /* The hash of a random password that nobody knows, with the same parameters: so that an unknown e-mail address
+    /* The hash of a random password that nobody knows, with the same parameters, so that an unknown e-mail address
      * takes as long as a known one. */
     static const char nobody[] = "$argon2id$v=19$m=19456,t=2,p=1$c29vayBub2JvZHkgc2FsdA$"
                                  "ADhc1b6gZIkOmy1lKvmVBQnUp2lB8sO0bDKFBxlGBZ0";

@@ -7,8 +7,8 @@
 #define PASSWORD_MIN 10
 #define PASSWORD_MAX 256
 
-/* 19 MiB and 2 passes for everybody: the time that a login takes must not tell staff from customers, or either from an
- * address that nobody has. Empty Str: out of memory. */
+/* 19 MiB and 2 passes for everybody: the duration of a login must not tell staff from customers, or either from an
+ * unknown address. Empty Str: out of memory. */
 Str password_hash(struct arena *a, Str password);
 /* With an empty hash (unknown account) it costs the same and is false. */
 bool password_verify(Str hash, Str password);

@@ -50,15 +50,15 @@ static enum err settle(struct act *a, bool has_news)
     return s.needs_review ? review(a, s.kind, s.reason) : handled(a, s.reason);
 }
 
-/* A second payment at the gateway for what we made once: its money is booked as a payment of its own, which can be
- * given back by its own name. */
+/* A second payment at the gateway for a payment of ours: its money is booked as a payment of its own, which can be
+ * refunded under its own name. */
 static enum err second_payment(struct act *a)
 {
     const struct payment_event *e = a->event;
     struct payment *p = a->payment, other, want = *p;
     bool changed;
     if (!e->has_amount || e->amount.minor <= 0 || !str_eq(e->currency, p->currency))
-        return review(a, REVIEW_DUPLICATE, "another payment than the one that was made or has succeeded");
+        return review(a, REVIEW_DUPLICATE, "not the payment that was made or has succeeded");
     want.payment_ref = e->payment_ref;
     want.amount = e->amount;
     enum err err = payment_create(a->db, &want, a->now, &other);
@@ -66,7 +66,7 @@ static enum err second_payment(struct act *a)
     if (!err) err = payment_mark_succeeded(a->db, &other, a->now);
     if (err) return err;
     *a->payment = other;
-    return review(a, REVIEW_DUPLICATE, "another payment than the one that was made or has succeeded");
+    return review(a, REVIEW_DUPLICATE, "not the payment that was made or has succeeded");
 }
 
 static enum err on_succeeded(struct act *a)
@@ -96,7 +96,7 @@ static bool agrees(Str ours, Str theirs)
     return ours.len && str_eq(ours, theirs);
 }
 
-/* Our own reference in it is not enough: anybody's payment may bear an order's number. */
+/* Our own reference in the event is not enough: anybody's payment may carry an order's number. */
 static bool is_about(const struct payment_event *e, const struct payment *p)
 {
     if (contradicts(p->group_ref, e->group_ref) || contradicts(p->payment_ref, e->payment_ref)) return false;
@@ -114,7 +114,7 @@ static enum err not_believed(struct act *a)
 static enum err on_failed(struct act *a)
 {
     if (!is_about(a->event, a->payment)) return not_believed(a);
-    if (a->payment->status != PAYMENT_OPEN) return handled(a, "changes nothing any more");
+    if (a->payment->status != PAYMENT_OPEN) return handled(a, "no longer changes anything");
     handled(a, "");
     return payment_fail(a->db, a->payment, a->now);
 }
@@ -122,15 +122,15 @@ static enum err on_failed(struct act *a)
 static enum err on_expired(struct act *a)
 {
     if (!is_about(a->event, a->payment)) return not_believed(a);
-    if (time_is(a->payment->ended_at)) return handled(a, "changes nothing any more");
+    if (time_is(a->payment->ended_at)) return handled(a, "no longer changes anything");
     handled(a, "");
     return payment_end(a->db, a->payment->id, a->now);
 }
 
 /* The rest. */
 
-/* The customer agreed: the money is still to be taken, unless nobody wants it any more. The reference of the call makes
- * taking it twice harmless. */
+/* The customer agreed: the money must now be captured, unless the payment is no longer wanted. The call's reference
+ * makes capturing twice harmless. */
 static enum err on_approved(struct act *a)
 {
     const struct payment *p = a->payment;
@@ -153,7 +153,7 @@ static enum err on_refunded(struct act *a)
         return review(a, REVIEW_AMOUNT, "a refund without a total, or in another currency");
     if (contradicts(p->payment_ref, e->payment_ref))
         return review(a, REVIEW_DUPLICATE, "a refund of another payment than the one that succeeded");
-    handled(a, money_cmp(e->refunded_total, p->refunded_total) > 0 ? "" : "given back already");
+    handled(a, money_cmp(e->refunded_total, p->refunded_total) > 0 ? "" : "already given back");
     return payment_refund_told(a->db, p, e->refunded_total, e->refund_ref, a->now);
 }
 
@@ -187,10 +187,10 @@ static enum err on_dispute_closed(struct act *a)
     if (e || is_first) return e ? e : handled(a, outcome);
     if (str_eq(str_from(dispute_status_names[d.status]), str_from(outcome))) return handled(a, "known already");
     a->dispute = d.id;
-    return review(a, REVIEW_DISPUTE, "the dispute was decided before, and otherwise");
+    return review(a, REVIEW_DISPUTE, "the dispute was decided differently before");
 }
 
-/* About money that we have not seen yet. */
+/* For events about money that has not arrived yet. */
 static bool comes_too_early(const struct act *a)
 {
     switch (a->event->kind) {
@@ -225,7 +225,7 @@ static enum err act_on(struct act *a)
     return ERR_INTERNAL;
 }
 
-/* Decides without touching a payment where that can be done. */
+/* Decides without touching a payment, where possible. */
 static bool decided_early(const struct gateway_config *gateway, const struct payment_event *e, struct act *a)
 {
     a->status = WEBHOOK_IGNORED;
@@ -239,7 +239,7 @@ static bool decided_early(const struct gateway_config *gateway, const struct pay
     return e->review != NULL;
 }
 
-/* Staff are told what waits for them; what waited and does not any more is settled. */
+/* Tells staff about what waits for them; settles reviews that no longer wait. */
 static enum err update_reviews(struct act *a, Id event)
 {
     const struct payment_event *e = a->event;
@@ -263,7 +263,7 @@ static enum err update_reviews(struct act *a, Id event)
     return review_open(a->db, &want, a->now, &ignored);
 }
 
-/* What one event does; its row is there, and gets its verdict. */
+/* Applies one event; its row exists already and gets the verdict. */
 static enum err apply(struct db *db, const struct gateway_config *gateway, Id event, const struct payment_event *e,
                       Time now, struct payment_outcome *ret)
 {
@@ -294,7 +294,7 @@ static enum err apply(struct db *db, const struct gateway_config *gateway, Id ev
     return err;
 }
 
-/* The payment has got names: events that were waiting for them can be acted on now, in the order in which they came. */
+/* The payment has been given its names: events that waited for them are applied now, in the order they arrived. */
 static enum err apply_waiting(struct db *db, const struct gateway_config *gateway, Id payment, Time now)
 {
     struct payment p;
@@ -369,9 +369,9 @@ enum err payment_set_page(struct db *db, const struct gateway_config *gateway, I
     bind_opt_time(st, expires_at);
     bind_opt_time(st, time_is(expires_at) ? payment_ends_at(gateway->provider, expires_at) : (Time){0});
     e = db_run(st);
-    /* The latest page is the one to pay at. */
+    /* The customer pays on the latest page. */
     if (!e && id_is(p.order_id) && p.status == PAYMENT_OPEN) e = payment_close_others(db, &p, now);
-    /* Closed while the gateway was making it. */
+    /* Closed while the gateway was making the payment. */
     if (!e && p.status == PAYMENT_CLOSED)
         e = outbox_add(db, &(struct outbox_item){.kind = OUTBOX_CLOSE, .payment = payment}, now, now, NULL);
     return e ? e : apply_waiting(db, gateway, payment, now);

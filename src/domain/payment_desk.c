@@ -10,7 +10,7 @@
 
 const char *const spare_money_names[] = {"refund", "credit", NULL};
 
-/* The payment of an order that matters, locked with all others of the order; *ret_has false: it has none. */
+/* The payment of an order that matters, locked with the order's other payments; *ret_has false: the order has none. */
 static enum err lock_of(struct db *db, Id order, struct payment *ret, bool *ret_has)
 {
     enum err e = payment_find_order(db, order, ret);
@@ -68,7 +68,7 @@ enum err payment_confirm_order(struct db *db, Id order, Time now, bool *ret_chan
     return confirm_as(db, order, &p, has, STR(PAID_BY_HAND), now, ret_changed);
 }
 
-/* What waits and is not being given back. */
+/* The money that waits and is not being given back. */
 static enum err spare_of(struct db *db, const struct payment *p, Money *ret)
 {
     Money asked;
@@ -114,7 +114,7 @@ enum err payment_cancel_order(struct db *db, Id order, enum spare_money how, Id 
     return e ? e : receipt_cancelled(db, order, now);
 }
 
-/* Not paid through a gateway: it is done with the booking. */
+/* Not paid through a gateway: the booking is all there is to do. */
 static enum err refund_here(struct db *db, Id order, Money amount, Str reason, Id by, Time now, struct refund *ret)
 {
     struct order o;
@@ -209,14 +209,14 @@ static enum err cancel(struct db *db, Id order, Id by, Time now)
     return e ? e : changed ? OK : ERR_INVALID_STATE;
 }
 
-/* Settled outside: what waits here went back some other way. */
+/* Settled outside: the money that waits here went back another way. */
 static enum err settle(struct db *db, const struct review *r, struct payment *p, Str note, Id by, Time now)
 {
     struct refund refund;
     Money spare;
     enum err e = OK;
     if (r->kind == REVIEW_REFUND_FAILED) e = payment_refund_settle(db, r->refund_id, note, now, &refund);
-    if (e && e != ERR_INVALID_STATE) return e; /* the refund may have been made since */
+    if (e && e != ERR_INVALID_STATE) return e; /* the refund may have gone through since */
     if (!id_is(p->id) || r->kind == REVIEW_DISPUTE) return OK;
     e = payment_find(db, p->id, p);
     if (!e) e = spare_of(db, p, &spare);

@@ -4,9 +4,9 @@
 #include "domain/dispute.h"
 #include "domain/payment.h"
 
-/* Holds what was delivered, or freezes what a top-up brought. *ret_is_open false: it was decided already. */
+/* Holds what was delivered, or freezes what a top-up brought. *ret_is_open false: already decided. */
 enum err payment_dispute_open(struct db *db, struct payment *p, const struct payment_event *e, Time now,
                               struct dispute *ret, bool *ret_is_open);
-/* Ends the hold; lost: the amount is gone. *ret_is_first false: it was decided before; ret->status says how. */
+/* Ends the hold; lost: the amount is gone. *ret_is_first false: decided before; ret->status says how. */
 enum err payment_dispute_close(struct db *db, struct payment *p, const struct payment_event *e, Time now,
                                struct dispute *ret, bool *ret_is_first);

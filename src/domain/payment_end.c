@@ -6,7 +6,7 @@
 
 #define GRACE_MS TIME_HOUR
 #define CRYPTO_GRACE_MS                                                                                                \
-    (25 * TIME_HOUR) /* coins may be on their way when the invoice expires: it is watched for a day */
+    (25 * TIME_HOUR) /* coins may be on their way when an invoice expires, so it is watched for a day */
 
 Time payment_ends_at(enum provider provider, Time expires_at)
 {
@@ -18,7 +18,7 @@ static bool may_be_paid(const struct payment *p)
     return p->status == PAYMENT_OPEN || p->status == PAYMENT_FAILED;
 }
 
-/* Whether somebody may be paying for the order with another payment, or has. */
+/* Whether another payment may still pay for the order, or has. */
 static enum err is_paid_otherwise(struct db *db, const struct payment *p, bool *ret)
 {
     static const char find[] = "SELECT 1 FROM payment WHERE order_id = $1 AND id <> $2"
@@ -33,7 +33,7 @@ static enum err is_paid_otherwise(struct db *db, const struct payment *p, bool *
     return e;
 }
 
-/* A failure never undoes a confirmation, also not one by hand. */
+/* A failure never undoes a confirmation, not even a manual one. */
 enum err payment_order_over(struct db *db, const struct payment *p, Time now)
 {
     bool changed, otherwise = false;

@@ -1,22 +1,22 @@
-/* domain/payment_event.h - what a payment provider says happened, in words that are the same for all of them.
+/* domain/payment_event.h - what a payment provider says happened, in the same terms for all of them.
  *
- * Adapters (gateway/) turn a provider's message into one of these; domain/payment.c decides what it does to a payment,
- * an order and the ledger. Amounts are minor units by ISO 4217, whatever the provider counts in. */
+ * Adapters (gateway/) turn a provider's message into an event; domain/payment_apply.c decides what it does to a
+ * payment, an order and the ledger. Amounts are minor units by ISO 4217, whatever the provider counts in. */
 #pragma once
 
 #include "base/money.h"
 #include "base/timestamp.h"
 
 enum payment_event_kind {
-    EVENT_IGNORED,        /* genuine, but nothing that concerns us */
-    EVENT_SUCCEEDED,      /* the money is there */
-    EVENT_FAILED,         /* it is not; may still be followed by a success */
-    EVENT_EXPIRED,        /* it can no longer be paid: the page has ended or was closed */
+    EVENT_IGNORED,        /* genuine, but does not concern us */
+    EVENT_SUCCEEDED,      /* the money has arrived */
+    EVENT_FAILED,         /* it has not; a success may still follow */
+    EVENT_EXPIRED,        /* can no longer be paid: the page has ended or was closed */
     EVENT_PENDING,        /* seen, not final */
     EVENT_APPROVED,       /* the customer agreed: we still have to capture */
-    EVENT_REFUNDED,       /* part or all went back */
-    EVENT_REFUND_FAILED,  /* a refund that was announced did not happen */
-    EVENT_DISPUTED,       /* the customer's bank or the provider is asking for it back */
+    EVENT_REFUNDED,       /* some or all of it went back */
+    EVENT_REFUND_FAILED,  /* an announced refund did not happen */
+    EVENT_DISPUTED,       /* the customer's bank or the provider wants the money back */
     EVENT_DISPUTE_CLOSED, /* decided */
 };
 extern const char *const payment_event_kind_names[];
@@ -42,13 +42,13 @@ struct payment_event {
     Str order_ref;   /* our own reference, as it came back: an order's number, or "topup-" and a payment's */
     bool has_amount;
     Money amount;
-    Str currency; /* upper-case; empty when it was not said */
+    Str currency; /* upper-case; empty when not stated */
     Str refund_ref;
     bool has_refunded_total;
     Money refunded_total;         /* of the payment so far, this refund included */
     enum dispute_outcome outcome; /* EVENT_DISPUTE_CLOSED */
-    Time due_at;                  /* EVENT_DISPUTED: until when it has to be answered; 0: not said */
-    const char *review;           /* not NULL: a person has to look before anything is done; says why */
+    Time due_at;                  /* EVENT_DISPUTED: answer by this time; 0: not stated */
+    const char *review;           /* not NULL: why a person has to look before anything is done */
     Time occurred_at;
     enum event_mode mode;
 };

@@ -12,7 +12,7 @@ static enum err find_by(struct db *db, const char *sql, Id gateway, Str ref, Id 
     return db_done(st);
 }
 
-/* Of several payments of an order here, the one that the gateway has not named yet, else the latest. */
+/* Of an order's several payments at this gateway, the one that the gateway has not named yet, else the latest. */
 static enum err find_by_order_ref(struct db *db, Id gateway, Str ref, Id *ret)
 {
     static const char by_order[] = "SELECT id FROM payment WHERE gateway_id = $1 AND order_id = $2"

@@ -34,7 +34,7 @@ enum err payment_book_arrival(struct db *db, struct payment *p, Money total, Tim
 {
     int64_t more = total.minor - p->received.minor;
     *ret_changed = false;
-    /* Less than we were told before: believed as long as nothing has been done with it. */
+    /* Less than reported before: believed as long as the money has not been used. */
     if (more == 0 || -more > p->waiting.minor) return OK;
     enum err e = more > 0 ? move(db, p, LEDGER_RECEIVED_IN, LEDGER_CLEARING, LEDGER_RECEIVED, more, "Payment", now)
                           : move(db, p, LEDGER_RECEIVED_IN, LEDGER_RECEIVED, LEDGER_CLEARING, -more,
@@ -76,7 +76,7 @@ enum err payment_book_sale(struct db *db, struct payment *p, Money total, Time n
     return e || !before ? e : order_refund(db, p->order_id, (Money){before}, now, &given);
 }
 
-/* Out of the order: all of it when everything that came has gone back, also what the store had put in. */
+/* From the order: all of it when everything that arrived has gone back, including what the store had put in. */
 static enum err return_sale(struct db *db, struct payment *p, bool is_all, int64_t *left, Time now)
 {
     struct order o;
@@ -116,7 +116,7 @@ enum err payment_book_return(struct db *db, struct payment *p, Time now)
 
 enum err payment_book_refund_failed(struct db *db, struct payment *p, Money amount, Time now)
 {
-    /* What a dispute has taken, too, stays gone. */
+    /* What a dispute has taken stays gone too. */
     int64_t refunded = p->refunded_total.minor - least(amount.minor, p->refunded_total.minor);
     int64_t back = p->returned.minor - least(p->received.minor, refunded + p->lost_total.minor);
     enum err e =

@@ -114,7 +114,8 @@ enum err payment_refund_failed(struct db *db, Id refund, Str why, bool is_refuse
     struct refund r;
     enum err e = lock(db, refund, &p, &r);
     if (e || r.status != REFUND_REQUESTED) return e;
-    if (is_refused) r.tries++; /* the next call is another one; an unknown end is asked for with the same key again */
+    if (is_refused)
+        r.tries++; /* the next call gets a new key; an unknown outcome is asked for with the same key again */
     return fail(db, &p, &r, why, now);
 }
 
@@ -146,14 +147,14 @@ enum err payment_refund_settle(struct db *db, Id refund, Str note, Time now, str
     if (ret->status != REFUND_FAILED) return ERR_INVALID_STATE;
     e = payment_refundable(db, &p, &left);
     if (e) return e;
-    if (money_cmp(ret->amount, left) > 0) return ERR_INVALID_STATE; /* it has gone back some other way meanwhile */
+    if (money_cmp(ret->amount, left) > 0) return ERR_INVALID_STATE; /* it has gone back another way in the meantime */
     ret->note = note;
     p.refunded_total.minor += ret->amount.minor;
     e = payment_book_return(db, &p, now);
     return e ? e : finish(db, &p, ret, now);
 }
 
-/* Refunds that we have asked for are what the gateway most likely speaks of: the one with this name, then the oldest.
+/* The gateway most likely means a refund that we asked for: the one with this name, then the oldest.
  */
 static enum err attribute(struct db *db, struct payment *p, int64_t *more, Str refund_ref, Time now)
 {
@@ -193,7 +194,7 @@ enum err payment_refund_told(struct db *db, struct payment *p, Money total, Str 
     return e ? e : receipt_refund(db, p, &r, now);
 }
 
-/* The refund that the gateway means: by its name, else the latest that went through with this amount. */
+/* The refund that the gateway means: by its name, else the latest successful one of this amount. */
 static enum err find_meant(struct db *db, const struct payment *p, Str refund_ref, bool has_amount, Money amount,
                            struct refund *ret)
 {

@@ -14,7 +14,7 @@ struct settling {
     const struct gateway_config *gateway;
     struct payment *payment;
     struct order order; /* locked; of a top-up: empty */
-    Money free;         /* waits, and nobody has asked to give it back */
+    Money free;         /* waits, and is not being given back */
     bool has_news;
     Time now;
     struct settlement *ret;
@@ -68,7 +68,7 @@ static enum err turn_away(struct settling *s, enum payment_policy how, Money amo
     return e;
 }
 
-/* All of it: nobody waits for the order any more. */
+/* All of it: nobody is waiting for the order now. */
 static enum err turn_all_away(struct settling *s, enum payment_policy how, enum review_kind kind, const char *why)
 {
     bool changed;
@@ -127,7 +127,7 @@ static enum err settle_order(struct settling *s)
     return sell(s);
 }
 
-/* The order is paid: with this payment, of which more has come since; with another one; or some other way. */
+/* The order is already paid: with this payment, which has brought more since; with another; or another way. */
 static enum err settle_paid(struct settling *s)
 {
     struct payment *p = s->payment;
@@ -138,7 +138,7 @@ static enum err settle_paid(struct settling *s)
     if (!e) e = payment_find_paying(s->db, p->order_id, &other);
     if (!e) return turn_all_away(s, POLICY_REFUND, REVIEW_DUPLICATE, "the order was paid twice");
     if (e != ERR_NOT_FOUND) return e;
-    return review(s, REVIEW_DUPLICATE, "paid, although the order was confirmed otherwise");
+    return review(s, REVIEW_DUPLICATE, "paid, although the order was confirmed another way");
 }
 
 static enum err settle_topup(struct settling *s)

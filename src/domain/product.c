@@ -125,7 +125,7 @@ static enum err insert(struct db *db, const struct product *p, Str slug, Time no
     return OK;
 }
 
-/* Many products may have one name; past these the number is drawn, so that the search ends. */
+/* Many products may share a name; after these tries the number is random, so that the search ends. */
 #define SLUG_TRIES 20
 
 static enum err insert_with_free_slug(struct db *db, const struct product *p, Time now, Id *ret)
@@ -213,8 +213,8 @@ enum err product_set_file(struct db *db, Id id, Str file_name, Str file_key, int
     return product_find(db, id, ret);
 }
 
-/* Whether something hangs on the product that must not lose it. A coupon must not either: one that is for this product
- * alone would be for all of them. */
+/* Whether something depends on the product. A coupon does: one for this product alone would become one for all
+ * products. */
 static enum err is_in_use(struct db *db, Id id, bool *ret)
 {
     static const char find[] = "SELECT 1 FROM order_item WHERE product_id = $1"

@@ -7,7 +7,7 @@
 #include "domain/settings.h"
 
 #define MAIL_BYTES_MAX                                                                                                 \
-    (128 * 1024) /* of a text; an order of a thousand units is cut, and can be read in full in the shop */
+    (128 * 1024) /* of a text; the mail for an order of a thousand units is cut, and the shop shows all of it */
 
 static void write_item(struct buf *b, struct arena *a, const struct order_item *i)
 {

@@ -70,7 +70,7 @@ struct comparing {
     int64_t differences;
 };
 
-/* `key` says which difference this is; it is told to people once. */
+/* `key` identifies the difference; each is reported to staff once. */
 static enum err differ(struct comparing *c, const struct review *review, Str key)
 {
     static const char remember[] = "INSERT INTO reconciliation_difference (gateway_id, name, found_at)"
@@ -126,7 +126,7 @@ static enum err compare_charge(struct comparing *c, const struct book_entry *ent
     bool found;
     enum err e = find_payment(c, entry->payment_ref, &p, &found);
     if (e) return e;
-    if (!found && !entry->order_ref.len) return OK; /* of another business at the same provider */
+    if (!found && !entry->order_ref.len) return OK; /* from another business at the same provider */
     bool same = found && str_eq(entry->currency, p.currency) && money_cmp(entry->amount, p.received) == 0;
     if (same) return OK;
     Str reason = str_printf(db_arena(c->db),
@@ -137,7 +137,7 @@ static enum err compare_charge(struct comparing *c, const struct book_entry *ent
     return differ(c, &r, key_of(c, "charge", entry->payment_ref, entry->amount));
 }
 
-/* All refunds of a payment at once: how they were told may have put several into one. */
+/* All refunds of a payment together: events may have merged several into one. */
 static enum err compare_refund(struct comparing *c, const struct book_entry *entry)
 {
     struct payment p;
@@ -150,7 +150,7 @@ static enum err compare_refund(struct comparing *c, const struct book_entry *ent
     for (const struct book_entry *o = entry->next; o; o = o->next)
         if (str_eq(o->payment_ref, entry->payment_ref) && !money_add(sum.amount, o->amount, &sum.amount)) return OK;
     if (money_cmp(sum.amount, p.refunded_total) <= 0) return OK;
-    Str reason = str_printf(db_arena(c->db), "%.*s has given more of the payment %.*s back than we know",
+    Str reason = str_printf(db_arena(c->db), "%.*s has given back more of the payment %.*s than we know",
                             STR_FMT(c->gateway->label), STR_FMT(entry->payment_ref));
     struct review r = about(&p, &sum, reason);
     return differ(c, &r, key_of(c, "refund", entry->payment_ref, sum.amount));
@@ -185,7 +185,7 @@ static bool has_charge(const struct comparing *c, Str payment_ref)
 
 #define OURS_MAX 10000
 
-/* Money that we believe to have, and the gateway's books do not. */
+/* Money that we believe we have and the gateway's books do not show. */
 static enum err compare_ours(struct comparing *c)
 {
     static const char ours[] = "SELECT id, payment_ref FROM payment WHERE gateway_id = $1 AND payment_ref IS NOT NULL"

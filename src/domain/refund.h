@@ -26,7 +26,7 @@ struct refund {
     Str error;  /* why it failed */
     Str note;   /* of staff who settled it outside */
     Str refund_ref, claim_url;
-    int64_t tries;   /* how often it was asked for anew after a refusal: part of the call's key */
+    int64_t tries;   /* how often it was asked for again after a refusal: part of the call's key */
     bool is_outside; /* made at the gateway itself: we never asked for it */
     Id requested_by;
     Time requested_at, done_at;
@@ -43,5 +43,5 @@ enum err refund_find_ref(struct db *db, Id payment, Str refund_ref, struct refun
 /* Oldest first. */
 enum err refund_list_order(struct db *db, Id order, struct refund **ret, size_t *ret_count);
 enum err refund_list_payment(struct db *db, Id payment, struct refund **ret, size_t *ret_count);
-/* What has been asked for and is not decided. */
+/* The sum that has been asked for and is not decided. */
 enum err refund_sum_requested(struct db *db, Id payment, Money *ret);

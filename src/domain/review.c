@@ -71,7 +71,7 @@ static enum err insert(struct db *db, const struct review *want, Time now, Id *r
 enum err review_open(struct db *db, const struct review *want, Time now, Id *ret)
 {
     Id id = {0};
-    /* Differences between books are told apart by who compares them. */
+    /* The comparison itself distinguishes differences between books. */
     enum err e = want->kind == REVIEW_RECONCILIATION ? OK : find_open(db, want, &id);
     if (e) return e;
     if (id_is(id)) {
@@ -90,7 +90,7 @@ enum err review_open(struct db *db, const struct review *want, Time now, Id *ret
     return notification_add_staff(db, &n, now);
 }
 
-/* The event of a settled review is handled. */
+/* Marks the event of a settled review as handled. */
 static enum err settle_event(struct db *db, Id event)
 {
     static const char settle[] =

@@ -1,19 +1,19 @@
-/* domain/review.h - what waits for a person: money that nobody could place, a refund that failed, a dispute.
+/* domain/review.h - what waits for a person: money that could not be matched, a refund that failed, a dispute.
  *
- * A review is opened in the transaction of what made it necessary, once for each thing that it is about, and is settled
- * once: by a member of staff (domain/payment_desk.h), or by what happened since. Staff are told when one is opened. */
+ * A review is opened in the transaction that made it necessary, once for each subject, and is settled once: by a member
+ * of staff (domain/payment_desk.h), or by later events. Staff are told when one is opened. */
 #pragma once
 
 #include "db/db.h"
 
 enum review_kind {
-    REVIEW_UNMATCHED,      /* an event that fits no payment, or that is not to be believed as it is */
+    REVIEW_UNMATCHED,      /* an event that fits no payment, or cannot be believed */
     REVIEW_AMOUNT,         /* too little, too much, another currency */
-    REVIEW_LATE,           /* paid when the order had given its coupon back, or when nobody waited for it any more */
+    REVIEW_LATE,           /* paid when the order had given its coupon back, or was no longer waiting */
     REVIEW_STOCK,          /* paid, but it cannot be delivered */
     REVIEW_REFUND_FAILED,  /* the gateway did not give the money back */
     REVIEW_DISPUTE,        /* open at the gateway */
-    REVIEW_DUPLICATE,      /* the order was paid otherwise */
+    REVIEW_DUPLICATE,      /* the order was paid another way */
     REVIEW_RECONCILIATION, /* the gateway's books and ours differ */
 };
 extern const char *const review_kind_names[];
@@ -21,7 +21,7 @@ extern const char *const review_kind_names[];
 enum review_status { REVIEW_OPEN, REVIEW_SETTLED };
 extern const char *const review_status_names[];
 
-/* The ways out. `none`: it was settled by what happened. */
+/* The actions. `none`: later events settled it. */
 enum review_action {
     REVIEW_CONFIRM,
     REVIEW_REFUND,
@@ -49,13 +49,13 @@ struct review {
     Id settled_by; /* 0: nobody, it settled itself */
 };
 
-/* Of `want` kind, the ids, amount, currency, reason and due_at are read. An open one about the same thing is brought up
- * to date instead, and staff are not told again. TX_WRITE. */
+/* Of `want` kind, the ids, amount, currency, reason and due_at are read. An open review of the same subject is updated
+ * instead, and staff are not told again. TX_WRITE. */
 enum err review_open(struct db *db, const struct review *want, Time now, Id *ret);
 
-/* Settles an open one. ERR_INVALID_STATE: it is not open any more. */
+/* Settles an open review. ERR_INVALID_STATE: it is no longer open. */
 enum err review_settle(struct db *db, Id id, Str action, Str note, Id by, Time now);
-/* What happened has settled them: all open ones of a payment of these kinds (a mask of 1 << kind). */
+/* Later events have settled them: all open reviews of a payment of these kinds (a mask of 1 << kind). */
 enum err review_settle_payment(struct db *db, Id payment, unsigned kinds, Str note, Time now);
 enum err review_settle_event(struct db *db, Id event, Str note, Time now);
 enum err review_settle_refund(struct db *db, Id refund, Str note, Time now);

@@ -1,7 +1,7 @@
-/* domain/sandbox_message.h - what the sandbox, the gateway inside this program, tells: for demos and tests only.
+/* domain/sandbox_message.h - messages of the sandbox, the gateway inside this program, for demos and tests only.
  *
- * It behaves like a provider elsewhere: a payment is made through its API (api/open/sandbox_page.c), its page is where
- * the customer "pays", and what happened comes back as signed webhooks over HTTP. No money moves anywhere. */
+ * It behaves like an external provider: a payment is made through its API (api/open/sandbox_page.c), the customer
+ * "pays" on its page, and the result comes back as signed webhooks over HTTP. No money moves anywhere. */
 #pragma once
 
 #include "domain/payment_event.h"

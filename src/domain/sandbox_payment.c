@@ -1,5 +1,5 @@
-/* domain/sandbox_payment.c - see sandbox_payment.h. What is told is queued in the transaction of what happened; it
- * becomes a signed webhook when it leaves (outbox/errand.c). */
+/* domain/sandbox_payment.c - see sandbox_payment.h. Messages are queued in the transaction of the event; each becomes a
+ * signed webhook when it is sent (outbox/sandbox_errand.c). */
 #include "domain/sandbox_payment.h"
 
 #include <assert.h>

@@ -7,13 +7,13 @@
 enum sandbox_status { SANDBOX_OPEN, SANDBOX_PAID, SANDBOX_FAILED, SANDBOX_EXPIRED, SANDBOX_CLOSED };
 extern const char *const sandbox_status_names[];
 
-/* How its API behaves towards the merchant. */
+/* How the sandbox's API behaves towards the merchant. */
 enum sandbox_mood { SANDBOX_WILLING, SANDBOX_REFUSES_REFUNDS, SANDBOX_LOSES_ANSWER };
 extern const char *const sandbox_mood_names[];
 
 struct sandbox_payment {
     Id id;
-    Str ref;       /* its name: "sbx_" and 24 characters that nobody can guess */
+    Str ref;       /* "sbx_" and 24 characters that nobody can guess */
     Str reference; /* the merchant's */
     Str order_ref, description;
     Money amount, refunded;
@@ -26,18 +26,18 @@ struct sandbox_payment {
     enum sandbox_mood mood;
 };
 
-/* Makes one, or finds the one that was made with the same reference. TX_WRITE, here and below. */
+/* Makes a payment, or finds the one made with the same reference. TX_WRITE, here and below. */
 enum err sandbox_create(struct db *db, const struct sandbox_payment *want, Time now, struct sandbox_payment *ret);
 /* ERR_NOT_FOUND. TX_READ is enough. */
 enum err sandbox_find(struct db *db, Str ref, struct sandbox_payment *ret);
-/* Reads it and keeps others from changing it. */
+/* Reads and locks it. */
 enum err sandbox_lock(struct db *db, Str ref, struct sandbox_payment *ret);
 /* Stores status, received, paid_currency, dispute_ref and mood. */
 enum err sandbox_save(struct db *db, const struct sandbox_payment *p);
 /* A name that nobody can guess. */
 Str sandbox_ref(struct arena *a, Str prefix);
 
-/* How often and how late a webhook is sent is part of the experiment. */
+/* How often and how late a webhook is sent. */
 struct sandbox_sending {
     bool twice, silent;
     int64_t late_ms;
@@ -47,7 +47,7 @@ struct sandbox_message;
 enum err sandbox_tell(struct db *db, const struct sandbox_payment *p, const struct sandbox_message *m,
                       const struct sandbox_sending *how, Time now);
 
-/* `amount` more, at most what is left. `key` makes repeating harmless; empty: every call counts.
+/* Refunds `amount` more, at most what is left. `key` makes repeating harmless; empty: every call counts.
  * ERR_INVALID_STATE: not possible. */
 enum err sandbox_give_back(struct db *db, Str ref, Money amount, Str key, const struct sandbox_sending *how, Time now,
                            Str *ret_refund);

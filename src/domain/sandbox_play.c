@@ -3,7 +3,7 @@
 
 #include "domain/sandbox_message.h"
 
-#define SWAPPED_MS (3 * TIME_SECOND) /* how much later the first of two messages comes that change places */
+#define SWAPPED_MS (3 * TIME_SECOND) /* delay of the first of two messages that swap places */
 
 typedef enum err play_step(struct db *db, struct sandbox_payment *p, const struct sandbox_sending *how, Time now);
 
@@ -88,7 +88,7 @@ static enum err play_refund_part(struct db *db, struct sandbox_payment *p, const
     return give_back(db, p, p->received.minor - p->refunded.minor > 1 ? 2 : 1, how, now);
 }
 
-/* The message of the refund overtakes the one of the payment. */
+/* The refund's message overtakes the payment's. */
 static enum err play_swapped(struct db *db, struct sandbox_payment *p, const struct sandbox_sending *how, Time now)
 {
     struct sandbox_sending later = *how;

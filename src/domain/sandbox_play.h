@@ -1,5 +1,5 @@
 /* domain/sandbox_play.h - what a payer, a bank and a provider can do to a payment at the sandbox: one name each, for
- * the buttons of its page and for tests. Each queues the webhooks that tell of it. */
+ * the buttons of its page and for tests. Each queues its webhooks. */
 #pragma once
 
 #include "domain/sandbox_payment.h"

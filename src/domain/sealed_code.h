@@ -1,8 +1,8 @@
 /* domain/sealed_code.h - licence keys and serial codes at rest.
  *
- * What is worth money to whoever copies the database is stored sealed with the master key, and found by a keyed hash
- * beside it. The seal is bound to the hash: sealed codes cannot be swapped between rows. Verifying a licence opens
- * nothing. */
+ * Codes, which are worth money to anybody who copies the database, are stored sealed with the master key and found by a
+ * keyed hash beside them. The seal is bound to the hash: sealed codes cannot be swapped between rows. Verifying a
+ * licence opens nothing. */
 #pragma once
 
 #include "base/arena.h"
@@ -11,7 +11,7 @@
 
 #define CODE_HASH_BYTES 16
 
-/* What a serial code is found by, and unique by, within its product. (A licence key's hash: domain/license_key.h.) */
+/* The hash by which a serial code is found, unique within its product. (A licence key's hash: domain/license_key.h.) */
 void serial_code_hash(Str code, uint8_t ret[CODE_HASH_BYTES]);
 
 Str code_seal(struct arena *a, Str hash, Str code);

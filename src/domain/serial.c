@@ -1,8 +1,8 @@
 /* domain/serial.c - see serial.h.
  *
- * Taking is a conditional update, so a code has one owner whatever runs beside it. On PostgreSQL concurrent takers
- * first step over the codes that others hold (SKIP LOCKED: they do not queue behind each other); only a taker who finds
- * nothing that way waits for the others to end, because one of them may yet roll back. */
+ * Taking is a conditional update, so a code has one owner whatever runs concurrently. On PostgreSQL takers first skip
+ * the codes that others hold (SKIP LOCKED, so they do not queue behind each other); only a taker that finds nothing
+ * waits for the others to end, because one of them may yet roll back. */
 #include "domain/serial.h"
 
 #include <assert.h>
@@ -14,17 +14,17 @@
 #include "domain/serial_hint.h"
 
 /* The free codes of pool $1, $2 with ids from $3 on, in their order. PostgreSQL is asked for a range with the whole key
- * in its order: that leaves it no other index to walk, whatever it believes about how many codes are sold (see
- * DB_PAGE), and it begins right at $3. */
+ * in its order: that leaves it no other index to walk, whatever its statistics say about sold codes (see DB_PAGE), and
+ * it begins right at $3. */
 #define FREE_SQLITE                                                                                                    \
     " FROM serial WHERE product_id = $1 AND variant_id = $2 AND id >= $3 AND taken_by IS NULL ORDER BY id"
 #define FREE_POSTGRES(from)                                                                                            \
     " FROM serial WHERE (product_id, variant_id, id) >= ($1, $2, " from ")"                                            \
     " AND (product_id, variant_id) <= ($1, $2) AND taken_by IS NULL ORDER BY product_id, variant_id, id"
 
-/* The WITH part is evaluated once: an IN (…) could be scanned again after somebody let go of a lock, and take more. The
- * last condition is written so that no index fits it: the row is to be found by its id, not by walking the pool. A
- * limit that PostgreSQL does not know beforehand makes it plan for a tenth of the pool: it is told the highest. */
+/* The WITH part is evaluated once: an IN (…) could be scanned again after a lock was released, and take more. The last
+ * condition is written so that no index fits it: the row must be found by its id, not by walking the pool. Without
+ * knowing the limit PostgreSQL would plan for a tenth of the pool, so it is told the highest. */
 #define TAKE_SQLITE                                                                                                    \
     "WITH pick AS MATERIALIZED (SELECT id" FREE_SQLITE " LIMIT $6) UPDATE serial SET taken_by = $4, taken_at = $5"     \
     " FROM pick WHERE serial.id = pick.id AND COALESCE(taken_by, 0) = 0 RETURNING serial.id, serial.code_hash, "       \
@@ -36,8 +36,7 @@
               " WHERE id = ANY (ARRAY(SELECT id FROM pick)) AND COALESCE(taken_by, 0) = 0 RETURNING id, code_hash, "   \
               "sealed_code"
 
-/* How a taker looks: those who find nothing look again in the next manner. Where one writer runs alone, the second one
- * says all. */
+/* The ways to look: a taker that finds nothing tries the next. With a single writer the second is enough. */
 enum look { LOOK_FROM_HINT, LOOK_STEPPING_OVER_LOCKED, LOOK_WAITING };
 
 static struct stmt *prepare_take(struct db *db, size_t count, enum look look)
@@ -122,7 +121,7 @@ enum err serial_take_many(struct db *db, Id product, Id variant, Id order_item, 
         }
     }
     if (n < count) {
-        serial_hint_forget(product); /* what was taken is given back: the oldest go first again */
+        serial_hint_forget(product); /* gives back what was taken, so that the oldest go first again */
         return ERR_OUT_OF_STOCK;
     }
     qsort(ret, count, sizeof *ret, by_id); /* RETURNING has no order */
@@ -168,7 +167,7 @@ bool serial_code_is_valid(Str code)
     return code.len && utf8_valid(code) && utf8_count(code) <= SERIAL_CODE_MAX && text_is_line(code);
 }
 
-/* Rows per INSERT: many at a time is what makes an import quick, on PostgreSQL above all. */
+/* Rows per INSERT: many at a time make an import quick, above all on PostgreSQL. */
 #define CHUNK 30
 #define R1(hash, sealed) "($1,$2,$" #hash ",$" #sealed ")"
 #define INSERT_CODES "INSERT INTO serial (product_id, variant_id, code_hash, sealed_code) VALUES "
@@ -201,7 +200,7 @@ static enum err insert_codes(struct db *db, const char *sql, Id product, Id vari
     return db_done(st);
 }
 
-/* Whether codes can go there. */
+/* Whether codes can be added to this pool. */
 static enum err check_pool(struct db *db, Id product, Id variant)
 {
     static const char find[] =
@@ -276,7 +275,7 @@ enum err serial_pools(struct db *db, Id product, struct serial_pool **ret, size_
 
 enum err serial_shortages(struct db *db, int64_t free_max, struct serial_shortage **ret, size_t *ret_count)
 {
-    /* Counts no further than it must: a pool may have millions of codes. */
+    /* Counts only as far as necessary: a pool may have millions of codes. */
     static const char find[] =
         "SELECT * FROM (SELECT o.product_id, o.variant_id, o.product_name, o.variant_name, (SELECT COUNT(*) FROM"
         " (SELECT 1 AS one FROM serial s WHERE s.product_id = o.product_id AND s.variant_id IN (0, o.variant_id)"

@@ -1,7 +1,7 @@
 /* domain/serial.h - pools of serial codes.
  *
  * A code belongs to a product, or to one of its variants (variant 0: fits all of them). It is in the pool until an
- * order item takes it, once and for ever: a refund marks it, it never goes back. */
+ * order item takes it, for good: a refund marks the code but never returns it to the pool. */
 #pragma once
 
 #include "db/db.h"
@@ -14,24 +14,24 @@ struct serial {
     Str code;
 };
 
-/* One code of the variant's own pool, else of the shared one, oldest first; those that a transaction held and let go,
- * or that an import was late with, may be passed over for seconds. ERR_OUT_OF_STOCK, with nothing taken, only when
- * there is truly none: codes that unfinished transactions hold are waited for. TX_WRITE. */
+/* One code of the variant's own pool, else of the shared one, oldest first; codes that a transaction released, or a
+ * slow import added, may be passed over for seconds. ERR_OUT_OF_STOCK, with nothing taken, only when there is truly
+ * none: waits for codes that unfinished transactions hold. TX_WRITE. */
 enum err serial_take(struct db *db, Id product, Id variant, Id order_item, Time now, Id *ret_id, Str *ret_code);
 /* `count` codes at once, for one order item of several units: all of them or ERR_OUT_OF_STOCK, and then the transaction
- * is to be rolled back. count: at most SERIAL_TAKE_MAX; ret has room for so many. */
+ * must be rolled back. count: at most SERIAL_TAKE_MAX; ret has room for as many. */
 enum err serial_take_many(struct db *db, Id product, Id variant, Id order_item, size_t count, Time now,
                           struct serial *ret);
-/* How many codes this very pool has (variant 0: the shared one); counts no further than `most`. TX_READ. */
+/* How many codes this one pool has (variant 0: the shared one); counts no further than `most`. TX_READ. */
 enum err serial_free(struct db *db, Id product, Id variant, int64_t most, int64_t *ret);
 /* The order was refunded: its codes say so. */
 enum err serial_mark_refunded(struct db *db, Id order_item);
 
 /* Valid UTF-8, 1 to SERIAL_CODE_MAX code points, no control characters. */
 bool serial_code_is_valid(Str code);
-/* Adds codes (valid ones) to a pool. Those that the product has or had already, and repetitions within the list, count
- * as duplicates and are skipped: importing a file twice changes nothing. ERR_NOT_FOUND: no such product or variant of
- * it; ERR_INVALID_STATE: the product delivers something else. TX_WRITE. */
+/* Adds codes (valid ones) to a pool. Codes that the product has or ever had, and repeated ones in the list, count as
+ * duplicates and are skipped: importing a file twice changes nothing. ERR_NOT_FOUND: no such product or variant of it;
+ * ERR_INVALID_STATE: the product delivers something else. TX_WRITE. */
 enum err serial_import(struct db *db, Id product, Id variant, const Str *codes, size_t count, int64_t *ret_added,
                        int64_t *ret_duplicates);
 
@@ -43,7 +43,7 @@ struct serial_pool {
 };
 enum err serial_pools(struct db *db, Id product, struct serial_pool **ret, size_t *ret_count);
 
-/* What is on sale and has at most `free_max` codes left, its own and shared ones together; the scarcest first. */
+/* Products and variants on sale with at most `free_max` codes left, own and shared together; the scarcest first. */
 struct serial_shortage {
     Id product_id, variant_id;
     Str product_name, variant_name;

@@ -8,7 +8,7 @@
 
 struct pool_hint {
     Id product, variant, low;
-    Time looked_at; /* when somebody last began at the beginning */
+    Time looked_at; /* when a search last began at the start */
 };
 
 static struct pool_hint hints[SLOTS];
@@ -33,7 +33,7 @@ Id serial_hint(Id product, Id variant, Time now)
     if (!is_of(s, product, variant)) *s = (struct pool_hint){.product = product, .variant = variant, .looked_at = now};
     bool is_old = now.ms < s->looked_at.ms || now.ms - s->looked_at.ms >= SERIAL_HINT_LASTS;
     Id low = is_old ? (Id){0} : s->low;
-    if (is_old) s->looked_at = now; /* one looks, the others need not */
+    if (is_old) s->looked_at = now; /* one searches, the others need not */
     pthread_mutex_unlock(&lock);
     return low;
 }
@@ -42,7 +42,7 @@ void serial_hint_note(Id product, Id variant, Id from, Id taken)
 {
     struct pool_hint *s = hint_of(product, variant);
     pthread_mutex_lock(&lock);
-    /* A look that began above `low` says nothing: somebody has found a code further down since. */
+    /* A search that began above `low` says nothing: another has found a code further down since. */
     bool moves_on = from.v <= s->low.v && taken.v > s->low.v;
     if (is_of(s, product, variant) && (!id_is(from) || moves_on)) s->low = taken;
     pthread_mutex_unlock(&lock);

@@ -19,7 +19,7 @@ static enum err keep_cart(struct db *db, Id account, Time now, Id *ret)
     static const char insert[] = "INSERT INTO token (account_id, kind, hash, hint, scopes, created_at)"
                                  " VALUES ($1, 'cart', $2, '', 0, $3) ON CONFLICT (account_id) WHERE kind = 'cart'"
                                  " DO UPDATE SET hint = excluded.hint RETURNING id";
-    uint8_t nobody[TOKEN_HASH_BYTES]; /* of no text: nobody can come with it */
+    uint8_t nobody[TOKEN_HASH_BYTES]; /* of no text: nobody can present it */
     random_bytes(nobody, sizeof nobody);
     struct stmt *st = db_prepare(db, insert);
     bind_id(st, account);

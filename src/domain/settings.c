@@ -30,7 +30,7 @@ static enum err load_footer(struct db *db, struct settings *s)
     return e;
 }
 
-/* Names the merchant's looks by their content. */
+/* A hash of the merchant's colour and style sheet. */
 static enum err load_theme(struct db *db, struct settings *s)
 {
     Str style;

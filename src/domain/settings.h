@@ -1,6 +1,6 @@
-/* domain/settings.h - what the store's owner can change while it runs.
+/* domain/settings.h - what the owner can change while the store runs.
  *
- * Kept as name-value rows; a change bumps revision 'settings', which servers look at, so that all nodes follow. */
+ * Kept as name-value rows; a change bumps the revision 'settings', which servers watch, so that all nodes follow. */
 #pragma once
 
 #include "db/db.h"
@@ -13,22 +13,22 @@ struct settings {
     int64_t rate_v1;      /* requests per minute and caller; 0: no limit */
     int64_t rate_customer;
     bool require_verified_email;      /* before money is spent or moved */
-    bool storefront;                  /* the shop's pages are there */
-    char languages[64];               /* codes with commas between: the first is the fallback */
+    bool storefront;                  /* the shop's pages are served */
+    char languages[64];               /* codes separated by commas: the first is the fallback */
     char accent[8];                   /* "#rrggbb"; empty: the shop's own */
     char tagline[652];                /* bytes; up to 160 code points */
     int64_t order_units_max;          /* units of one order */
     char theme[17];                   /* hash of colour and style sheet; empty: there is neither */
     char footer[8192];                /* own pages linked everywhere: a line of slug, tab and title each */
     Money withdraw_min, withdraw_max; /* of one withdrawal; 0: no limit */
-    Money second_person_above;        /* withdrawals and credits by hand above it need two people; 0: off */
+    Money second_person_above;        /* withdrawals and manual credits above this need two people; 0: off */
 };
 
 enum err settings_load(struct db *db, struct settings *ret);
 enum err settings_revision(struct db *db, int64_t *ret);
-/* Holds other changers back until this transaction ends: for read, compare, write. */
+/* Makes other changes wait until this transaction ends: for read, compare, write. */
 enum err settings_lock(struct db *db);
-/* Something else changed that servers must hear of. */
+/* Something else has changed that servers must know. */
 enum err settings_touch(struct db *db);
 /* One value, as text, already checked. Bumps the revision. */
 enum err settings_set(struct db *db, const char *name, Str value);
@@ -36,11 +36,11 @@ enum err settings_set(struct db *db, const char *name, Str value);
 enum err settings_keep(struct db *db, const char *name, Str value);
 /* Empty when it has none. */
 enum err settings_get(struct db *db, const char *name, Str *ret);
-/* ERR_EMAIL_UNVERIFIED where the store asks for a proved address, as the setting is now, not as this server last heard
- * of it. */
+/* ERR_EMAIL_UNVERIFIED where the store asks for a proved address, by the setting as stored now, not as this server last
+ * read it. */
 enum err settings_check_unproven(struct db *db);
 /* The currency can be chosen until the first money moves or a price is set. ERR_INVALID_STATE afterwards,
  * ERR_FIELD_VALUE for a code we do not know. */
 enum err settings_set_currency(struct db *db, Str code);
-/* Stores the vault's fingerprint the first time; ERR_CONFLICT when this database belongs to another master key. */
+/* The first time, stores the vault's fingerprint; ERR_CONFLICT when this database belongs to another master key. */
 enum err settings_check_key(struct db *db);

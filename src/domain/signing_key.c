@@ -47,7 +47,7 @@ enum err signing_key_open(struct db *db)
     enum err e = settings_get(db, SETTING, &text);
     if (e) return e;
     if (!text.len) {
-        /* Of several servers that start at once one keeps its seed; all read that one. */
+        /* Of several servers that start at once one stores its seed; all of them read it. */
         e = settings_keep(db, SETTING, new_seed(a));
         if (e) return e;
         e = settings_get(db, SETTING, &text);

@@ -1,4 +1,4 @@
-/* domain/signing_key.h - the store's own Ed25519 key: what verdicts on licences are signed with.
+/* domain/signing_key.h - the store's own Ed25519 key, which signs verdicts on licences.
  *
  * Made once per store, kept in the database sealed with the master key, the same for all of its servers. Opened at
  * start, before any thread that signs; afterwards everything here is safe from any thread. */
@@ -9,7 +9,7 @@
 #define SIGNING_KEY_BYTES 32
 #define SIGNATURE_BYTES 64
 
-/* Reads the key, or makes it if there is none. ERR_CONFLICT: it was sealed with another master key. TX_WRITE. */
+/* Reads the key, or makes one. ERR_CONFLICT: it was sealed with another master key. TX_WRITE. */
 enum err signing_key_open(struct db *db);
 bool signing_key_is_open(void);
 

@@ -13,7 +13,7 @@ static const char latin[] = "aaaaaaaceeeeiiiidnooooo ouuuuyts"
                             "ssssssssttttttuuuuuuuuuuuuwwyyyzzzzzzs";
 static_assert(sizeof latin - 1 == 0x180 - 0xc0, "one letter per code point");
 
-/* The letter or digit that stands for what begins at s, or 0; *ret_bytes is how long that is. */
+/* The letter or digit for the character at s, or 0; *ret_bytes is its length. */
 static char plain(Str s, size_t *ret_bytes)
 {
     unsigned char c = (unsigned char)s.ptr[0];

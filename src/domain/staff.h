@@ -1,12 +1,13 @@
 /* domain/staff.h - the people who run the store, and how the first of them gets in.
  *
- * There is always an owner who can log in once there was one: the last one can be neither demoted nor switched off. */
+ * Once there is an owner, there is always one who can log in: the last owner can be neither demoted nor switched off.
+ */
 #pragma once
 
 #include "domain/account.h"
 
-/* Makes a new one-time setup token while there is no owner; an older one is void from then on. *ret_text is empty when
- * there is an owner already. */
+/* Makes a new one-time setup token while there is no owner; older ones become void. *ret_text is empty when there
+ * already is an owner. */
 enum err setup_begin(struct db *db, Time now, Str *ret_text);
 enum err setup_is_needed(struct db *db, bool *ret);
 /* The first owner: of any number of callers with the right token one wins. ERR_NOT_FOUND for a wrong or used token. */

@@ -73,7 +73,7 @@ enum err ticket_list_account(struct db *db, Id account, const struct ticket_page
 enum err ticket_list_all(struct db *db, int status, Id department, const struct ticket_page *page, struct ticket **ret,
                          size_t *ret_count)
 {
-    /* One text for each pair of filters, so that each walks down one index. */
+    /* One text for each pair of filters, so that each walks one index. */
     static const char any[] = SELECT_TICKET " WHERE (t.last_reply_at, t.id) < ($1, $2)"
                                             " ORDER BY t.last_reply_at DESC, t.id DESC LIMIT $3";
     static const char both[] =
@@ -198,7 +198,7 @@ static enum err finish_reply(struct db *db, Id ticket, bool by_staff, Id author,
     return OK;
 }
 
-/* A reply is never older than the one before it, whatever the clocks of two requests say. */
+/* A reply is never older than the one before, whatever the clocks of two requests say. */
 #define SET_REPLIED(status)                                                                                            \
     "UPDATE ticket SET status = '" status "', last_reply_at = CASE WHEN last_reply_at > $2 THEN last_reply_at"         \
     " ELSE $2 END WHERE id = $1"

@@ -1,8 +1,8 @@
 /* domain/ticket.h - support tickets: a subject, a department, a conversation.
  *
- * `open` waits for staff, `answered` for the customer. Whoever writes moves it there, also from `closed`. A ticket's
- * messages are written while its row is locked, so their ids and times grow in the order of the conversation, and
- * last_reply_at is the time of the last one. All functions need TX_WRITE unless said otherwise. */
+ * `open` waits for staff, `answered` for the customer. A message moves the ticket to the other side's turn, even from
+ * `closed`. A ticket's messages are written while its row is locked, so their ids and times grow in the order of the
+ * conversation, and last_reply_at is the time of the last one. All functions need TX_WRITE unless said otherwise. */
 #pragma once
 
 #include "db/db.h"
@@ -31,7 +31,7 @@ struct ticket_message {
     Time created_at;
 };
 
-/* A place in a list sorted by latest activity, newest first: behind (last_reply_at, id); zeros: the start. */
+/* A place in a list sorted by latest activity, newest first: after (last_reply_at, id); zeros: the start. */
 struct ticket_page {
     Time after;
     Id after_id;
@@ -50,14 +50,14 @@ enum err ticket_list_account(struct db *db, Id account, const struct ticket_page
 enum err ticket_list_all(struct db *db, int status, Id department, const struct ticket_page *page, struct ticket **ret,
                          size_t *ret_count);
 #define TICKET_PAGE_BYTES (1024 * 1024)
-/* The newest `limit` messages with an id below `before` (0: the newest of all), oldest first; fewer when they are
- * longer than TICKET_PAGE_BYTES together, but one at least. */
+/* The newest `limit` messages with an id below `before` (0: the newest of all), oldest first; fewer when they exceed
+ * TICKET_PAGE_BYTES together, but at least one. */
 enum err ticket_messages(struct db *db, Id id, Id before, int64_t limit, struct ticket_message **ret,
                          size_t *ret_count);
 
 /* By the customer: ERR_NOT_FOUND for somebody else's ticket. */
 enum err ticket_reply(struct db *db, Id id, Id account, Str message, Time now, struct ticket_message *ret);
-/* Closing a closed one changes nothing and is no error. */
+/* Closing a closed ticket changes nothing and is not an error. */
 enum err ticket_close(struct db *db, Id id, Id account, struct ticket *ret);
 
 /* By staff: the customer is told. ERR_NOT_FOUND. */

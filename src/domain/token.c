@@ -154,7 +154,7 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
     return OK;
 }
 
-/* What is no login is an API token: fewer doors are open to it. */
+/* Any other kind counts as an API token, which may do less. */
 enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret)
 {
     static const char find[] = "SELECT t.id, t.account_id, t.kind, t.scopes, t.expires_at, t.confirmed_at, "
@@ -184,7 +184,7 @@ enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES],
     int64_t idle_ms = c.kind == TOKEN_LOGIN ? now.ms - used.ms : 0;
     if (c.role != ROLE_CUSTOMER && idle_ms > STAFF_IDLE_MS) return ERR_TOKEN_EXPIRED;
     c.is_to_note = idle_ms > USE_NOTED_MS;
-    c.scopes &= scopes_of_role(c.role); /* somebody who is no longer staff has no admin scope either */
+    c.scopes &= scopes_of_role(c.role); /* a person who is no longer staff has no admin scope either */
     *ret = c;
     return OK;
 }

@@ -1,7 +1,7 @@
 /* domain/totp.h - second factors: time-based one-time codes (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes.
  *
- * A secret is stored sealed. It counts only after a first code was right. A code is taken once: its time step must be
- * newer than that of the last one taken. One step of clock error is allowed both ways. */
+ * A secret is stored sealed and takes effect only after a first right code. A code is accepted once: its time step must
+ * be newer than the last accepted one. One step of clock error is allowed both ways. */
 #pragma once
 
 #include "db/db.h"
@@ -9,7 +9,7 @@
 #define TOTP_SECRET_BYTES 20
 #define TOTP_RECOVERY_CODES 10
 
-/* The code of one moment; pure. */
+/* The code for one moment; pure. */
 void totp_code(const uint8_t secret[TOTP_SECRET_BYTES], int64_t step, char ret[7]);
 
 struct totp_setup {

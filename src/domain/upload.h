@@ -1,7 +1,7 @@
 /* domain/upload.h - a file on its way into the folder of product files.
  *
- * Bytes go into a file of their own with a name that no download can reach; only a whole and synced one is renamed to
- * its key. What a crash leaves half done is swept away at the next start. */
+ * Bytes go into a file whose name no download can reach; only a complete, synced file is renamed to its key. What a
+ * crash leaves unfinished is deleted at the next start. */
 #pragma once
 
 #include "base/arena.h"
@@ -18,11 +18,11 @@ struct upload {
 enum err upload_begin(const char *data_dir, struct upload *ret);
 /* False: the disk refused; the upload is void. */
 bool upload_write(struct upload *u, Str bytes);
-/* Synced and renamed: *ret_key (in the arena) is what a product remembers. */
+/* Syncs and renames the file: *ret_key (in the arena) is what the product stores. */
 enum err upload_keep(struct upload *u, const char *data_dir, struct arena *a, Str *ret_key);
 /* Gives up; harmless after upload_keep. */
 void upload_drop(struct upload *u);
-/* Takes a kept file away again. */
+/* Deletes a kept file. */
 void upload_remove(const char *data_dir, Str key);
 /* At the start: removes what was never finished. */
 void upload_sweep(const char *data_dir);

@@ -1,6 +1,6 @@
 /* domain/variant.c - the variants of a product as staff change them; see product.h.
  *
- * Every change first bumps the product's version: that row is what concurrent changes wait for. */
+ * Every change first bumps the product's version: concurrent changes wait for that row. */
 #include <assert.h>
 
 #include "domain/product.h"
@@ -37,7 +37,7 @@ static enum err hold_product(struct db *db, Id product, Time now)
 }
 
 /* Exactly one default among the active variants: `wanted` if it is one of them (0: no new one), else the present
- * already, else the oldest. Two statements, because the index on defaults allows no two even for a moment. */
+ * default, else the oldest. Two statements, because the index on defaults allows no two even for a moment. */
 static enum err settle_default(struct db *db, Id product, Id wanted)
 {
     static const char choose[] = "SELECT id FROM variant WHERE product_id = $1 AND is_active = 1"

@@ -23,8 +23,8 @@ static void derive(const uint8_t master[VAULT_KEY_BYTES])
     is_open = true;
 }
 
-/* Writes a new key beside its final name and links it there: of several processes starting at once one wins, and none
- * ever sees half a key. */
+/* Writes a new key under another name and links it to its final one: of several processes starting at once one wins,
+ * and none ever sees half a key. */
 static bool make_file(const char *path, char *ret_why, size_t why_bytes)
 {
     char temporary[4096];

@@ -13,7 +13,7 @@
 #define VAULT_KEY_BYTES 32
 #define VAULT_HASH_BYTES 32
 
-/* One derived key per use: what is made for one cannot be used for another. */
+/* One derived key per use: a value made for one is useless for another. */
 enum vault_use {
     VAULT_TOKEN,
     VAULT_LICENSE,
@@ -29,7 +29,7 @@ enum vault_use {
 };
 
 /* Reads the key from `hex` (64 hex digits) when given, else from `path`. With `may_create` a missing file is made
- * (0600, random); without, that is an error: what was sealed with a lost key cannot be opened with a new one. */
+ * (0600, random); without, that is an error: a new key cannot open what was sealed with a lost one. */
 enum err vault_open(const char *path, const char *hex, bool may_create, char *ret_why, size_t why_bytes);
 bool vault_is_open(void);
 

@@ -54,7 +54,7 @@ static void bind_opt_money(struct stmt *st, bool has, Money m)
         bind_null(st);
 }
 
-/* Everything of the event that may still be learned after it was added. */
+/* Everything about the event that may become known after it was added. */
 static void bind_details(struct stmt *st, const struct payment_event *e)
 {
     bind_choice(st, payment_event_kind_names, e->kind);
@@ -113,7 +113,7 @@ enum err webhook_event_add(struct db *db, Id gateway, const struct payment_event
     Id id = db_step(st) ? col_id(st) : (Id){0};
     enum err err = db_done(st);
     if (err) return err;
-    /* Something is there already: either this very event, or the same envelope around something else. */
+    /* There is a row already: either this very event, or the same envelope around another body. */
     if (!id_is(id)) err = check_envelope(db, gateway, e->delivery_id, hash);
     if (!err) *ret_id = id;
     return err;

@@ -1,9 +1,9 @@
-/* domain/webhook_event.h - what gateways told us, each event once, with what became of it.
+/* domain/webhook_event.h - events from gateways, each once, with what became of it.
  *
- *   handled    it did what it says, or what it says had been done already
+ *   handled    it took effect, or its effect was there already
  *   unmatched  it fits no payment of ours yet, or one that has not succeeded; it is tried again when that changes
  *   review     a person has to look: the amount differs, a second payment, a dispute, …
- *   ignored    genuine, but nothing that concerns us */
+ *   ignored    genuine, but does not concern us */
 #pragma once
 
 #include "db/db.h"
@@ -24,10 +24,10 @@ struct webhook_event {
     Time received_at;
 };
 
-/* Takes the event's place in the list, as not handled yet. OK with *ret_id 0: it is there already.
- * ERR_SIGNATURE_INVALID: its signed envelope was seen with another body. TX_WRITE. */
+/* Adds the event, not handled yet. OK with *ret_id 0: it is already there. ERR_SIGNATURE_INVALID: its signed envelope
+ * was seen with another body. TX_WRITE. */
 enum err webhook_event_add(struct db *db, Id gateway, const struct payment_event *e, Str body, Time now, Id *ret_id);
-/* What became of it; also what is known of it by now (an event may have been confirmed since). */
+/* Stores what became of the event, and what is known about it by now (it may have been confirmed since). */
 enum err webhook_event_settle(struct db *db, Id id, const struct payment_event *e, enum webhook_status status,
                               Str reason, Id payment);
 
@@ -40,7 +40,7 @@ struct webhook_filter {
 /* Newest first, ids below `before` (0: all). */
 enum err webhook_event_list(struct db *db, const struct webhook_filter *filter, Id before, int64_t limit,
                             struct webhook_event **ret, size_t *ret_count);
-/* Unmatched ones of this gateway that use one of these names (empty: none does), oldest first; at most 20. Our own
- * reference counts for those alone that have no other. */
+/* Unmatched events of this gateway that use one of these names (empty names match none), oldest first; at most 20. Our
+ * own reference counts only for events without other names. */
 enum err webhook_event_unmatched(struct db *db, Id gateway, const struct payment_event *names,
                                  struct webhook_event **ret, size_t *ret_count);

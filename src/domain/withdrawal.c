@@ -93,7 +93,7 @@ static enum err tell(struct db *db, const struct withdrawal *w, const char *kind
     return notification_add(db, w->account, &n, now);
 }
 
-/* Locked, and not the own one of whoever decides. */
+/* Locks the withdrawal; it must not belong to the person who decides. */
 static enum err lock(struct db *db, Id id, Id by, struct withdrawal *ret)
 {
     static const char lock[] = "UPDATE withdrawal SET status = status WHERE id = $1 RETURNING " COLUMNS;

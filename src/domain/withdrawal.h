@@ -1,9 +1,9 @@
 /* domain/withdrawal.h - money on its way out.
  *
  * Requested: the amount moves from the wallet to `held` at once, so that it cannot be spent twice. Approved: it moves
- * on to `paid out`. Rejected: it goes back to the wallet. Each is one transfer, and each happens once: `pending` is
- * left by a conditional update. The customer is told about either decision. All functions need TX_WRITE unless said
- * otherwise. */
+ * on to `paid out`. Rejected: it goes back to the wallet. Each is one transfer, and each happens once: a conditional
+ * update leaves `pending`. The customer is told of either decision. All functions need TX_WRITE unless said otherwise.
+ */
 #pragma once
 
 #include "db/db.h"
@@ -16,22 +16,22 @@ struct withdrawal {
     Money amount;
     enum withdrawal_status status;
     Str destination; /* where the money goes; may be empty */
-    Id first_by;     /* the first of two people who have to approve it; 0: nobody yet */
+    Id first_by;     /* the first of the two people who must approve it; 0: nobody yet */
     Str reason;      /* of a rejection; may be empty */
     Time requested_at, decided_at;
     Id decided_by;
 };
 
-/* ERR_FIELD_RANGE: outside the store's smallest and largest; ERR_EXCEEDS_BALANCE: the wallet does not have it. Post-pay
- * credit does not count. */
+/* ERR_FIELD_RANGE: outside the store's limits; ERR_EXCEEDS_BALANCE: the wallet does not hold that much. Post-pay credit
+ * does not count. */
 enum err withdrawal_request(struct db *db, Id account, Money amount, Str destination, Time now, struct withdrawal *ret);
 
-/* `by` is the member of staff, or 0: the command line. Above `two_above` (0: off) two different people have to approve
- * it: after the first it is still pending. ERR_NOT_FOUND; ERR_INVALID_STATE when it was decided already;
- * ERR_OWN_ACCOUNT: it is theirs; ERR_SECOND_PERSON_NEEDED: they were the first. */
+/* `by` is the member of staff, or 0: the command line. Above `two_above` (0: off) two different people must approve it:
+ * after the first it is still pending. ERR_NOT_FOUND; ERR_INVALID_STATE: already decided; ERR_OWN_ACCOUNT: `by` owns
+ * it; ERR_SECOND_PERSON_NEEDED: `by` was the first. */
 enum err withdrawal_approve(struct db *db, Id id, Id by, Money two_above, Time now, struct withdrawal *ret);
 enum err withdrawal_reject(struct db *db, Id id, Id by, Str reason, Time now, struct withdrawal *ret);
-/* Its owner does not want it any more: as a rejection, while it is pending. */
+/* The owner cancels it: as a rejection, while it is pending. */
 enum err withdrawal_cancel(struct db *db, Id id, Id account, Time now, struct withdrawal *ret);
 
 /* TX_READ is enough. ERR_NOT_FOUND. With an `account`, somebody else's is not found either. */

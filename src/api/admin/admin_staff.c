@@ -127,7 +127,7 @@ static enum err patch_staff(struct request *req)
     const struct staff_body *in = req->body;
     Str hash = {0};
     if (in->has_password && id_eq(req->param_id, req->account))
-        return ERR_OWN_ACCOUNT; /* /api/auth/password requires it */
+        return ERR_OWN_ACCOUNT; /* that is /api/auth/password, which asks for the old one */
     if (in->has_password) {
         hash = password_hash(req->arena, in->password);
         if (!hash.len) return ERR_UNAVAILABLE;
