@@ -34,7 +34,8 @@ CREATE TABLE variant (
 CREATE INDEX variant_by_product ON variant (product_id, id);
 CREATE UNIQUE INDEX variant_default ON variant (product_id) WHERE is_default = 1;
 
--- A serial is sold at most once, ever: taken_by is set once, by a conditional update, and never cleared.
+-- A serial is sold at most once, ever: taken_by is set by a conditional update, and cleared only while it is reserved for
+-- an order that waits (domain/reservation.h).
 CREATE TABLE serial (
     id         @id,
     product_id @int NOT NULL REFERENCES product (id),
@@ -43,7 +44,7 @@ CREATE TABLE serial (
     sealed_code @bytes NOT NULL,
     taken_by   @int,                                -- order item; NULL: in the pool
     taken_at   @int,
-    status     TEXT NOT NULL DEFAULT 'good' CHECK (status IN ('good', 'refunded')),
+    status     TEXT NOT NULL DEFAULT 'good' CHECK (status IN ('good', 'reserved', 'refunded')),
     UNIQUE (product_id, code_hash)
 ) @strict;
 CREATE INDEX serial_pool ON serial (product_id, variant_id, id) WHERE taken_by IS NULL;

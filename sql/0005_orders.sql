@@ -15,12 +15,15 @@ CREATE TABLE orders (
     on_hold         @int NOT NULL DEFAULT 0 CHECK (on_hold IN (0, 1)), -- disputed at the gateway
     created_at      @int NOT NULL,
     confirmed_at    @int,
-    closed_at       @int                            -- cancelled or refunded
+    closed_at       @int,                           -- cancelled or refunded
+    reserved_until  @int                            -- while it waits: how long its serial codes are kept; NULL: none are
 ) @strict;
 CREATE INDEX orders_by_account ON orders (account_id, id);
 CREATE INDEX orders_by_status ON orders (status, id);
 CREATE INDEX orders_by_coupon ON orders (coupon_id) WHERE coupon_id IS NOT NULL;
 CREATE INDEX orders_by_day ON orders (confirmed_at) WHERE confirmed_at IS NOT NULL; -- sales of the last days
+CREATE INDEX orders_reserved ON orders (reserved_until, id) WHERE reserved_until IS NOT NULL;
+CREATE INDEX orders_reserved_of ON orders (account_id) WHERE reserved_until IS NOT NULL;
 CREATE INDEX orders_on_hold ON orders (id) WHERE on_hold = 1;
 
 CREATE TABLE order_item (

@@ -30,3 +30,4 @@ CREATE TABLE audit (
 ) @strict;
 CREATE INDEX audit_by_actor ON audit (actor_id, id);
 CREATE INDEX audit_by_action ON audit (action, id);
+CREATE INDEX audit_by_resource ON audit (resource_id, id);

@@ -155,9 +155,26 @@ CREATE TABLE review (
     note       TEXT NOT NULL DEFAULT ''
 ) @strict;
 CREATE INDEX review_by_status ON review (status, id);
+CREATE INDEX review_by_order ON review (order_id, id) WHERE order_id IS NOT NULL;
 CREATE INDEX review_open_payment ON review (payment_id) WHERE status = 'open';
 CREATE INDEX review_open_event ON review (event_id) WHERE status = 'open';
 CREATE INDEX review_open_refund ON review (refund_id) WHERE status = 'open';
+
+-- What happened to an order and is written nowhere else for good: see domain/timeline.h. Never changed.
+CREATE TABLE order_event (
+    id         @id,
+    order_id   @int NOT NULL REFERENCES orders (id),
+    kind       TEXT NOT NULL CHECK (kind IN ('payment_failed', 'payment_refused', 'payment_expired', 'payment_closed',
+                                             'payment_received', 'payment_corrected', 'late_accepted', 'short_accepted',
+                                             'credited', 'confirmed', 'cancelled', 'refund_done', 'refund_failed',
+                                             'refund_retried', 'refund_settled')),
+    payment_id @int REFERENCES payment (id),        -- NULL: none
+    amount     @int,                                -- NULL: none
+    actor_id   @int REFERENCES account (id),        -- who did it; NULL: nobody, it followed from something
+    note       TEXT NOT NULL DEFAULT '',            -- for staff
+    at         @int NOT NULL
+) @strict;
+CREATE INDEX order_event_by_order ON order_event (order_id, id);
 
 -- The last time that a gateway's books were compared with ours, and what differed: each difference is told once.
 CREATE TABLE reconciliation (

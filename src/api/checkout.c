@@ -73,6 +73,8 @@ enum err checkout_begin(struct request *req, const struct checkout_wish *in, str
                                 .lines = lines,
                                 .line_count = cart.count,
                                 .units_max = req->settings->order_units_max,
+                                .reserve_minutes = req->settings->reserve_minutes,
+                                .reserve_max = req->settings->reserve_codes_max,
                                 .coupon = cart.has_coupon ? &cart.coupon : NULL};
     e = by_wallet || cart.total.minor == 0 ? pay_now(req, c, &draft) : pay_later(req, in, c, &draft);
     return e ? e : cart_clear(req->db, req->token_id, req->now);

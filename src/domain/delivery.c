@@ -35,6 +35,16 @@ static enum err deliver_licenses(struct db *db, const struct delivery_job *job, 
     return OK;
 }
 
+/* Those that were kept for it, then others. */
+static enum err take_serials(struct db *db, const struct delivery_job *job, Time now, struct serial *ret)
+{
+    size_t kept = 0, count = (size_t)job->quantity;
+    enum err e = job->reserved ? serial_claim(db, job->order_item, now, count, ret, &kept) : OK;
+    if (e || kept == count) return e;
+    if (count == 1) return serial_take(db, job->product, job->variant, job->order_item, now, &ret->id, &ret->code);
+    return serial_take_many(db, job->product, job->variant, job->order_item, count - kept, now, ret + kept);
+}
+
 static enum err deliver_serials(struct db *db, const struct delivery_job *job, struct delivery *units)
 {
     static const char record[] = "INSERT INTO delivery (order_item_id, unit, type, serial_id, created_at)"
@@ -43,9 +53,7 @@ static enum err deliver_serials(struct db *db, const struct delivery_job *job, s
     size_t count = (size_t)job->quantity;
     struct serial *serials = arena_array(db_arena(db), struct serial, count);
     Time now = units[0].created_at;
-    enum err e =
-        count == 1 ? serial_take(db, job->product, job->variant, job->order_item, now, &serials[0].id, &serials[0].code)
-                   : serial_take_many(db, job->product, job->variant, job->order_item, count, now, serials);
+    enum err e = take_serials(db, job, now, serials);
     if (e) return e;
 
     for (size_t i = 0; i < count; i++) {
@@ -112,6 +120,7 @@ enum err delivery_jobs(struct db *db, Id order, struct delivery_job **ret, size_
     static const char count[] = "SELECT COUNT(*) FROM order_item WHERE order_id = $1";
     static const char list[] =
         "SELECT o.account_id, i.id, i.product_id, i.variant_id, i.delivery_type, i.quantity,"
+        " (SELECT COUNT(*) FROM serial s WHERE s.taken_by = i.id AND s.status = 'reserved'),"
         " COALESCE(v.license_days, p.license_days), p.key_prefix,"
         " CASE WHEN p.download_url <> '' OR p.file_key <> '' THEN 1 ELSE 0 END, p.download_limit, p.download_days"
         " FROM order_item i JOIN orders o ON o.id = i.order_id JOIN product p ON p.id = i.product_id"
@@ -135,6 +144,7 @@ enum err delivery_jobs(struct db *db, Id order, struct delivery_job **ret, size_
         j->variant = col_id(st);
         j->type = col_choice(st, delivery_type_names);
         j->quantity = col_int(st);
+        j->reserved = col_int(st);
         j->license_days = col_int(st);
         j->key_prefix = col_text(st);
         j->has_download = col_bool(st);
@@ -154,12 +164,12 @@ static enum err shared_need(struct db *db, const struct delivery_job *jobs, size
     int64_t need = 0;
     for (size_t i = 0; i < count; i++) {
         if (!id_eq(jobs[i].product, product)) continue;
-        int64_t own = 0;
+        int64_t own = 0, open = jobs[i].quantity - jobs[i].reserved;
         if (id_is(jobs[i].variant)) {
-            enum err e = serial_free(db, product, jobs[i].variant, jobs[i].quantity, &own);
+            enum err e = serial_free(db, product, jobs[i].variant, open, &own);
             if (e) return e;
         }
-        need += jobs[i].quantity - own;
+        need += open - own;
     }
     *ret = need;
     return OK;

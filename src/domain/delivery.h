@@ -24,6 +24,7 @@ struct delivery_job {
     Id account, order_item, product, variant;
     enum delivery_type type;
     int64_t quantity;
+    int64_t reserved; /* of these, serial codes that are kept for it */
     int64_t license_days;
     Str key_prefix;
     bool has_download; /* the product has a file or an address */

@@ -131,8 +131,26 @@ static const struct check checks[] = {
         "serial_delivered",
         "serial",
         "a serial that was taken was not delivered exactly once, to the order item that took it",
-        "SELECT s.id FROM serial s WHERE s.taken_by IS NOT NULL AND (SELECT COUNT(*) FROM delivery d"
+        "SELECT s.id FROM serial s WHERE s.taken_by IS NOT NULL AND s.status <> 'reserved' AND (SELECT COUNT(*) FROM "
+        "delivery d"
         " WHERE d.serial_id = s.id AND d.order_item_id = s.taken_by) <> 1 ORDER BY s.id",
+    },
+    {
+        "serial_reserved",
+        "serial",
+        "a serial is reserved for no order that waits with a reservation, or was delivered",
+        "SELECT s.id FROM serial s LEFT JOIN order_item i ON i.id = s.taken_by LEFT JOIN orders o ON o.id = i.order_id"
+        " WHERE s.status = 'reserved' AND (o.id IS NULL OR o.status <> 'pending' OR o.reserved_until IS NULL"
+        " OR i.product_id <> s.product_id OR EXISTS (SELECT 1 FROM delivery d WHERE d.serial_id = s.id)) ORDER BY s.id",
+    },
+    {
+        "order_reserved",
+        "order",
+        "an order with a reservation does not wait, or does not have all of its codes reserved",
+        "SELECT DISTINCT o.id FROM orders o JOIN order_item i ON i.order_id = o.id WHERE o.reserved_until IS NOT NULL"
+        " AND (o.status <> 'pending' OR (SELECT COUNT(*) FROM serial s WHERE s.taken_by = i.id AND s.status = "
+        "'reserved')"
+        " <> CASE i.delivery_type WHEN 'serial_code' THEN i.quantity ELSE 0 END) ORDER BY o.id",
     },
     {
         "serial_taken",

@@ -7,6 +7,8 @@
 #include "domain/ledger.h"
 #include "domain/license.h"
 #include "domain/order_row.h"
+#include "domain/reservation.h"
+#include "domain/timeline.h"
 
 #include <assert.h>
 
@@ -206,15 +208,31 @@ enum err order_place(struct db *db, const struct order_draft *draft, Time now, s
     return OK;
 }
 
+static enum err reserve(struct db *db, const struct order_draft *draft, struct delivery_job *jobs, Time now,
+                        struct order *o)
+{
+    bool made;
+    struct reservation want = {.account = o->account_id,
+                               .order = o->id,
+                               .until = time_add(now, draft->reserve_minutes * TIME_MINUTE),
+                               .most = draft->reserve_max};
+    for (size_t i = 0; i < o->item_count; i++) jobs[i].order_item = o->items[i].id;
+    enum err e = reservation_make(db, &want, jobs, o->item_count, now, &made);
+    if (!e && made) o->reserved_until = want.until;
+    return e;
+}
+
 enum err order_create(struct db *db, const struct order_draft *draft, Time now, struct order *ret)
 {
     struct order o;
     enum err e = price(db, draft, now, &o);
     if (e) return e;
-    e = delivery_check(db, jobs_of(db, draft, &o), o.item_count);
+    struct delivery_job *jobs = jobs_of(db, draft, &o);
+    e = delivery_check(db, jobs, o.item_count);
     if (e) return e;
     o.status = ORDER_PENDING;
     e = insert(db, draft, &o);
+    if (!e && draft->reserve_minutes) e = reserve(db, draft, jobs, now, &o);
     if (e) return e;
     *ret = o;
     return OK;
@@ -251,7 +269,8 @@ static Id way_back(Str paid_with)
 static enum err mark_confirmed(struct db *db, Id order, Str paid_with, Time now)
 {
     static const char mark[] =
-        "UPDATE orders SET status = 'confirmed', paid_with = $2, confirmed_at = $3, closed_at = NULL"
+        "UPDATE orders SET status = 'confirmed', paid_with = $2, confirmed_at = $3, closed_at = NULL,"
+        " reserved_until = NULL"
         " WHERE id = $1";
 
     struct stmt *st = db_prepare(db, mark);
@@ -320,7 +339,7 @@ enum err order_release_coupon(struct db *db, Id order, Time now)
     return e || !over ? e : coupon_release(db, order, now);
 }
 
-enum err order_cancel(struct db *db, Id order, Time now, bool *ret_changed)
+enum err order_cancel(struct db *db, Id order, Id by, Time now, bool *ret_changed)
 {
     static const char cancel[] = "UPDATE orders SET status = 'cancelled', closed_at = $2 WHERE id = $1";
 
@@ -337,6 +356,8 @@ enum err order_cancel(struct db *db, Id order, Time now, bool *ret_changed)
     bind_id(st, order);
     bind_time(st, now);
     e = db_run(st);
+    if (!e && time_is(o.reserved_until)) e = reservation_release(db, order);
+    if (!e) e = timeline_order(db, order, TIMELINE_CANCELLED, by, now);
     if (e) return e;
     *ret_changed = true;
     return order_release_coupon(db, order, now);

@@ -52,6 +52,7 @@ struct order {
     Str coupon_code;
     bool on_hold;
     Time created_at, confirmed_at, closed_at;
+    Time reserved_until; /* its serial codes are kept for it; 0: they are not */
     struct order_item *items;
     size_t item_count;
 };
@@ -70,6 +71,8 @@ struct order_draft {
     size_t line_count;
     const struct coupon *coupon; /* NULL: none */
     int64_t units_max;           /* of all lines together; 0: ORDER_UNITS_MAX */
+    /* Serial codes are kept while the order waits: how long (0: not at all), and how many for one customer. */
+    int64_t reserve_minutes, reserve_max;
 };
 
 /* Set with ERR_INSUFFICIENT_BALANCE, for the answer to the customer. */
@@ -84,7 +87,7 @@ enum err order_place(struct db *db, const struct order_draft *draft, Time now, s
                      struct order_shortfall *ret_short);
 
 /* An order that waits for its payment: coupon redeemed, nothing delivered. An order that could not be delivered now is
- * refused (ERR_OUT_OF_STOCK), but nothing is reserved. ERR_FIELD_RANGE, ERR_COUPON_…. */
+ * refused (ERR_OUT_OF_STOCK); serial codes are kept as the draft says. ERR_FIELD_RANGE, ERR_COUPON_…. */
 enum err order_create(struct db *db, const struct order_draft *draft, Time now, struct order *ret);
 
 /* The payment has arrived: moves it to sales and delivers. `paid_with` is a gateway's label, PAID_BY_HAND or
@@ -94,10 +97,10 @@ enum err order_create(struct db *db, const struct order_draft *draft, Time now, 
  * ERR_UNAVAILABLE: another order took the last unit in the meantime; run the whole transaction again. */
 enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *ret_changed);
 
-/* The payment failed or the buyer gave up; gives the coupon back as order_release_coupon does. Cancelling twice:
- * *ret_changed false. Nothing is changed by ERR_NOT_FOUND and ERR_INVALID_STATE (confirmed or refunded: a failure never
+/* The payment failed or the buyer gave up; gives the coupon back as order_release_coupon does. `by`: who cancelled it;
+ * 0: it follows from its payment. Cancelling twice: *ret_changed false. Nothing is changed by ERR_NOT_FOUND and ERR_INVALID_STATE (confirmed or refunded: a failure never
  * undoes a confirmation). */
-enum err order_cancel(struct db *db, Id order, Time now, bool *ret_changed);
+enum err order_cancel(struct db *db, Id order, Id by, Time now, bool *ret_changed);
 /* Gives the coupon of a cancelled order back, once the order can no longer be paid. */
 enum err order_release_coupon(struct db *db, Id order, Time now);
 /* Reads an order, without items, and locks it until the transaction ends. ERR_NOT_FOUND. */

@@ -22,6 +22,7 @@ void order_read_row(struct stmt *st, struct order *ret)
     ret->created_at = col_time(st);
     ret->confirmed_at = col_time(st);
     ret->closed_at = col_time(st);
+    ret->reserved_until = col_time(st);
 }
 
 #define ITEM_COLUMNS                                                                                                   \

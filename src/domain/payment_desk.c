@@ -7,6 +7,7 @@
 #include "domain/payment_refund.h"
 #include "domain/payment_settle.h"
 #include "domain/receipt.h"
+#include "domain/timeline.h"
 
 const char *const spare_money_names[] = {"refund", "credit", NULL};
 
@@ -58,14 +59,17 @@ enum err payment_pay_from_wallet(struct db *db, Id order, Time now)
     return confirm_as(db, order, &p, has, STR(PAID_WITH_WALLET), now, &changed);
 }
 
-enum err payment_confirm_order(struct db *db, Id order, Time now, bool *ret_changed)
+enum err payment_confirm_order(struct db *db, Id order, Id by, Time now, bool *ret_changed)
 {
     struct payment p;
     bool has;
     enum err e = lock_of(db, order, &p, &has);
     if (e) return e;
-    if (has && p.waiting.minor > 0 && !p.paid_order) return payment_sell(db, &p, now, ret_changed);
-    return confirm_as(db, order, &p, has, STR(PAID_BY_HAND), now, ret_changed);
+    if (has && p.waiting.minor > 0 && !p.paid_order)
+        e = payment_sell(db, &p, now, ret_changed);
+    else
+        e = confirm_as(db, order, &p, has, STR(PAID_BY_HAND), now, ret_changed);
+    return e || !*ret_changed ? e : timeline_order(db, order, TIMELINE_CONFIRMED, by, now);
 }
 
 /* The money that waits and is not being given back. */
@@ -87,7 +91,7 @@ static enum err give_spare(struct db *db, struct payment *p, enum spare_money ho
     ret_back->minor += spare.minor;
     if (p->status != PAYMENT_SUCCEEDED) e = payment_mark_succeeded(db, p, now);
     if (e) return e;
-    e = how == SPARE_CREDIT ? payment_book_credit(db, p, spare, now)
+    e = how == SPARE_CREDIT ? payment_book_credit(db, p, spare, why, now)
                             : payment_refund_request(db, p, spare, why, by, now, &r);
     if (!e && how == SPARE_CREDIT) e = receipt_trouble(db, p, spare, "your order was cancelled", true, now);
     return e ? e
@@ -103,7 +107,7 @@ enum err payment_cancel_order(struct db *db, Id order, enum spare_money how, Id 
     bool has;
     *ret_back = (Money){0};
     enum err e = lock_of(db, order, &p, &has);
-    if (!e) e = order_cancel(db, order, now, ret_changed);
+    if (!e) e = order_cancel(db, order, by, now, ret_changed);
     if (!e && *ret_changed) e = payment_list_order(db, order, &all, &count);
     if (e || !*ret_changed) return e;
     for (size_t i = 0; !e && i < count; i++) {
@@ -131,6 +135,7 @@ static enum err refund_here(struct db *db, Id order, Money amount, Str reason, I
     struct refund want = {
         .order_id = order, .amount = given, .status = REFUND_DONE, .reason = reason, .requested_by = by};
     e = refund_add(db, &want, now, ret);
+    if (!e) e = timeline_refund(db, ret, TIMELINE_REFUND_DONE, (Id){0}, STR(""), now);
     return e ? e : receipt_refund_order(db, &o, given, now);
 }
 
@@ -184,12 +189,12 @@ static enum err confirm(struct db *db, struct payment *p, Time now)
     if (id_is(p->order_id)) {
         e = payment_sell(db, p, now, &changed);
         if (!e && changed) e = spare_of(db, p, &spare);
-        if (!e && changed) e = payment_book_credit(db, p, spare, now);
+        if (!e && changed) e = payment_book_credit(db, p, spare, STR("more was paid than was asked for"), now);
         return e ? e : changed ? OK : ERR_INVALID_STATE;
     }
     e = spare_of(db, p, &spare);
     if (!e) e = payment_mark_succeeded(db, p, now);
-    if (!e) e = payment_book_credit(db, p, spare, now);
+    if (!e) e = payment_book_credit(db, p, spare, STR(""), now);
     return e ? e : receipt_topup(db, p, now);
 }
 
@@ -197,7 +202,7 @@ static enum err refund_or_retry(struct db *db, const struct review *r, struct pa
 {
     struct refund refund;
     Money ignored = {0};
-    if (r->kind == REVIEW_REFUND_FAILED) return payment_refund_retry(db, r->refund_id, now, &refund);
+    if (r->kind == REVIEW_REFUND_FAILED) return payment_refund_retry(db, r->refund_id, by, now, &refund);
     return give_spare(db, p, SPARE_REFUND, why, by, now, &ignored);
 }
 
@@ -215,7 +220,7 @@ static enum err settle(struct db *db, const struct review *r, struct payment *p,
     struct refund refund;
     Money spare;
     enum err e = OK;
-    if (r->kind == REVIEW_REFUND_FAILED) e = payment_refund_settle(db, r->refund_id, note, now, &refund);
+    if (r->kind == REVIEW_REFUND_FAILED) e = payment_refund_settle(db, r->refund_id, note, by, now, &refund);
     if (e && e != ERR_INVALID_STATE) return e; /* the refund may have gone through since */
     if (!id_is(p->id) || r->kind == REVIEW_DISPUTE) return OK;
     e = payment_find(db, p->id, p);
@@ -229,6 +234,7 @@ static enum err settle(struct db *db, const struct review *r, struct payment *p,
                           .is_outside = true,
                           .requested_by = by};
     e = refund_add(db, &want, now, &refund);
+    if (!e) e = timeline_refund(db, &refund, TIMELINE_REFUND_SETTLED, by, note, now);
     p->refunded_total.minor += spare.minor;
     return e ? e : payment_book_return(db, p, now);
 }

@@ -7,7 +7,7 @@
 
 /* Confirms an order whose money has arrived: with its payment if that has brought money, else by hand, which closes
  * open payments. Errors as order_confirm, and ERR_COUPON_… as payment_sell. */
-enum err payment_confirm_order(struct db *db, Id order, Time now, bool *ret_changed);
+enum err payment_confirm_order(struct db *db, Id order, Id by, Time now, bool *ret_changed);
 
 /* Pays a waiting order from its owner's wallet. Errors as order_confirm; ERR_INVALID_STATE: it does not wait, or money
  * has come in for it. */

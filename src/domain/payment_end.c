@@ -3,6 +3,7 @@
 
 #include "domain/order.h"
 #include "domain/outbox.h"
+#include "domain/timeline.h"
 
 #define GRACE_MS TIME_HOUR
 #define CRYPTO_GRACE_MS                                                                                                \
@@ -39,16 +40,20 @@ enum err payment_order_over(struct db *db, const struct payment *p, Time now)
     bool changed, otherwise = false;
     if (!id_is(p->order_id)) return OK;
     enum err e = is_paid_otherwise(db, p, &otherwise);
-    if (!e && !otherwise) e = order_cancel(db, p->order_id, now, &changed);
+    if (!e && !otherwise) e = order_cancel(db, p->order_id, (Id){0}, now, &changed);
     if (e == ERR_INVALID_STATE) e = OK;
     return e ? e : order_release_coupon(db, p->order_id, now);
 }
 
 static enum err end_as(struct db *db, struct payment *p, enum payment_status status, Time now)
 {
-    if (p->status != PAYMENT_CLOSED) p->status = status;
+    bool was_closed = p->status == PAYMENT_CLOSED;
+    if (!was_closed) p->status = status;
     p->ended_at = now;
     enum err e = payment_save(db, p);
+    if (!e && !was_closed)
+        e = timeline_payment(db, p, status == PAYMENT_EXPIRED ? TIMELINE_PAYMENT_EXPIRED : TIMELINE_PAYMENT_REFUSED,
+                             now);
     return e ? e : payment_order_over(db, p, now);
 }
 
@@ -72,6 +77,7 @@ enum err payment_fail(struct db *db, struct payment *p, Time now)
 {
     p->status = PAYMENT_FAILED;
     enum err e = payment_save(db, p);
+    if (!e) e = timeline_payment(db, p, TIMELINE_PAYMENT_FAILED, now);
     return e ? e : payment_order_over(db, p, now);
 }
 
@@ -80,6 +86,7 @@ enum err payment_close(struct db *db, struct payment *p, Time now)
     if (!may_be_paid(p)) return OK;
     p->status = PAYMENT_CLOSED;
     enum err e = payment_save(db, p);
+    if (!e) e = timeline_payment(db, p, TIMELINE_PAYMENT_CLOSED, now);
     if (e || !p->group_ref.len) return e;
     return outbox_add(db, &(struct outbox_item){.kind = OUTBOX_CLOSE, .payment = p->id}, now, now, NULL);
 }

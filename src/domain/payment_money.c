@@ -6,6 +6,7 @@
 #include "domain/ledger.h"
 #include "domain/order.h"
 #include "domain/payment_end.h"
+#include "domain/timeline.h"
 
 static struct transfer transfer_of(struct db *db, const struct payment *p, enum ledger_kind kind, int64_t minor,
                                    const char *what, Time now)
@@ -43,10 +44,13 @@ enum err payment_book_arrival(struct db *db, struct payment *p, Money total, Tim
     p->received.minor += more;
     p->waiting.minor += more;
     *ret_changed = true;
-    return payment_save(db, p);
+    e = payment_save(db, p);
+    if (e) return e;
+    return timeline_money(db, p, more > 0 ? TIMELINE_PAYMENT_RECEIVED : TIMELINE_PAYMENT_CORRECTED,
+                          (Money){more > 0 ? more : -more}, p->payment_ref, now);
 }
 
-enum err payment_book_credit(struct db *db, struct payment *p, Money amount, Time now)
+enum err payment_book_credit(struct db *db, struct payment *p, Money amount, Str why, Time now)
 {
     assert(amount.minor >= 0 && amount.minor <= p->waiting.minor);
     if (amount.minor == 0) return OK;
@@ -56,7 +60,8 @@ enum err payment_book_credit(struct db *db, struct payment *p, Money amount, Tim
     if (e) return e;
     p->waiting.minor -= amount.minor;
     p->credited.minor += amount.minor;
-    return payment_save(db, p);
+    e = payment_save(db, p);
+    return e ? e : timeline_money(db, p, TIMELINE_CREDITED, amount, why, now);
 }
 
 enum err payment_book_sale(struct db *db, struct payment *p, Money total, Time now)
@@ -73,6 +78,7 @@ enum err payment_book_sale(struct db *db, struct payment *p, Money total, Time n
     p->waiting.minor += missing - total.minor;
     p->paid_order = true;
     e = payment_save(db, p);
+    if (!e && missing) e = timeline_money(db, p, TIMELINE_SHORT_ACCEPTED, (Money){missing}, STR(""), now);
     return e || !before ? e : order_refund(db, p->order_id, (Money){before}, now, &given);
 }
 
@@ -126,5 +132,5 @@ enum err payment_book_refund_failed(struct db *db, struct payment *p, Money amou
     p->refunded_total.minor = refunded;
     p->waiting.minor += back;
     e = payment_save(db, p);
-    return e || id_is(p->order_id) ? e : payment_book_credit(db, p, (Money){back}, now);
+    return e || id_is(p->order_id) ? e : payment_book_credit(db, p, (Money){back}, STR(""), now);
 }

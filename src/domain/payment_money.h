@@ -15,8 +15,8 @@
 
 /* The gateway says that `total` has arrived for this payment so far. *ret_changed: that is new. */
 enum err payment_book_arrival(struct db *db, struct payment *p, Money total, Time now, bool *ret_changed);
-/* From what waits into the customer's wallet. */
-enum err payment_book_credit(struct db *db, struct payment *p, Money amount, Time now);
+/* From what waits into the customer's wallet; `why` is for the order's timeline. */
+enum err payment_book_credit(struct db *db, struct payment *p, Money amount, Str why, Time now);
 /* The order has just been confirmed with this payment: what waits becomes the sale. A shortfall is the store's loss;
  * what was given back before is a refund of the order. */
 enum err payment_book_sale(struct db *db, struct payment *p, Money total, Time now);

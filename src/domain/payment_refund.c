@@ -6,6 +6,7 @@
 #include "domain/payment_money.h"
 #include "domain/receipt.h"
 #include "domain/review.h"
+#include "domain/timeline.h"
 
 #define NOT_CALLED "the gateway has no API key, so nothing was called: give the money back there, then settle it here"
 
@@ -62,7 +63,9 @@ enum err payment_refund_request(struct db *db, struct payment *p, Money amount, 
                           .requested_by = by};
     e = refund_add(db, &want, now, ret);
     if (e) return e;
-    return calls ? ask_gateway(db, ret, now) : open_review(db, p, ret, now);
+    if (calls) return ask_gateway(db, ret, now);
+    e = timeline_refund(db, ret, TIMELINE_REFUND_FAILED, (Id){0}, ret->error, now);
+    return e ? e : open_review(db, p, ret, now);
 }
 
 /* The payment of a refund, locked, and the refund as it is then. */
@@ -75,12 +78,13 @@ static enum err lock(struct db *db, Id refund, struct payment *p, struct refund 
     return e ? e : refund_find(db, refund, r);
 }
 
-static enum err finish(struct db *db, struct payment *p, struct refund *r, Time now)
+static enum err finish(struct db *db, struct payment *p, struct refund *r, enum timeline_kind how, Id by, Time now)
 {
     r->status = REFUND_DONE;
     r->error = STR("");
     r->done_at = now;
     enum err e = refund_save(db, r);
+    if (!e) e = timeline_refund(db, r, how, by, r->note, now);
     if (!e) e = review_settle_refund(db, r->id, STR("the money was given back"), now);
     return e ? e : receipt_refund(db, p, r, now);
 }
@@ -96,7 +100,7 @@ enum err payment_refund_done(struct db *db, Id refund, Str refund_ref, Str claim
     if (r.status != REFUND_REQUESTED) return refund_save(db, &r); /* the gateway's event was faster */
     p.refunded_total.minor += r.amount.minor;
     e = payment_book_return(db, &p, now);
-    return e ? e : finish(db, &p, &r, now);
+    return e ? e : finish(db, &p, &r, TIMELINE_REFUND_DONE, (Id){0}, now);
 }
 
 static enum err fail(struct db *db, const struct payment *p, struct refund *r, Str why, Time now)
@@ -105,6 +109,7 @@ static enum err fail(struct db *db, const struct payment *p, struct refund *r, S
     r->error = why;
     r->done_at = (Time){0};
     enum err e = refund_save(db, r);
+    if (!e) e = timeline_refund(db, r, TIMELINE_REFUND_FAILED, (Id){0}, why, now);
     return e ? e : open_review(db, p, r, now);
 }
 
@@ -119,7 +124,7 @@ enum err payment_refund_failed(struct db *db, Id refund, Str why, bool is_refuse
     return fail(db, &p, &r, why, now);
 }
 
-enum err payment_refund_retry(struct db *db, Id refund, Time now, struct refund *ret)
+enum err payment_refund_retry(struct db *db, Id refund, Id by, Time now, struct refund *ret)
 {
     struct payment p;
     struct gateway_config gateway;
@@ -134,11 +139,12 @@ enum err payment_refund_retry(struct db *db, Id refund, Time now, struct refund 
     ret->status = REFUND_REQUESTED;
     ret->error = STR("");
     e = refund_save(db, ret);
+    if (!e) e = timeline_refund(db, ret, TIMELINE_REFUND_RETRIED, by, STR(""), now);
     if (!e) e = review_settle_refund(db, ret->id, STR("tried again"), now);
     return e ? e : ask_gateway(db, ret, now);
 }
 
-enum err payment_refund_settle(struct db *db, Id refund, Str note, Time now, struct refund *ret)
+enum err payment_refund_settle(struct db *db, Id refund, Str note, Id by, Time now, struct refund *ret)
 {
     struct payment p;
     Money left;
@@ -151,7 +157,7 @@ enum err payment_refund_settle(struct db *db, Id refund, Str note, Time now, str
     ret->note = note;
     p.refunded_total.minor += ret->amount.minor;
     e = payment_book_return(db, &p, now);
-    return e ? e : finish(db, &p, ret, now);
+    return e ? e : finish(db, &p, ret, TIMELINE_REFUND_SETTLED, by, now);
 }
 
 /* The gateway most likely means a refund that we asked for: the one with this name, then the oldest.
@@ -168,7 +174,7 @@ static enum err attribute(struct db *db, struct payment *p, int64_t *more, Str r
             if (!is_meant || r->status == REFUND_DONE || r->is_outside || r->amount.minor > *more) continue;
             *more -= r->amount.minor;
             if (!r->refund_ref.len) r->refund_ref = refund_ref;
-            e = finish(db, p, r, now);
+            e = finish(db, p, r, TIMELINE_REFUND_DONE, (Id){0}, now);
         }
     }
     return e;
@@ -191,6 +197,7 @@ enum err payment_refund_told(struct db *db, struct payment *p, Money total, Str 
                                 .refund_ref = refund_ref,
                                 .is_outside = true};
     e = refund_add(db, &outside, now, &r);
+    if (!e) e = timeline_refund(db, &r, TIMELINE_REFUND_DONE, (Id){0}, r.reason, now);
     return e ? e : receipt_refund(db, p, &r, now);
 }
 

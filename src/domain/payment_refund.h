@@ -22,8 +22,8 @@ enum err payment_refund_done(struct db *db, Id refund, Str refund_ref, Str claim
 enum err payment_refund_failed(struct db *db, Id refund, Str why, bool is_refused, Time now);
 
 /* By staff: try again, or done another way. ERR_NOT_FOUND, ERR_INVALID_STATE: it has not failed. */
-enum err payment_refund_retry(struct db *db, Id refund, Time now, struct refund *ret);
-enum err payment_refund_settle(struct db *db, Id refund, Str note, Time now, struct refund *ret);
+enum err payment_refund_retry(struct db *db, Id refund, Id by, Time now, struct refund *ret);
+enum err payment_refund_settle(struct db *db, Id refund, Str note, Id by, Time now, struct refund *ret);
 
 /* The gateway says that this much went back in all, our refunds included. `p` is locked. */
 enum err payment_refund_told(struct db *db, struct payment *p, Money total, Str refund_ref, Time now);

@@ -6,6 +6,7 @@
 #include "domain/payment_money.h"
 #include "domain/payment_refund.h"
 #include "domain/receipt.h"
+#include "domain/timeline.h"
 
 #define ABOUT_MONEY (1u << REVIEW_AMOUNT | 1u << REVIEW_LATE | 1u << REVIEW_STOCK | 1u << REVIEW_DUPLICATE)
 
@@ -61,7 +62,7 @@ static enum err turn_away(struct settling *s, enum payment_policy how, Money amo
     bool credits = how == POLICY_CREDIT || !s->gateway->api_key.len;
     enum err e = payment_mark_succeeded(s->db, p, s->now);
     if (!e)
-        e = credits ? payment_book_credit(s->db, p, amount, s->now)
+        e = credits ? payment_book_credit(s->db, p, amount, str_from(why), s->now)
                     : payment_refund_request(s->db, p, amount, str_from(why), (Id){0}, s->now, &r);
     if (!e) e = review_settle_payment(s->db, p->id, ABOUT_MONEY, str_from(why), s->now);
     if (!e) e = receipt_trouble(s->db, p, amount, why, credits, s->now);
@@ -75,7 +76,7 @@ static enum err turn_all_away(struct settling *s, enum payment_policy how, enum 
     if (how == POLICY_REVIEW) return review(s, kind, why);
     enum err e = turn_away(s, how, s->free, why);
     if (!e && id_is(s->order.id) && s->order.status == ORDER_PENDING)
-        e = order_cancel(s->db, s->order.id, s->now, &changed);
+        e = order_cancel(s->db, s->order.id, (Id){0}, s->now, &changed);
     return e ? e : done(s, why);
 }
 
@@ -95,7 +96,7 @@ static enum err over(struct settling *s)
                      "more was paid than was asked for");
 }
 
-static enum err sell(struct settling *s)
+static enum err sell(struct settling *s, bool is_late)
 {
     bool changed;
     struct payment *p = s->payment;
@@ -104,6 +105,7 @@ static enum err sell(struct settling *s)
         e = payment_mark_succeeded(s->db, p, s->now);
         return e ? e : review(s, REVIEW_STOCK, "paid, but it cannot be delivered: out of stock");
     }
+    if (!e && is_late) e = timeline_payment(s->db, p, TIMELINE_LATE_ACCEPTED, s->now);
     if (!e) e = over(s);
     return e ? e : done(s, "");
 }
@@ -124,7 +126,7 @@ static enum err settle_order(struct settling *s)
         if (off < 0) return turn_all_away(s, g->underpaid, REVIEW_AMOUNT, "less was paid than was asked for");
         if (g->overpaid == POLICY_REVIEW) return review(s, REVIEW_AMOUNT, "more was paid than was asked for");
     }
-    return sell(s);
+    return sell(s, is_late);
 }
 
 /* The order is already paid: with this payment, which has brought more since; with another; or another way. */
@@ -152,7 +154,7 @@ static enum err settle_topup(struct settling *s)
         return turn_all_away(s, how, REVIEW_AMOUNT, why);
     }
     enum err e = payment_mark_succeeded(s->db, p, s->now);
-    if (!e) e = payment_book_credit(s->db, p, s->free, s->now);
+    if (!e) e = payment_book_credit(s->db, p, s->free, STR(""), s->now);
     if (!e) e = review_settle_payment(s->db, p->id, ABOUT_MONEY, STR("it was credited"), s->now);
     if (!e) e = receipt_topup(s->db, p, s->now);
     return e ? e : done(s, "");

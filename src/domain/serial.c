@@ -154,6 +154,60 @@ enum err serial_free(struct db *db, Id product, Id variant, int64_t most, int64_
     return OK;
 }
 
+enum err serial_reserve(struct db *db, Id product, Id variant, Id order_item, size_t count, Time now)
+{
+    static const char mark[] = "UPDATE serial SET status = 'reserved' WHERE taken_by = $1";
+
+    struct serial *taken = arena_array(db_arena(db), struct serial, count);
+    enum err e = serial_take_many(db, product, variant, order_item, count, now, taken);
+    if (e) return e;
+    struct stmt *st = db_prepare(db, mark);
+    bind_id(st, order_item);
+    return db_run(st);
+}
+
+enum err serial_claim(struct db *db, Id order_item, Time now, size_t most, struct serial *ret, size_t *ret_count)
+{
+    static const char claim[] = "UPDATE serial SET status = 'good', taken_at = $2 WHERE taken_by = $1"
+                                " AND status = 'reserved' RETURNING id, code_hash, sealed_code";
+
+    size_t n = 0;
+    enum err opened = OK;
+    struct stmt *st = db_prepare(db, claim);
+    bind_id(st, order_item);
+    bind_time(st, now);
+    while (db_step(st)) {
+        assert(n < most);
+        ret[n].id = col_id(st);
+        Str hash = col_blob(st), sealed = col_blob(st);
+        if (!opened) opened = code_unseal(db_arena(db), hash, sealed, &ret[n].code);
+        n++;
+    }
+    enum err e = db_done(st);
+    if (!e) e = opened;
+    if (e) return e;
+    if (n > 1) qsort(ret, n, sizeof *ret, by_id);
+    *ret_count = n;
+    return OK;
+}
+
+enum err serial_unreserve(struct db *db, Id order)
+{
+    static const char free_all[] = "UPDATE serial SET taken_by = NULL, taken_at = NULL, status = 'good'"
+                                   " WHERE status = 'reserved' AND taken_by IN"
+                                   " (SELECT id FROM order_item WHERE order_id = $1) RETURNING product_id";
+
+    bool any = false;
+    struct stmt *st = db_prepare(db, free_all);
+    bind_id(st, order);
+    while (db_step(st)) {
+        serial_hint_forget(col_id(st));
+        any = true;
+    }
+    enum err e = db_done(st);
+    return e || !any ? e : catalog_touch(db);
+}
+
 enum err serial_mark_refunded(struct db *db, Id order_item)
 {
     static const char mark[] = "UPDATE serial SET status = 'refunded' WHERE taken_by = $1";
@@ -244,9 +298,11 @@ enum err serial_import(struct db *db, Id product, Id variant, const Str *codes, 
 enum err serial_pools(struct db *db, Id product, struct serial_pool **ret, size_t *ret_count)
 {
     static const char find[] =
-        "SELECT v.id, v.name, COALESCE(c.total - c.taken, 0), COALESCE(c.taken, 0), COALESCE(c.refunded, 0)"
+        "SELECT v.id, v.name, COALESCE(c.total - c.taken, 0), COALESCE(c.reserved, 0),"
+        " COALESCE(c.taken - c.reserved, 0), COALESCE(c.refunded, 0)"
         " FROM (SELECT 0 AS id, '' AS name UNION ALL SELECT id, name FROM variant WHERE product_id = $1) v"
         " LEFT JOIN (SELECT variant_id, COUNT(*) AS total, COUNT(taken_by) AS taken,"
+        " SUM(CASE WHEN status = 'reserved' THEN 1 ELSE 0 END) AS reserved,"
         " SUM(CASE WHEN status = 'refunded' THEN 1 ELSE 0 END) AS refunded FROM serial WHERE product_id = $1"
         " GROUP BY variant_id) c ON c.variant_id = v.id ORDER BY v.id";
     struct arena *a = db_arena(db);
@@ -263,6 +319,7 @@ enum err serial_pools(struct db *db, Id product, struct serial_pool **ret, size_
         p->variant_id = col_id(st);
         p->variant_name = col_text(st);
         p->free = col_int(st);
+        p->reserved = col_int(st);
         p->taken = col_int(st);
         p->refunded = col_int(st);
     }
@@ -312,9 +369,9 @@ enum err serial_shortages(struct db *db, int64_t free_max, struct serial_shortag
 
 enum err serial_list(struct db *db, Id product, Id before, int64_t limit, struct serial_row **ret, size_t *ret_count)
 {
-    static const char find[] =
-        "SELECT id, variant_id, taken_by, code_hash, sealed_code, taken_at, CASE WHEN status = 'refunded' THEN 1"
-        " ELSE 0 END FROM serial WHERE product_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
+    static const char find[] = "SELECT id, variant_id, taken_by, code_hash, sealed_code, taken_at,"
+                               " CASE WHEN status = 'reserved' THEN 1 ELSE 0 END, CASE WHEN status = 'refunded' THEN 1 "
+                               "ELSE 0 END FROM serial WHERE product_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3";
     struct serial_row *list = arena_array(db_arena(db), struct serial_row, (size_t)limit);
     size_t n = 0;
     enum err opened = OK;
@@ -330,6 +387,7 @@ enum err serial_list(struct db *db, Id product, Id before, int64_t limit, struct
         Str hash = col_blob(st), sealed = col_blob(st);
         if (!opened) opened = code_unseal(db_arena(db), hash, sealed, &s->code);
         s->taken_at = col_time(st);
+        s->is_reserved = col_bool(st);
         s->is_refunded = col_bool(st);
     }
     enum err e = db_done(st);

@@ -1,7 +1,8 @@
 /* domain/serial.h - pools of serial codes.
  *
  * A code belongs to a product, or to one of its variants (variant 0: fits all of them). It is in the pool until an
- * order item takes it, for good: a refund marks the code but never returns it to the pool. */
+ * order item takes it, for good: a refund marks the code but never returns it to the pool. Before that a
+ * code may be kept for an item for a while (domain/reservation.h). */
 #pragma once
 
 #include "db/db.h"
@@ -24,6 +25,12 @@ enum err serial_take_many(struct db *db, Id product, Id variant, Id order_item, 
                           struct serial *ret);
 /* How many codes this one pool has (variant 0: the shared one); counts no further than `most`. TX_READ. */
 enum err serial_free(struct db *db, Id product, Id variant, int64_t most, int64_t *ret);
+/* The codes of one order item are kept for it: out of the pools, not delivered. ERR_OUT_OF_STOCK as above. */
+enum err serial_reserve(struct db *db, Id product, Id variant, Id order_item, size_t count, Time now);
+/* Those that are kept for an item, at most `most`, are its own now, for ever. */
+enum err serial_claim(struct db *db, Id order_item, Time now, size_t most, struct serial *ret, size_t *ret_count);
+/* Those that are kept for an order go back into their pools. */
+enum err serial_unreserve(struct db *db, Id order);
 /* The order was refunded: its codes say so. */
 enum err serial_mark_refunded(struct db *db, Id order_item);
 
@@ -39,7 +46,7 @@ enum err serial_import(struct db *db, Id product, Id variant, const Str *codes, 
 struct serial_pool {
     Id variant_id;
     Str variant_name;
-    int64_t free, taken, refunded; /* refunded ones are among the taken */
+    int64_t free, reserved, taken, refunded; /* refunded ones are among the taken */
 };
 enum err serial_pools(struct db *db, Id product, struct serial_pool **ret, size_t *ret_count);
 
@@ -56,6 +63,6 @@ struct serial_row {
     Id id, variant_id, order_item; /* order_item 0: in the pool */
     Str code;
     Time taken_at;
-    bool is_refunded;
+    bool is_reserved, is_refunded;
 };
 enum err serial_list(struct db *db, Id product, Id before, int64_t limit, struct serial_row **ret, size_t *ret_count);

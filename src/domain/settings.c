@@ -47,13 +47,15 @@ enum err settings_load(struct db *db, struct settings *ret)
     static const char list[] =
         "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
         " 'rate_customer', 'require_verified_email', 'order_units_max', 'storefront', "
-        "'languages', 'accent', 'tagline', 'withdraw_min', 'withdraw_max', 'second_person_above')";
+        "'languages', 'accent', 'tagline', 'withdraw_min', 'withdraw_max', 'second_person_above', 'reserve_minutes',"
+        " 'reserve_codes_max')";
     struct settings s = {.currency = "USD",
                          .exponent = 2,
                          .store_name = "souk",
                          .rate_v1 = 120,
                          .rate_customer = 600,
                          .order_units_max = 1000,
+                         .reserve_codes_max = 10,
                          .storefront = true,
                          .languages = "en"};
     enum err e = settings_revision(db, &s.revision);
@@ -89,6 +91,10 @@ enum err settings_load(struct db *db, struct settings *ret)
             copy_text(s.tagline, sizeof s.tagline, value);
         } else if (str_eq(name, STR("order_units_max"))) {
             str_to_int64(value, &s.order_units_max);
+        } else if (str_eq(name, STR("reserve_minutes"))) {
+            str_to_int64(value, &s.reserve_minutes);
+        } else if (str_eq(name, STR("reserve_codes_max"))) {
+            str_to_int64(value, &s.reserve_codes_max);
         }
     }
     e = db_done(st);

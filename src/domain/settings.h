@@ -18,6 +18,8 @@ struct settings {
     char accent[8];                   /* "#rrggbb"; empty: the shop's own */
     char tagline[652];                /* bytes; up to 160 code points */
     int64_t order_units_max;          /* units of one order */
+    int64_t reserve_minutes;          /* serial codes are kept while a payment is open; 0: not at all */
+    int64_t reserve_codes_max;        /* of one customer at once */
     char theme[17];                   /* hash of colour and style sheet; empty: there is neither */
     char footer[8192];                /* own pages linked everywhere: a line of slug, tab and title each */
     Money withdraw_min, withdraw_max; /* of one withdrawal; 0: no limit */

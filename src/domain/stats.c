@@ -27,7 +27,9 @@ enum err stats_open_work(struct db *db, struct open_work *ret)
                                 " (SELECT COUNT(*) FROM ticket WHERE status = 'open'),"
                                 " (SELECT COUNT(*) FROM orders WHERE status = 'pending'),"
                                 " (SELECT COUNT(*) FROM orders WHERE on_hold = 1),"
-                                " (SELECT COUNT(*) FROM webhook_event WHERE status IN ('unmatched', 'review'))";
+                                " (SELECT COUNT(*) FROM webhook_event WHERE status IN ('unmatched', 'review')),"
+                                " (SELECT COUNT(*) FROM review WHERE status = 'open'),"
+                                " (SELECT COUNT(*) FROM outbox WHERE status <> 'done' AND status = 'failed')";
     struct open_work w = {0};
     struct stmt *st = db_prepare(db, count);
     if (db_step(st)) {
@@ -36,6 +38,8 @@ enum err stats_open_work(struct db *db, struct open_work *ret)
         w.pending_orders = col_int(st);
         w.orders_on_hold = col_int(st);
         w.webhooks = col_int(st);
+        w.reviews = col_int(st);
+        w.outbox = col_int(st);
     }
     enum err e = db_done(st);
     if (!e) *ret = w;

@@ -4,6 +4,7 @@
 #include "domain/mail_link.h"
 #include "domain/outbox.h"
 #include "domain/reconciliation.h"
+#include "domain/reservation.h"
 #include "domain/token.h"
 #include "serve/app.h"
 #include "serve/periodic.h"
@@ -46,10 +47,17 @@ static enum err reconcile(struct app *app, struct db *db)
     return reconciliation_ask_due(db, time_now());
 }
 
+static enum err free_reserved_codes(struct app *app, struct db *db)
+{
+    (void)app;
+    return reservation_expire(db, time_now());
+}
+
 const struct periodic periodic_jobs[] = {
     {"settings", 1000, TX_READ, reload_settings, false},
     {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
     {"reconciliation", 10000, TX_READ, reconcile, false},
+    {"reservations", 1000, TX_READ, free_reserved_codes, false},
     {"tokens", 10000, TX_READ, forget_old_tokens, false},
     {"idempotency", 1000, TX_READ, forget_old_keys, false},
     {"seen", 1000, TX_READ, seen_flush_licenses, true, seen_flushed_licenses},

@@ -65,6 +65,7 @@ void view_order_members(struct json_writer *w, struct arena *a, const char *base
     json_kv_time(w, "created_at", o->created_at);
     json_kv_time(w, "confirmed_at", o->confirmed_at);
     json_kv_time(w, "closed_at", o->closed_at);
+    json_kv_time(w, "reserved_until", o->reserved_until);
     json_key(w, "items");
     json_begin_array(w);
     for (size_t i = 0; i < o->item_count; i++) view_item(w, a, base_url, &o->items[i]);

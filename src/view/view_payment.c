@@ -85,3 +85,14 @@ void view_refund(struct json_writer *w, const void *thing)
     json_kv_time(w, "done_at", r->done_at);
     json_end_object(w);
 }
+
+void view_refund_customer(struct json_writer *w, const struct refund *r)
+{
+    json_begin_object(w);
+    json_kv_money(w, "amount", r->amount);
+    json_kv_cstr(w, "status", refund_status_names[r->status == REFUND_DONE ? REFUND_DONE : REFUND_REQUESTED]);
+    json_kv_opt_str(w, "claim_url", r->claim_url);
+    json_kv_time(w, "requested_at", r->requested_at);
+    json_kv_time(w, "done_at", r->done_at);
+    json_end_object(w);
+}

@@ -14,3 +14,5 @@ void view_order_payment(struct json_writer *w, const struct payment *p);
 /* As staff see them. */
 void view_payment_staff(struct json_writer *w, const void *payment);
 void view_refund(struct json_writer *w, const void *refund);
+/* As its customer sees it: one that failed is still on its way, staff see to it. */
+void view_refund_customer(struct json_writer *w, const struct refund *r);

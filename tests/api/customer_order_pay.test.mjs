@@ -75,6 +75,68 @@ test('paid another way: the first payment is closed, and both succeeding gives o
   await shop.check();
 });
 
+const told = (order) => order.timeline.map((t) => [t.kind, t.amount]);
+
+test('the timeline says what happened, to staff with who did it, to the customer what concerns them', async () => {
+  const order = await pending();
+  const reference = (await order.seen()).payment.reference;
+  await event('payment_intent.payment_failed', order);
+  await succeed(order);
+  const staff = (path, body) => shop.admin('POST', `/api/admin/orders/${order.id}/${path}`, body).then(dataOf);
+  await staff('reveal');
+  await staff('refund', { amount: 10, reason: 'goodwill' });
+  await shop.until(async () => (await money(order)).refunds[0].status === 'done', 'given back');
+  await event('charge.dispute.created', order, { id: 'dp_tl', object: 'dispute', amount: 3999, status: 'needs_response' });
+  await event('charge.dispute.closed', order, { id: 'dp_tl', object: 'dispute', amount: 3999, status: 'won' });
+  const seen = await money(order);
+  assert.deepEqual(told(seen), [['placed', 49.99], ['payment_begun', 49.99], ['payment_failed', null], ['cancelled', null], ['payment_received', 49.99],
+    ['late_accepted', null], ['delivered', null], ['revealed', null], ['refund_requested', 10], ['refund_done', 10], ['dispute_opened', 39.99],
+    ['review_opened', null], ['dispute_won', null]]);
+  const at = (kind) => seen.timeline.find((t) => t.kind === kind);
+  assert.equal(at('payment_begun').note, reference);
+  assert.deepEqual([at('payment_begun').gateway, at('delivered').note, at('placed').gateway], [LABELS.stripe, LABELS.stripe, null]);
+  assert.deepEqual([at('refund_requested').by_email, at('refund_requested').note, at('revealed').by_email], ['owner@example.com', 'goodwill', 'owner@example.com']);
+  const times = seen.timeline.map((t) => Date.parse(t.at));
+  assert.deepEqual(times, times.toSorted((a, b) => a - b));
+  const own = await order.seen();
+  assert.deepEqual(told(own), told(seen).filter(([kind]) => kind !== 'revealed'));
+  assert.deepEqual(Object.keys(own.timeline[0]), ['at', 'kind', 'amount', 'gateway']);
+  assert.deepEqual(own.refunds.map((r) => [r.amount, r.status, r.claim_url]), [[10, 'done', null]]);
+  await shop.check();
+});
+
+test('the timeline: confirmed by hand, cancelled by staff or customer, paid another way, refused, credited, a failed refund settled', async () => {
+  const kinds = async (order) => told(await money(order)).map(([kind]) => kind);
+  const staff = (order, path, body) => shop.admin('POST', `/api/admin/orders/${order.id}/${path}`, body).then(dataOf);
+  const byHand = await pending();
+  await staff(byHand, 'confirm');
+  assert.deepEqual(await kinds(byHand), ['placed', 'payment_begun', 'confirmed', 'delivered', 'payment_closed']);
+  assert.equal((await money(byHand)).timeline[2].by_email, 'owner@example.com');
+  const off = await pending();
+  await staff(off, 'cancel');
+  const cancelled = (await money(off)).timeline.find((t) => t.kind === 'cancelled');
+  assert.equal(cancelled.by_email, 'owner@example.com');
+  const own = await pending();
+  dataOf(await cancel(own));
+  assert.equal((await money(own)).timeline.find((t) => t.kind === 'cancelled').by, own.buyer.id);
+  const twice = await pending();
+  dataOf(await pay(twice, LABELS.razorpay), 201);
+  assert.deepEqual(await kinds(twice), ['placed', 'payment_begun', 'payment_begun', 'payment_closed']);
+  end(twice);
+  await shop.until(async () => (await kinds(twice)).includes('payment_expired'), 'its time is over');
+  assert.equal((await kinds(twice)).at(-1), 'cancelled');
+  // Money without an API key: nothing can be called; staff give it back themselves.
+  const noKey = await pending('no_key');
+  await succeed(noKey, {}, NO_KEY);
+  await staff(noKey, 'refund', {});
+  const [failed] = (await money(noKey)).refunds;
+  dataOf(await shop.admin('POST', `/api/admin/refunds/${failed.id}/settle`, { note: 'by bank' }));
+  const settled = (await money(noKey)).timeline.slice(-4);
+  assert.deepEqual(settled.map((t) => t.kind), ['refund_requested', 'refund_failed', 'review_opened', 'refund_settled']);
+  assert.deepEqual([settled[3].note, settled[3].by_email, settled[3].amount], ['by bank', 'owner@example.com', 49.99]);
+  assert.deepEqual((await noKey.seen()).refunds.map((r) => r.status), ['done']);
+});
+
 test('out of the wallet; what is not there is not spent', async () => {
   const poor = await pending();
   const refused = expectError(await pay(poor, 'wallet'), 402, 'insufficient_balance');

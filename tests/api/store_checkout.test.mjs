@@ -264,7 +264,8 @@ test('PayPal: one token for many calls, a new one when it is not taken any more'
     if (i === 2) player.token = 'another one';
     assert.match((await shop.checkout(buyer, 'wallet_gateway')).payment.url, /paypal\.played/);
   }
-  assert.deepEqual(player.calls.map((c) => c.path.replace(/^\/v\d\//, '')),
+  const isBook = (c) => /customer\/disputes|reporting\//.test(c.path); // reconciliation may come round meanwhile
+  assert.deepEqual(player.calls.filter((c) => !isBook(c)).map((c) => c.path.replace(/^\/v\d\//, '')),
     ['checkout/orders', 'checkout/orders', 'checkout/orders', 'oauth2/token', 'checkout/orders']);
 });
 

@@ -14,7 +14,7 @@ const TABLES = {
   orders: [['id', 'account_id', 'coupon_id', 'subtotal', 'discount', 'total', 'refunded_amount', 'confirmed_at'], ['status', 'paid_with']],
   order_item: [['id', 'order_id', 'quantity', 'unit_price', 'subtotal'], []],
   delivery: [['id', 'order_item_id', 'unit', 'license_id', 'serial_id'], ['type']],
-  serial: [['id', 'product_id', 'taken_by'], []],
+  serial: [['id', 'product_id', 'taken_by'], ['status']],
   license: [['id', 'order_item_id'], []],
   gateway: [['id'], ['label']],
   payment: [['id', 'gateway_id', 'account_id', 'order_id', 'amount', 'received', 'waiting', 'credited', 'refunded_total', 'lost_total', 'returned', 'paid_order'],
@@ -233,6 +233,10 @@ function checkDeliveries({ tables, problem }) {
   for (const s of serials) {
     const sold = soldAs.get(s.id) ?? [];
     if (s.taken_by === null && sold.length > 0) problem(`I3: serial ${s.id} is in the pool and was delivered`);
+    if (s.status === 'reserved') {
+      if (s.taken_by === null || sold.length > 0) problem(`I3: serial ${s.id} is reserved for nobody, or was delivered`);
+      continue;
+    }
     if (s.taken_by !== null && (sold.length !== 1 || sold[0].order_item_id !== s.taken_by)) {
       problem(`I3: serial ${s.id} was taken by item ${s.taken_by} and delivered ${sold.length} times`);
     }

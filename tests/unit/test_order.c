@@ -242,7 +242,7 @@ static enum err confirms(struct db *db)
         assert_false(changed);
     }
     assert_int_equal(number(db, "SELECT COUNT(*) FROM delivery"), 5);
-    assert_int_equal(order_cancel(db, o.id, NOW, &changed), ERR_INVALID_STATE);
+    assert_int_equal(order_cancel(db, o.id, (Id){0}, NOW, &changed), ERR_INVALID_STATE);
     struct order seen;
     assert_int_equal(order_find(db, ada, o.id, &seen), OK);
     assert_true(str_eq(seen.paid_with, STR(PAID_BY_HAND)));
@@ -274,9 +274,9 @@ static enum err cancels(struct db *db)
     assert_true(o.discount.minor == 100 && o.total.minor == 900);
     assert_int_equal(number(db, "SELECT uses FROM coupon"), 1);
 
-    assert_int_equal(order_cancel(db, o.id, NOW, &changed), OK);
+    assert_int_equal(order_cancel(db, o.id, (Id){0}, NOW, &changed), OK);
     assert_true(changed);
-    assert_int_equal(order_cancel(db, o.id, NOW, &changed), OK);
+    assert_int_equal(order_cancel(db, o.id, (Id){0}, NOW, &changed), OK);
     assert_false(changed);
     assert_int_equal(number(db, "SELECT uses FROM coupon"), 0);
     assert_books(db);
@@ -324,7 +324,7 @@ static enum err refunds(struct db *db)
     assert_int_equal(order_refund(db, o.id, (Money){1000}, NOW, &given), OK);
     assert_int_equal(given.minor, 0);
     assert_int_equal(order_confirm(db, o.id, STR(PAID_BY_HAND), NOW, &changed), ERR_INVALID_STATE);
-    assert_int_equal(order_cancel(db, o.id, NOW, &changed), ERR_INVALID_STATE);
+    assert_int_equal(order_cancel(db, o.id, (Id){0}, NOW, &changed), ERR_INVALID_STATE);
     assert_books(db);
 
     /* Of a gateway: the money goes back where it came from, everything that was delivered is closed. */

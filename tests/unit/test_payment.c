@@ -288,7 +288,7 @@ static enum err stock_runs_out(struct db *db)
     /* Staff put codes in and confirm: it is the gateway's money, not a gift. */
     bool changed = false;
     import_code(db, codes, STR("S-2"));
-    assert_int_equal(payment_confirm_order(db, q.order_id, NOW, &changed), OK);
+    assert_int_equal(payment_confirm_order(db, q.order_id, (Id){0}, NOW, &changed), OK);
     assert_true(changed);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer WHERE debit_id = 6 AND credit_id = 1"), 2);
     assert_books(db);
@@ -300,7 +300,7 @@ static enum err by_hand(struct db *db)
     stock(db);
     struct payment p = buy(db, editor);
     bool changed = false;
-    assert_int_equal(payment_confirm_order(db, p.order_id, NOW, &changed), OK);
+    assert_int_equal(payment_confirm_order(db, p.order_id, (Id){0}, NOW, &changed), OK);
     assert_true(changed);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM transfer WHERE debit_id = 5 AND credit_id = 1"), 1);
     /* A late failure does not undo it; a late success is money that is owed to somebody. */
@@ -346,8 +346,8 @@ static enum err staff_refunds(struct db *db)
     assert_int_equal(order_status(db, &p), ORDER_CONFIRMED);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM review WHERE kind = 'refund_failed' AND status = 'open'"), 1);
     assert_books(db);
-    assert_int_equal(payment_refund_retry(db, r.id, NOW, &r), OK);
-    assert_int_equal(payment_refund_retry(db, r.id, NOW, &r), ERR_INVALID_STATE);
+    assert_int_equal(payment_refund_retry(db, r.id, (Id){0}, NOW, &r), OK);
+    assert_int_equal(payment_refund_retry(db, r.id, (Id){0}, NOW, &r), ERR_INVALID_STATE);
     assert_int_equal(payment_refund_done(db, r.id, STR("re_2"), (Str){0}, NOW), OK);
     assert_int_equal(order_status(db, &p), ORDER_REFUNDED);
     assert_int_equal(payment_refund_order(db, p.order_id, (Money){0}, STR(""), staff, NOW, &again), ERR_INVALID_STATE);

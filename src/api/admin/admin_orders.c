@@ -8,6 +8,7 @@
 #include "serve/app.h"
 #include "view/view_order.h"
 #include "view/view_payment.h"
+#include "view/view_timeline.h"
 
 struct order_query {
     struct list_query list;
@@ -66,17 +67,20 @@ static void kv_array(struct json_writer *w, const char *key, const void *rows, s
     json_end_array(w);
 }
 
-/* What was paid for the order and what went back. */
-static enum err show_money(struct request *req, Id order)
+/* What was paid for the order, what went back, and all that happened. */
+static enum err show_history(struct request *req, Id order)
 {
     struct payment *payments;
     struct refund *refunds;
-    size_t payment_count, refund_count;
+    struct timeline_entry *timeline;
+    size_t payment_count, refund_count, count;
     enum err e = payment_list_order(req->db, order, &payments, &payment_count);
     if (!e) e = refund_list_order(req->db, order, &refunds, &refund_count);
+    if (!e) e = timeline_list(req->db, order, &timeline, &count);
     if (e) return e;
     kv_array(&req->out, "payments", payments, sizeof *payments, payment_count, view_payment_staff);
     kv_array(&req->out, "refunds", refunds, sizeof *refunds, refund_count, view_refund);
+    view_timeline_staff(&req->out, timeline, count);
     return OK;
 }
 
@@ -101,7 +105,7 @@ static enum err show_order_whole(struct request *req, bool is_masked)
     json_kv_id(w, "customer_id", o.account_id);
     json_kv_str(w, "email", o.email);
     view_order_members(w, req->arena, req->app->shop_url, &o);
-    e = show_money(req, o.id);
+    e = show_history(req, o.id);
     json_end_object(w);
     return e;
 }
@@ -132,7 +136,7 @@ static enum err post_confirm(struct request *req)
     struct order before;
     bool is_changed;
     enum err e = order_find(req->db, (Id){0}, req->param_id, &before);
-    if (!e) e = payment_confirm_order(req->db, req->param_id, req->now, &is_changed);
+    if (!e) e = payment_confirm_order(req->db, req->param_id, req->account, req->now, &is_changed);
     if (e) return e;
     return is_changed ? changed(req, "order.confirm", &before) : ERR_INVALID_STATE;
 }

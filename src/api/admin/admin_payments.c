@@ -59,7 +59,7 @@ static enum err post_retry(struct request *req)
 {
     struct refund before, after;
     enum err e = refund_find(req->db, req->param_id, &before);
-    if (!e) e = payment_refund_retry(req->db, req->param_id, req->now, &after);
+    if (!e) e = payment_refund_retry(req->db, req->param_id, req->account, req->now, &after);
     if (e) return e;
     dispatcher_wake(req->app->dispatcher);
     return changed(req, "refund.retry", &before, &after);
@@ -79,7 +79,7 @@ static enum err post_settle(struct request *req)
     const struct settle_body *in = req->body;
     struct refund before, after;
     enum err e = refund_find(req->db, req->param_id, &before);
-    if (!e) e = payment_refund_settle(req->db, req->param_id, in->note, req->now, &after);
+    if (!e) e = payment_refund_settle(req->db, req->param_id, in->note, req->account, req->now, &after);
     return e ? e : changed(req, "refund.settle", &before, &after);
 }
 

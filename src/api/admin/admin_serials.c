@@ -88,6 +88,7 @@ static void view_pools(struct json_writer *w, const struct serial_pool *pools, s
         json_kv_opt_id(w, "variant_id", pools[i].variant_id);
         json_kv_str(w, "variant_name", pools[i].variant_name);
         json_kv_int(w, "free", pools[i].free);
+        json_kv_int(w, "reserved", pools[i].reserved);
         json_kv_int(w, "taken", pools[i].taken);
         json_kv_int(w, "refunded", pools[i].refunded);
         json_end_object(w);
@@ -105,6 +106,7 @@ static enum err show_serial(struct request *req, const void *row)
     json_kv_str(w, "code", code_mask(req->arena, s->code));
     json_kv_opt_id(w, "order_item_id", s->order_item);
     json_kv_time(w, "taken_at", s->taken_at);
+    json_kv_bool(w, "is_reserved", s->is_reserved);
     json_kv_bool(w, "is_refunded", s->is_refunded);
     json_end_object(w);
     return OK;

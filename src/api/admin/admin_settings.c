@@ -51,6 +51,8 @@ static void view_settings(struct json_writer *w, const void *thing)
     json_kv_money(w, "withdraw_min", s->withdraw_min);
     json_kv_money(w, "withdraw_max", s->withdraw_max);
     json_kv_money(w, "second_person_above", s->second_person_above);
+    json_kv_int(w, "reserve_minutes", s->reserve_minutes);
+    json_kv_int(w, "reserve_codes_max", s->reserve_codes_max);
     json_end_object(w);
 }
 
@@ -64,10 +66,13 @@ struct settings_body {
         has_languages, has_accent, has_tagline, has_welcome, has_style_sheet, has_order_units_max;
     Money withdraw_min, withdraw_max, second_person_above;
     bool has_withdraw_min, has_withdraw_max, has_second_person_above;
+    int64_t reserve_minutes, reserve_codes_max;
+    bool has_reserve_minutes, has_reserve_codes_max;
 };
 
 #define RATE_MAX 1000000
 #define UNITS_MAX 10000 /* more would hold up the writer for too long */
+#define RESERVE_MINUTES_MAX (24 * 60)
 #define WELCOME_MAX 5000
 #define STYLE_MAX 20000
 /* Each code point may come as two escapes of six bytes. */
@@ -104,6 +109,10 @@ static const struct field settings_fields[] = {
      .has = offsetof(struct settings_body, has_withdraw_max)},
     {"second_person_above", FIELD_MONEY, OPTIONAL, offsetof(struct settings_body, second_person_above), .min = 0,
      .max = INT64_MAX, .has = offsetof(struct settings_body, has_second_person_above)},
+    {"reserve_minutes", FIELD_INT, OPTIONAL, offsetof(struct settings_body, reserve_minutes), .min = 0,
+     .max = RESERVE_MINUTES_MAX, .has = offsetof(struct settings_body, has_reserve_minutes)},
+    {"reserve_codes_max", FIELD_INT, OPTIONAL, offsetof(struct settings_body, reserve_codes_max), .min = 1,
+     .max = UNITS_MAX, .has = offsetof(struct settings_body, has_reserve_codes_max)},
     {0},
 };
 static const struct shape settings_shape = {settings_fields, sizeof(struct settings_body)};
@@ -186,6 +195,8 @@ static enum err patch_settings(struct request *req)
     if (!e) e = set_number(req, in->has_withdraw_min, "withdraw_min", in->withdraw_min.minor);
     if (!e) e = set_number(req, in->has_withdraw_max, "withdraw_max", in->withdraw_max.minor);
     if (!e) e = set_number(req, in->has_second_person_above, "second_person_above", in->second_person_above.minor);
+    if (!e) e = set_number(req, in->has_reserve_minutes, "reserve_minutes", in->reserve_minutes);
+    if (!e) e = set_number(req, in->has_reserve_codes_max, "reserve_codes_max", in->reserve_codes_max);
     if (!e) e = load(req, &after);
     if (e) return e;
     request_etag_version(req, after.settings.revision);

@@ -73,6 +73,8 @@ static enum err get_stats(struct request *req)
     json_kv_int(w, "pending_orders", work.pending_orders);
     json_kv_int(w, "orders_on_hold", work.orders_on_hold);
     json_kv_int(w, "webhooks", work.webhooks);
+    json_kv_int(w, "reviews", work.reviews);
+    json_kv_int(w, "outbox", work.outbox);
     json_end_object(w);
     view_shortages(w, shortages, count);
     json_end_object(w);

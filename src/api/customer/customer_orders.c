@@ -4,11 +4,29 @@
 #include "serve/request.h"
 #include "view/view_order.h"
 #include "view/view_payment.h"
+#include "view/view_timeline.h"
+
+/* What happened, and what went back: of one order alone. */
+static enum err show_history(struct request *req, Id order)
+{
+    struct json_writer *w = &req->out;
+    struct refund *refunds;
+    struct timeline_entry *timeline;
+    size_t refund_count, count;
+    enum err e = refund_list_order(req->db, order, &refunds, &refund_count);
+    if (!e) e = timeline_list(req->db, order, &timeline, &count);
+    if (e) return e;
+    json_key(w, "refunds");
+    json_begin_array(w);
+    for (size_t i = 0; i < refund_count; i++) view_refund_customer(w, &refunds[i]);
+    json_end_array(w);
+    view_timeline_customer(w, timeline, count);
+    return OK;
+}
 
 /* A waiting order says how to pay it. */
-static enum err show_order(struct request *req, const void *row)
+static enum err show(struct request *req, const struct order *order, bool is_whole)
 {
-    const struct order *order = row;
     struct json_writer *w = &req->out;
     struct payment p;
     enum err e = order->status == ORDER_PENDING ? payment_find_order(req->db, order->id, &p) : ERR_NOT_FOUND;
@@ -19,8 +37,14 @@ static enum err show_order(struct request *req, const void *row)
         json_key(w, "payment");
         view_order_payment(w, &p);
     }
+    e = is_whole ? show_history(req, order->id) : OK;
     json_end_object(w);
-    return OK;
+    return e;
+}
+
+static enum err show_order(struct request *req, const void *row)
+{
+    return show(req, row, false);
 }
 
 static const struct list order_rows = {LIST_ROWS(struct order, id), .show = show_order};
@@ -38,7 +62,7 @@ static enum err get_order(struct request *req)
 {
     struct order order;
     enum err e = order_find(req->db, req->account, req->param_id, &order);
-    return e ? e : show_order(req, &order);
+    return e ? e : show(req, &order, true);
 }
 
 static const struct list license_rows = {LIST_ROWS(struct license, id), .view = view_license};

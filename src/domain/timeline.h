@@ -1,0 +1,68 @@
+/* domain/timeline.h - what happened to an order, in the order in which it happened.
+ *
+ * Most of it is read from where it is kept anyway: when the order was placed and delivered, its payments, refunds,
+ * disputes and reviews, and what staff looked at. What these rows do not keep for good (a payment that failed and was
+ * paid after all, a refund that was done and came back) is written down here, in the transaction in which it happens.
+ */
+#pragma once
+
+#include "domain/payment.h"
+#include "domain/refund.h"
+
+enum timeline_kind {
+    /* read from elsewhere */
+    TIMELINE_PLACED,
+    TIMELINE_PAYMENT_BEGUN,
+    TIMELINE_DELIVERED,
+    TIMELINE_REFUND_REQUESTED,
+    TIMELINE_DISPUTE_OPENED,
+    TIMELINE_DISPUTE_WON,
+    TIMELINE_DISPUTE_LOST,
+    TIMELINE_DISPUTE_WITHDRAWN,
+    TIMELINE_REVIEW_OPENED,
+    TIMELINE_REVIEW_SETTLED,
+    TIMELINE_REVEALED, /* staff looked at keys and codes */
+    /* written here */
+    TIMELINE_PAYMENT_FAILED,  /* an attempt was declined */
+    TIMELINE_PAYMENT_REFUSED, /* the gateway would not make it */
+    TIMELINE_PAYMENT_EXPIRED,
+    TIMELINE_PAYMENT_CLOSED, /* nobody wants it to be paid any more */
+    TIMELINE_PAYMENT_RECEIVED,
+    TIMELINE_PAYMENT_CORRECTED, /* the gateway says that less came than it had said */
+    TIMELINE_LATE_ACCEPTED,
+    TIMELINE_SHORT_ACCEPTED, /* amount: what was missing */
+    TIMELINE_CREDITED,       /* into the wallet */
+    TIMELINE_CONFIRMED,      /* by staff */
+    TIMELINE_CANCELLED,
+    TIMELINE_REFUND_DONE,
+    TIMELINE_REFUND_FAILED,
+    TIMELINE_REFUND_RETRIED,
+    TIMELINE_REFUND_SETTLED, /* outside */
+    TIMELINE_KIND_COUNT,
+};
+extern const char *const timeline_kind_names[];
+
+#define TIMELINE_MAX 300
+
+struct timeline_entry {
+    enum timeline_kind kind;
+    bool has_amount;
+    Money amount;
+    Str gateway_label; /* empty: not about a payment */
+    Id actor;          /* 0: nobody */
+    Str actor_email;
+    Str note; /* for staff */
+    Time at;
+};
+
+/* All of it, oldest first; at most TIMELINE_MAX. TX_READ is enough. */
+enum err timeline_list(struct db *db, Id order, struct timeline_entry **ret, size_t *ret_count);
+/* Whether its customer is told. Reviews are, without what staff say about them. */
+bool timeline_concerns_customer(enum timeline_kind kind);
+
+/* Writing; TX_WRITE. Nothing is written about top-ups. */
+enum err timeline_payment(struct db *db, const struct payment *p, enum timeline_kind kind, Time now);
+enum err timeline_money(struct db *db, const struct payment *p, enum timeline_kind kind, Money amount, Str note,
+                        Time now);
+enum err timeline_refund(struct db *db, const struct refund *r, enum timeline_kind kind, Id by, Str note, Time now);
+enum err timeline_order(struct db *db, Id order, enum timeline_kind kind, Id by, Time now);
