@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { dataOf } from '../api/lib/http.mjs';
 import { LABELS, openPaidShop, signed, stripeEvent } from '../api/lib/gateways.mjs';
 
-const ROUNDS = 8;
+const ROUNDS = 5;
 let shop;
 let clients;
 let counter = 0;
