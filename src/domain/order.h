@@ -98,8 +98,8 @@ enum err order_create(struct db *db, const struct order_draft *draft, Time now, 
 enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *ret_changed);
 
 /* The payment failed or the buyer gave up; gives the coupon back as order_release_coupon does. `by`: who cancelled it;
- * 0: it follows from its payment. Cancelling twice: *ret_changed false. Nothing is changed by ERR_NOT_FOUND and ERR_INVALID_STATE (confirmed or refunded: a failure never
- * undoes a confirmation). */
+ * 0: it follows from its payment. Cancelling twice: *ret_changed false. Nothing is changed by ERR_NOT_FOUND and
+ * ERR_INVALID_STATE (confirmed or refunded: a failure never undoes a confirmation). */
 enum err order_cancel(struct db *db, Id order, Id by, Time now, bool *ret_changed);
 /* Gives the coupon of a cancelled order back, once the order can no longer be paid. */
 enum err order_release_coupon(struct db *db, Id order, Time now);
