@@ -239,15 +239,21 @@ static bool decided_early(const struct gateway_config *gateway, const struct pay
     return e->review != NULL;
 }
 
-/* Tells staff about what waits for them; settles reviews that no longer wait. */
-static enum err update_reviews(struct act *a, Id event)
+/* The event fits its payment now: nobody has to look for it any more, whatever else there is to look at. */
+static enum err settle_unmatched(struct act *a, Id event)
+{
+    bool is_unmatched = a->status == WEBHOOK_UNMATCHED || (a->status == WEBHOOK_REVIEW && a->kind == REVIEW_UNMATCHED);
+    return is_unmatched ? OK : review_settle_event(a->db, event, STR("it was matched"), a->now);
+}
+
+/* Staff are told what waits for them. */
+static enum err open_review(struct act *a, Id event)
 {
     const struct payment_event *e = a->event;
     const struct payment *p = a->payment;
     Id ignored;
     bool is_unmatched = a->status == WEBHOOK_UNMATCHED;
-    if (!is_unmatched && a->status != WEBHOOK_REVIEW)
-        return review_settle_event(a->db, event, STR("it was matched"), a->now);
+    if (!is_unmatched && a->status != WEBHOOK_REVIEW) return OK;
     struct review want = {.kind = is_unmatched ? REVIEW_UNMATCHED : a->kind,
                           .event_id = event,
                           .dispute_id = a->dispute,
@@ -288,8 +294,9 @@ static enum err apply(struct db *db, const struct gateway_config *gateway, Id ev
         if (err) return err;
         id = p.id;
     }
-    err = webhook_event_settle(db, event, e, a.status, str_from(a.reason), id);
-    if (!err) err = update_reviews(&a, event);
+    err = settle_unmatched(&a, event);
+    if (!err) err = webhook_event_settle(db, event, e, a.status, str_from(a.reason), id);
+    if (!err) err = open_review(&a, event);
     if (!err) *ret = (struct payment_outcome){event, a.status, a.reason, id};
     return err;
 }

@@ -6,6 +6,7 @@
 #include "domain/ledger.h"
 #include "domain/order.h"
 #include "domain/payment_end.h"
+#include "domain/review.h"
 #include "domain/timeline.h"
 
 static struct transfer transfer_of(struct db *db, const struct payment *p, enum ledger_kind kind, int64_t minor,
@@ -116,6 +117,8 @@ enum err payment_book_return(struct db *db, struct payment *p, Time now)
     if (e) return e;
     p->returned = gone;
     e = payment_save(db, p);
+    if (!e && waiting && !p->waiting.minor)
+        e = review_settle_payment(db, p->id, REVIEW_ABOUT_MONEY, STR("the money went back"), now);
     bool is_all = money_cmp(gone, p->received) == 0;
     return e || !is_all || p->paid_order ? e : payment_order_over(db, p, now);
 }

@@ -8,8 +8,6 @@
 #include "domain/receipt.h"
 #include "domain/timeline.h"
 
-#define ABOUT_MONEY (1u << REVIEW_AMOUNT | 1u << REVIEW_LATE | 1u << REVIEW_STOCK | 1u << REVIEW_DUPLICATE)
-
 struct settling {
     struct db *db;
     const struct gateway_config *gateway;
@@ -50,7 +48,7 @@ enum err payment_sell(struct db *db, struct payment *p, Time now, bool *ret_chan
     e = payment_book_sale(db, p, o.total, now);
     if (!e) e = payment_mark_succeeded(db, p, now);
     if (!e) e = payment_close_others(db, p, now);
-    if (!e) e = review_settle_payment(db, p->id, ABOUT_MONEY, STR("the order was confirmed"), now);
+    if (!e) e = review_settle_payment(db, p->id, REVIEW_ABOUT_MONEY, STR("the order was confirmed"), now);
     return e ? e : receipt_order(db, p->order_id, now);
 }
 
@@ -64,7 +62,7 @@ static enum err turn_away(struct settling *s, enum payment_policy how, Money amo
     if (!e)
         e = credits ? payment_book_credit(s->db, p, amount, str_from(why), s->now)
                     : payment_refund_request(s->db, p, amount, str_from(why), (Id){0}, s->now, &r);
-    if (!e) e = review_settle_payment(s->db, p->id, ABOUT_MONEY, str_from(why), s->now);
+    if (!e) e = review_settle_payment(s->db, p->id, REVIEW_ABOUT_MONEY, str_from(why), s->now);
     if (!e) e = receipt_trouble(s->db, p, amount, why, credits, s->now);
     return e;
 }
@@ -121,7 +119,8 @@ static enum err settle_order(struct settling *s)
     bool is_late = s->order.status == ORDER_CANCELLED || p->status == PAYMENT_EXPIRED || p->status == PAYMENT_CLOSED;
     if (is_late && g->late != POLICY_ACCEPT)
         return turn_all_away(s, g->late, REVIEW_LATE, "paid when the order was cancelled or the payment had ended");
-    int64_t off = s->free.minor - s->order.total.minor;
+    /* What was paid and has gone back since is a refund of the order, not too little. */
+    int64_t off = s->free.minor + p->returned.minor - s->order.total.minor;
     if (off != 0 && !within_tolerance(s, off)) {
         if (off < 0) return turn_all_away(s, g->underpaid, REVIEW_AMOUNT, "less was paid than was asked for");
         if (g->overpaid == POLICY_REVIEW) return review(s, REVIEW_AMOUNT, "more was paid than was asked for");
@@ -155,7 +154,7 @@ static enum err settle_topup(struct settling *s)
     }
     enum err e = payment_mark_succeeded(s->db, p, s->now);
     if (!e) e = payment_book_credit(s->db, p, s->free, STR(""), s->now);
-    if (!e) e = review_settle_payment(s->db, p->id, ABOUT_MONEY, STR("it was credited"), s->now);
+    if (!e) e = review_settle_payment(s->db, p->id, REVIEW_ABOUT_MONEY, STR("it was credited"), s->now);
     if (!e) e = receipt_topup(s->db, p, s->now);
     return e ? e : done(s, "");
 }

@@ -17,6 +17,8 @@ enum review_kind {
     REVIEW_RECONCILIATION, /* the gateway's books and ours differ */
 };
 extern const char *const review_kind_names[];
+/* About money that waits: they have nothing to say once none does. A mask of 1 << kind. */
+#define REVIEW_ABOUT_MONEY (1u << REVIEW_AMOUNT | 1u << REVIEW_LATE | 1u << REVIEW_STOCK | 1u << REVIEW_DUPLICATE)
 
 enum review_status { REVIEW_OPEN, REVIEW_SETTLED };
 extern const char *const review_status_names[];
