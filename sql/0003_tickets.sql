@@ -11,6 +11,8 @@ CREATE TABLE ticket (
     account_id    @int NOT NULL REFERENCES account (id),
     department_id @int NOT NULL REFERENCES department (id),
     subject       TEXT NOT NULL,
+    order_id      @int NOT NULL DEFAULT 0,          -- the customer's order that it is about; 0: none was named
+    license_id    @int NOT NULL DEFAULT 0,          -- and the licence
     status        TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'answered', 'closed')),
     created_at    @int NOT NULL,
     last_reply_at @int NOT NULL                     -- of the latest message; the first one counts

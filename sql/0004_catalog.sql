@@ -44,7 +44,8 @@ CREATE TABLE serial (
     sealed_code @bytes NOT NULL,
     taken_by   @int,                                -- order item; NULL: in the pool
     taken_at   @int,
-    status     TEXT NOT NULL DEFAULT 'good' CHECK (status IN ('good', 'reserved', 'refunded')),
+    status     TEXT NOT NULL DEFAULT 'good' CHECK (status IN ('good', 'reserved', 'refunded', 'replaced')), -- replaced: the
+                                                    -- buyer has got another one for it
     UNIQUE (product_id, code_hash)
 ) @strict;
 CREATE INDEX serial_pool ON serial (product_id, variant_id, id) WHERE taken_by IS NULL;

@@ -27,6 +27,7 @@ const struct route *const route_tables[] = {
     admin_products_routes,
     admin_serials_routes,
     admin_tickets_routes,
+    admin_ticket_help_routes,
     admin_departments_routes,
     admin_withdrawals_routes,
     admin_orders_routes,

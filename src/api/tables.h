@@ -31,6 +31,7 @@ extern const struct route admin_coupons_routes[];
 extern const struct route admin_products_routes[];
 extern const struct route admin_serials_routes[];
 extern const struct route admin_tickets_routes[];
+extern const struct route admin_ticket_help_routes[];
 extern const struct route admin_departments_routes[];
 extern const struct route admin_withdrawals_routes[];
 extern const struct route admin_orders_routes[];

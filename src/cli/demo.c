@@ -233,9 +233,10 @@ static void check_out(struct demo *d, int who, const struct purchase *what, size
 static Id open_ticket(struct demo *d, int who, int department, const char *subject, const char *message, Time at)
 {
     struct ticket t = {0};
-    if (!d->err)
-        d->err = ticket_create(d->db, d->people[who].id, d->departments[department], str_from(subject),
-                               str_from(message), at, &t);
+    struct ticket_unknown unknown;
+    struct ticket want = {
+        .account = d->people[who].id, .department_id = d->departments[department], .subject = str_from(subject)};
+    if (!d->err) d->err = ticket_create(d->db, &want, str_from(message), at, &t, &unknown);
     return t.id;
 }
 

@@ -266,3 +266,44 @@ enum err delivery_revoke(struct db *db, Id order)
     bind_id(st, order);
     return db_run(st);
 }
+
+/* Only the code that is still this unit's is replaced: of any number of callers for one. */
+static enum err replace_serial(struct db *db, const struct delivery_job *job, const struct delivery *d, Time now)
+{
+    static const char update[] = "UPDATE delivery SET serial_id = $4 WHERE order_item_id = $1 AND unit = $2"
+                                 " AND serial_id = $3 AND is_revoked = 0 RETURNING id";
+
+    struct serial s;
+    enum err e = serial_take(db, job->product, job->variant, job->order_item, now, &s.id, &s.code);
+    if (!e) e = serial_mark_replaced(db, d->serial_id);
+    if (e) return e;
+    struct stmt *st = db_prepare(db, update);
+    bind_id(st, d->order_item_id);
+    bind_int(st, d->unit);
+    bind_id(st, d->serial_id);
+    bind_id(st, s.id);
+    bool changed = db_step(st);
+    e = db_done(st);
+    if (e) return e;
+    return changed ? OK : ERR_INVALID_STATE;
+}
+
+enum err delivery_replace(struct db *db, Id order, Id order_item, int64_t unit, Time now)
+{
+    struct delivery *units;
+    struct delivery_job *jobs;
+    size_t count, job_count, i = 0, j = 0;
+    enum err e = delivery_list(db, order, &units, &count);
+    if (!e) e = delivery_jobs(db, order, &jobs, &job_count);
+    if (e) return e;
+    while (i < count && !(id_eq(units[i].order_item_id, order_item) && units[i].unit == unit)) i++;
+    while (j < job_count && !id_eq(jobs[j].order_item, order_item)) j++;
+    if (i == count || j == job_count) return ERR_NOT_FOUND;
+    if (units[i].is_revoked) return ERR_INVALID_STATE;
+    switch (units[i].type) {
+    case DELIVERY_LICENSE_KEY: return license_replace_key(db, units[i].license_id);
+    case DELIVERY_SERIAL_CODE: return replace_serial(db, &jobs[j], &units[i], now);
+    case DELIVERY_DOWNLOAD_URL: break;
+    }
+    return ERR_INVALID_STATE;
+}

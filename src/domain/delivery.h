@@ -43,6 +43,10 @@ enum err delivery_check(struct db *db, const struct delivery_job *jobs, size_t c
 /* Of one order, by item and unit. */
 enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *ret_count);
 
+/* Another key or code for one unit of an order; the old one is not good any more. ERR_NOT_FOUND: no such unit;
+ * ERR_INVALID_STATE: it was closed, or it is a download; ERR_OUT_OF_STOCK: the pool is empty. TX_WRITE. */
+enum err delivery_replace(struct db *db, Id order, Id order_item, int64_t unit, Time now);
+
 /* What the buyer gets: the key, the code, or the address of the download (`base_url` and its path). For answers and
  * mail. */
 Str delivery_text(struct arena *a, const char *base_url, const struct delivery *d);

@@ -132,8 +132,8 @@ static const struct check checks[] = {
         "serial",
         "a serial that was taken was not delivered exactly once, to the order item that took it",
         "SELECT s.id FROM serial s WHERE s.taken_by IS NOT NULL AND s.status <> 'reserved' AND (SELECT COUNT(*) FROM "
-        "delivery d"
-        " WHERE d.serial_id = s.id AND d.order_item_id = s.taken_by) <> 1 ORDER BY s.id",
+        "delivery d WHERE d.serial_id = s.id AND d.order_item_id = s.taken_by)"
+        " <> CASE WHEN s.status = 'replaced' THEN 0 ELSE 1 END ORDER BY s.id",
     },
     {
         "serial_reserved",

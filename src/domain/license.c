@@ -351,6 +351,26 @@ enum err license_set_expiry(struct db *db, Id id, Time expires_at)
     return run_transition(db, st, id);
 }
 
+enum err license_replace_key(struct db *db, Id id)
+{
+    static const char replace[] = "UPDATE license SET sealed_key = $2, key_hash = $3, hardware_id = NULL,"
+                                  " bound_at = NULL WHERE id = $1 AND status = 'active' RETURNING id";
+
+    struct license l;
+    Str prefix;
+    uint8_t bytes[LICENSE_HASH_BYTES];
+    enum err e = license_find(db, id, &l);
+    if (!e) e = find_product(db, l.product_id, (Id){0}, &prefix);
+    if (e) return e;
+    Str key = license_key_make(db_arena(db), prefix), hash = {(const char *)bytes, sizeof bytes};
+    if (!license_key_hash(key, bytes)) return ERR_INTERNAL;
+    struct stmt *st = db_prepare(db, replace);
+    bind_id(st, id);
+    bind_blob(st, code_seal(db_arena(db), hash, key));
+    bind_blob(st, hash);
+    return run_transition(db, st, id);
+}
+
 enum err license_refund_order(struct db *db, Id order)
 {
     static const char refund[] = "UPDATE license SET status = 'refunded'" OF_ORDER;

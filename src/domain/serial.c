@@ -208,9 +208,18 @@ enum err serial_unreserve(struct db *db, Id order)
     return e || !any ? e : catalog_touch(db);
 }
 
+enum err serial_mark_replaced(struct db *db, Id serial)
+{
+    static const char mark[] = "UPDATE serial SET status = 'replaced' WHERE id = $1";
+
+    struct stmt *st = db_prepare(db, mark);
+    bind_id(st, serial);
+    return db_run(st);
+}
+
 enum err serial_mark_refunded(struct db *db, Id order_item)
 {
-    static const char mark[] = "UPDATE serial SET status = 'refunded' WHERE taken_by = $1";
+    static const char mark[] = "UPDATE serial SET status = 'refunded' WHERE taken_by = $1 AND status = 'good'";
     struct stmt *st = db_prepare(db, mark);
     bind_id(st, order_item);
     return db_run(st);

@@ -31,6 +31,8 @@ enum err serial_reserve(struct db *db, Id product, Id variant, Id order_item, si
 enum err serial_claim(struct db *db, Id order_item, Time now, size_t most, struct serial *ret, size_t *ret_count);
 /* Those that are kept for an order go back into their pools. */
 enum err serial_unreserve(struct db *db, Id order);
+/* The buyer has got another code for this one, which stays out of the pool. TX_WRITE. */
+enum err serial_mark_replaced(struct db *db, Id serial);
 /* The order was refunded: its codes say so. */
 enum err serial_mark_refunded(struct db *db, Id order_item);
 

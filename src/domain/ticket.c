@@ -2,7 +2,9 @@
 #include "domain/ticket.h"
 
 #include "domain/department.h"
+#include "domain/license.h"
 #include "domain/notification.h"
+#include "domain/order.h"
 
 #include <assert.h>
 
@@ -11,8 +13,8 @@ static const char *const author_names[] = {"customer", "staff", NULL}; /* by_sta
 
 /* A ticket is always read together with the name of its department. */
 #define SELECT_TICKET                                                                                                  \
-    "SELECT t.id, t.account_id, t.department_id, t.subject, d.name, t.status, t.created_at, t.last_reply_at"           \
-    " FROM ticket t JOIN department d ON d.id = t.department_id"
+    "SELECT t.id, t.account_id, t.department_id, t.subject, t.order_id, t.license_id, d.name, t.status, t.created_at," \
+    " t.last_reply_at FROM ticket t JOIN department d ON d.id = t.department_id"
 
 static struct ticket read_ticket(struct stmt *st)
 {
@@ -21,6 +23,8 @@ static struct ticket read_ticket(struct stmt *st)
     t.account = col_id(st);
     t.department_id = col_id(st);
     t.subject = col_text(st);
+    t.order_id = col_id(st);
+    t.license_id = col_id(st);
     t.department = col_text(st);
     t.status = col_choice(st, ticket_status_names);
     t.created_at = col_time(st);
@@ -148,36 +152,65 @@ static Id add_message(struct db *db, Id ticket, bool by_staff, Id author, Str bo
     return id;
 }
 
-enum err ticket_create(struct db *db, Id account, Id department, Str subject, Str message, Time now, struct ticket *ret)
+/* Orders and licences of somebody else are not there. A licence without an order named beside it names its own. */
+static enum err check_about(struct db *db, Id account, Id *order, Id license, struct ticket_unknown *ret)
 {
-    static const char insert[] = "INSERT INTO ticket (account_id, department_id, subject, created_at, last_reply_at)"
-                                 " VALUES ($1, $2, $3, $4, $4) RETURNING id";
+    struct license l;
+    struct order o;
+    enum err e = id_is(license) ? license_find(db, license, &l) : OK;
+    if (e && e != ERR_NOT_FOUND) return e;
+    ret->license = e == ERR_NOT_FOUND || (id_is(license) && !id_eq(l.account_id, account));
+    if (id_is(license) && !ret->license && !id_is(*order)) *order = l.order_id;
+    e = id_is(*order) ? order_find(db, account, *order, &o) : OK;
+    if (e && e != ERR_NOT_FOUND) return e;
+    ret->order = e == ERR_NOT_FOUND;
+    return OK;
+}
 
-    struct department d;
-    enum err e = department_find(db, department, &d);
-    if (e == ERR_NOT_FOUND || (!e && !d.is_active)) return ERR_FIELD_NOT_FOUND;
+static enum err check_department(struct db *db, Id department, struct department *d, struct ticket_unknown *ret)
+{
+    enum err e = department_find(db, department, d);
+    if (e && e != ERR_NOT_FOUND) return e;
+    ret->department = e == ERR_NOT_FOUND || !d->is_active;
+    return OK;
+}
+
+static bool is_unknown(const struct ticket_unknown *u)
+{
+    return u->department || u->order || u->license;
+}
+
+enum err ticket_create(struct db *db, const struct ticket *want, Str message, Time now, struct ticket *ret,
+                       struct ticket_unknown *ret_unknown)
+{
+    static const char insert[] = "INSERT INTO ticket (account_id, department_id, subject, order_id, license_id,"
+                                 " created_at, last_reply_at) VALUES ($1, $2, $3, $4, $5, $6, $6) RETURNING id";
+
+    struct department d = {0};
+    struct ticket t = *want;
+    *ret_unknown = (struct ticket_unknown){0};
+    enum err e = check_department(db, t.department_id, &d, ret_unknown);
+    if (!e) e = check_about(db, t.account, &t.order_id, t.license_id, ret_unknown);
     if (e) return e;
+    if (is_unknown(ret_unknown)) return ERR_FIELD_NOT_FOUND;
 
     struct stmt *st = db_prepare(db, insert);
-    bind_id(st, account);
-    bind_id(st, department);
-    bind_text(st, subject);
+    bind_id(st, t.account);
+    bind_id(st, t.department_id);
+    bind_text(st, t.subject);
+    bind_id(st, t.order_id);
+    bind_id(st, t.license_id);
     bind_time(st, now);
-    Id id = db_step(st) ? col_id(st) : (Id){0};
+    t.id = db_step(st) ? col_id(st) : (Id){0};
     e = db_done(st);
     if (e) return e;
-    add_message(db, id, false, account, message, now);
+    add_message(db, t.id, false, t.account, message, now);
     e = db_err(db);
     if (e) return e;
-    *ret = (struct ticket){
-        .id = id,
-        .account = account,
-        .department_id = department,
-        .subject = subject,
-        .department = d.name,
-        .created_at = now,
-        .last_reply_at = now,
-    };
+    t.status = TICKET_OPEN;
+    t.department = d.name;
+    t.created_at = t.last_reply_at = now;
+    *ret = t;
     return OK;
 }
 
@@ -252,6 +285,16 @@ enum err ticket_close(struct db *db, Id id, Id account, struct ticket *ret)
     return ticket_set_status(db, id, TICKET_CLOSED, ret);
 }
 
+enum err ticket_lock(struct db *db, Id id, struct ticket *ret)
+{
+    static const char lock[] = "UPDATE ticket SET status = status WHERE id = $1";
+
+    struct stmt *st = db_prepare(db, lock);
+    bind_id(st, id);
+    enum err e = db_run(st);
+    return e ? e : ticket_find(db, id, (Id){0}, ret);
+}
+
 enum err ticket_set_status(struct db *db, Id id, enum ticket_status status, struct ticket *ret)
 {
     static const char update[] = "UPDATE ticket SET status = $2 WHERE id = $1";
@@ -278,4 +321,23 @@ enum err ticket_move(struct db *db, Id id, Id department, struct ticket *ret)
     e = db_run(st);
     if (e) return e;
     return ticket_find(db, id, (Id){0}, ret);
+}
+
+enum err ticket_set_about(struct db *db, Id id, Id order, Id license, struct ticket *ret,
+                          struct ticket_unknown *ret_unknown)
+{
+    static const char update[] = "UPDATE ticket SET order_id = $2, license_id = $3 WHERE id = $1";
+
+    struct ticket t;
+    *ret_unknown = (struct ticket_unknown){0};
+    enum err e = ticket_find(db, id, (Id){0}, &t);
+    if (!e) e = check_about(db, t.account, &order, license, ret_unknown);
+    if (e) return e;
+    if (is_unknown(ret_unknown)) return ERR_FIELD_NOT_FOUND;
+    struct stmt *st = db_prepare(db, update);
+    bind_id(st, id);
+    bind_id(st, order);
+    bind_id(st, license);
+    e = db_run(st);
+    return e ? e : ticket_find(db, id, (Id){0}, ret);
 }

@@ -18,7 +18,8 @@ extern const char *const ticket_status_names[];
 struct ticket {
     Id id, account, department_id;
     Str subject;
-    Str department; /* its name */
+    Str department;          /* its name */
+    Id order_id, license_id; /* what it is about, the customer's own; 0: nothing was named */
     enum ticket_status status;
     Time created_at, last_reply_at;
 };
@@ -38,9 +39,15 @@ struct ticket_page {
     int64_t limit;
 };
 
-/* ERR_FIELD_NOT_FOUND: no such department, or it takes no tickets. */
-enum err ticket_create(struct db *db, Id account, Id department, Str subject, Str message, Time now,
-                       struct ticket *ret);
+/* Which ids of a ticket are not there for its customer. */
+struct ticket_unknown {
+    bool department, order, license;
+};
+/* Of `want` account, department, subject, order and licence are read; a licence brings its order along. With
+ * ERR_FIELD_NOT_FOUND *ret_unknown says what: no such department, or it takes no tickets; an order or a licence that is
+ * not the account's own. */
+enum err ticket_create(struct db *db, const struct ticket *want, Str message, Time now, struct ticket *ret,
+                       struct ticket_unknown *ret_unknown);
 
 /* TX_READ is enough. ERR_NOT_FOUND. With an `account`, somebody else's is not found either. */
 enum err ticket_find(struct db *db, Id id, Id account, struct ticket *ret);
@@ -62,6 +69,11 @@ enum err ticket_close(struct db *db, Id id, Id account, struct ticket *ret);
 
 /* By staff: the customer is told. ERR_NOT_FOUND. */
 enum err ticket_reply_staff(struct db *db, Id id, Id staff, Str message, Time now, struct ticket_message *ret);
+/* Holds others back from this ticket until the transaction ends. ERR_NOT_FOUND. */
+enum err ticket_lock(struct db *db, Id id, struct ticket *ret);
 enum err ticket_set_status(struct db *db, Id id, enum ticket_status status, struct ticket *ret);
 /* ERR_FIELD_NOT_FOUND: no such department. A department that takes no new tickets may still be given one by staff. */
 enum err ticket_move(struct db *db, Id id, Id department, struct ticket *ret);
+/* Names the order and the licence that it is about; 0: none. As ticket_create. */
+enum err ticket_set_about(struct db *db, Id id, Id order, Id license, struct ticket *ret,
+                          struct ticket_unknown *ret_unknown);

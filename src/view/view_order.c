@@ -31,6 +31,7 @@ static void view_unit(struct json_writer *w, struct arena *a, const char *base_u
 static void view_item(struct json_writer *w, struct arena *a, const char *base_url, const struct order_item *i)
 {
     json_begin_object(w);
+    json_kv_id(w, "item_id", i->id);
     json_kv_id(w, "product_id", i->product_id);
     if (id_is(i->variant_id)) {
         json_kv_id(w, "variant_id", i->variant_id);

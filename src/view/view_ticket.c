@@ -50,6 +50,8 @@ void view_ticket_conversation(struct json_writer *w, const struct ticket *t, con
 {
     json_begin_object(w);
     ticket_members(w, t);
+    json_kv_opt_id(w, "order_id", t->order_id);
+    json_kv_opt_id(w, "license_id", t->license_id);
     json_key(w, "messages");
     json_begin_array(w);
     for (size_t i = 0; i < count; i++) view_ticket_message(w, &items[i]);

@@ -93,7 +93,8 @@ test('support: ask about an order, read the answer, reply, close', async () => {
   assert.equal(empty.status, 422);
   assert.equal(b.form('/account/tickets').fields.subject, 'Why?');
   const { location } = await b.submit('/account/tickets', { subject: 'Why?', message: '<b>Because</b>\nof that' }, { expect: 303 });
-  assert.match(b.text, /Order #\d+ <b>Because<\/b> of that/);
+  assert.match(b.text, /<b>Because<\/b> of that/);
+  assert.ok(b.page.includes(`href="${order}"`), 'the ticket leads to its order');
   const id = /\d+$/.exec(location)[0];
   dataOf(await shop.admin('POST', `/api/admin/tickets/${id}/replies`, { message: 'So that it works.' }), 201);
   await b.open(location);
@@ -117,8 +118,15 @@ test('a new computer opens a ticket that names the licence', async () => {
   await b.open('/account/licenses');
   await b.submit(`/account/licenses/${license.id}/move`, {}, { expect: 303 });
   assert.ok(b.page.includes(key));
+  const ticket = dataOf(await shop.admin('GET', `/api/admin/tickets/${/\d+$/.exec(b.path)[0]}`));
+  assert.deepEqual([ticket.license_id, ticket.order_id], [license.id, license.order_id]);
   const found = dataOf(await shop.admin('GET', `/api/admin/licenses?q=${b.email}`))[0];
   assert.equal(found.hardware_id, 'old');
+  dataOf(await shop.admin('POST', `/api/admin/tickets/${ticket.id}/clear-hardware`, {}), 201);
+  await b.open(b.path);
+  assert.match(b.text, /is free again/);
+  await b.open('/account/licenses');
+  assert.doesNotMatch(b.text, /I have a new computer/);
 });
 
 test('the wallet is topped up through the sandbox, and money asked back', async () => {

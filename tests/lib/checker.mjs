@@ -237,6 +237,10 @@ function checkDeliveries({ tables, problem }) {
       if (s.taken_by === null || sold.length > 0) problem(`I3: serial ${s.id} is reserved for nobody, or was delivered`);
       continue;
     }
+    if (s.status === 'replaced') {
+      if (s.taken_by === null || sold.length > 0) problem(`I3: serial ${s.id} was replaced and is still sold`);
+      continue;
+    }
     if (s.taken_by !== null && (sold.length !== 1 || sold[0].order_item_id !== s.taken_by)) {
       problem(`I3: serial ${s.id} was taken by item ${s.taken_by} and delivered ${sold.length} times`);
     }

@@ -18,7 +18,9 @@ static Id department(struct db *db, const char *name, bool is_active)
 static struct ticket ticket(struct db *db, Id account, Id dep, const char *subject, int64_t at)
 {
     struct ticket t;
-    assert_int_equal(ticket_create(db, account, dep, str_from(subject), STR("help"), (Time){at}, &t), OK);
+    struct ticket_unknown unknown_ids;
+    struct ticket want = {.account = account, .department_id = dep, .subject = str_from(subject)};
+    assert_int_equal(ticket_create(db, &want, STR("help"), (Time){at}, &t, &unknown_ids), OK);
     return t;
 }
 
@@ -94,8 +96,14 @@ static enum err conversation(struct db *db)
 {
     Id sales = department(db, "Sales", true), closed = department(db, "Closed", false);
     struct ticket t;
-    assert_int_equal(ticket_create(db, ada, closed, STR("s"), STR("m"), (Time){1}, &t), ERR_FIELD_NOT_FOUND);
-    assert_int_equal(ticket_create(db, ada, unknown, STR("s"), STR("m"), (Time){1}, &t), ERR_FIELD_NOT_FOUND);
+    struct ticket_unknown u;
+    struct ticket want = {.account = ada, .department_id = closed, .subject = STR("s")};
+    assert_int_equal(ticket_create(db, &want, STR("m"), (Time){1}, &t, &u), ERR_FIELD_NOT_FOUND);
+    assert_true(u.department && !u.order && !u.license);
+    want = (struct ticket){
+        .account = ada, .department_id = unknown, .subject = STR("s"), .order_id = unknown, .license_id = unknown};
+    assert_int_equal(ticket_create(db, &want, STR("m"), (Time){1}, &t, &u), ERR_FIELD_NOT_FOUND);
+    assert_true(u.department && u.order && u.license);
 
     t = ticket(db, ada, sales, "Where is it?", 10);
     assert_true(t.status == TICKET_OPEN && str_eq(t.department, STR("Sales")) && t.last_reply_at.ms == 10);

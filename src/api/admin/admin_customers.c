@@ -1,5 +1,6 @@
 /* api/admin/admin_customers.c - customers as staff see them: the list, their wallets and tokens. */
 #include "api/admin/audit_trail.h"
+#include "api/admin/desk.h"
 #include "api/tables.h"
 #include "api/token_body.h"
 #include "domain/credit_request.h"
@@ -203,48 +204,51 @@ static const struct field adjust_fields[] = {
 static const struct shape adjust_shape = {adjust_fields, sizeof(struct adjust_body)};
 
 /* A large credit needs two people. */
-static enum err may_credit(struct request *req, const struct adjust_body *in, bool *ret)
+static enum err may_credit(struct request *req, const struct credit_request *want, bool *ret)
 {
     struct settings s; /* read now, so that a limit that was just set applies */
     enum err e = settings_load(req->db, &s);
     if (e) return e;
     *ret = true;
-    if (s.second_person_above.minor == 0 || money_cmp(in->amount, s.second_person_above) <= 0) return OK;
-    struct credit_request want = {.account = req->param_id, .amount = in->amount, .description = in->description};
-    return credit_request_ask(req->db, &want, req->account, req->now, ret);
+    if (s.second_person_above.minor == 0 || money_cmp(want->amount, s.second_person_above) <= 0) return OK;
+    return credit_request_ask(req->db, want, req->account, req->now, ret);
+}
+
+enum err desk_wallet(struct request *req, Id account, Money amount, Str description, bool *ret_made)
+{
+    struct customer c, after;
+    const struct credit_request want = {.account = account, .amount = amount, .description = description};
+    enum err e = customer_find(req->db, account, &c);
+    if (e) return e;
+    if (amount.minor == 0) return request_bad_field(req, "amount", ERR_FIELD_RANGE);
+    if (id_eq(req->account, account)) return ERR_OWN_ACCOUNT;
+    e = may_credit(req, &want, ret_made);
+    if (e) return e;
+    if (!*ret_made)
+        return admin_audit(req, "customer.wallet_request", account, c.account.email, (Str){0},
+                           admin_json(req, view_customer, &c));
+    struct transfer t = {.kind = LEDGER_ADJUSTMENT,
+                         .amount = {amount.minor < 0 ? -amount.minor : amount.minor},
+                         .description = description,
+                         .at = req->now};
+    e = amount.minor > 0 ? ledger_credit(req->db, account, LEDGER_ADJUSTMENTS, &t)
+                         : ledger_debit(req->db, account, LEDGER_ADJUSTMENTS, &t, false);
+    if (e == ERR_EXCEEDS_BALANCE || e == ERR_FIELD_RANGE) return request_bad_field(req, "amount", e);
+    if (!e) e = customer_find(req->db, account, &after);
+    if (e) return e;
+    return admin_audit(req, "customer.wallet_adjust", account, c.account.email, admin_json(req, view_customer, &c),
+                       admin_json(req, view_customer, &after));
 }
 
 static enum err post_customer_wallet(struct request *req)
 {
     const struct adjust_body *in = req->body;
-    struct customer c, after;
-    enum err e = customer_find(req->db, req->param_id, &c);
+    bool is_made;
+    enum err e = desk_wallet(req, req->param_id, in->amount, in->description, &is_made);
     if (e) return e;
-    if (in->amount.minor == 0) return request_bad_field(req, "amount", ERR_FIELD_RANGE);
-    if (id_eq(req->account, req->param_id)) return ERR_OWN_ACCOUNT;
-    bool may;
-    e = may_credit(req, in, &may);
-    if (e) return e;
-    if (!may) {
-        req->message = "Somebody else has to approve this credit: it is made when they request the same one";
-        e = show_wallet(req, req->param_id, (Id){0}, 100);
-        return e ? e
-                 : admin_audit(req, "customer.wallet_request", c.account.id, c.account.email, (Str){0},
-                               admin_json(req, view_customer, &c));
-    }
-    req->message = "The wallet was changed";
-    struct transfer t = {.kind = LEDGER_ADJUSTMENT,
-                         .amount = {in->amount.minor < 0 ? -in->amount.minor : in->amount.minor},
-                         .description = in->description,
-                         .at = req->now};
-    e = in->amount.minor > 0 ? ledger_credit(req->db, req->param_id, LEDGER_ADJUSTMENTS, &t)
-                             : ledger_debit(req->db, req->param_id, LEDGER_ADJUSTMENTS, &t, false);
-    if (e == ERR_EXCEEDS_BALANCE || e == ERR_FIELD_RANGE) return request_bad_field(req, "amount", e);
-    if (!e) e = customer_find(req->db, req->param_id, &after);
-    if (!e) e = show_wallet(req, req->param_id, (Id){0}, 100);
-    if (e) return e;
-    return admin_audit(req, "customer.wallet_adjust", c.account.id, c.account.email, admin_json(req, view_customer, &c),
-                       admin_json(req, view_customer, &after));
+    req->message = is_made ? "The wallet was changed"
+                           : "Somebody else has to approve this credit: it is made when they request the same one";
+    return show_wallet(req, req->param_id, (Id){0}, 100);
 }
 
 const struct route admin_customers_routes[] = {

@@ -3,6 +3,7 @@
  * Keys are masked. Only two answers hold the whole key, each with its audit row: the grant, and the one that reveals
  * it. */
 #include "api/admin/audit_trail.h"
+#include "api/admin/desk.h"
 #include "api/tables.h"
 #include "domain/account.h"
 #include "domain/license.h"
@@ -111,19 +112,26 @@ static enum err post_reveal(struct request *req)
     return admin_audit(req, "license.reveal", l.id, l.email, (Str){0}, (Str){0});
 }
 
-/* Every change of one licence: before, the act, after. */
-static enum err change(struct request *req, const char *action, enum err (*act)(struct request *req))
+enum err desk_license(struct request *req, Id license, const char *action, enum err (*act)(struct request *req, Id id),
+                      struct license *ret)
 {
-    struct license before, after;
-    enum err e = license_find(req->db, req->param_id, &before);
-    if (!e) e = act(req);
-    if (!e) e = license_find(req->db, req->param_id, &after);
+    struct license before;
+    enum err e = license_find(req->db, license, &before);
+    if (!e) e = act(req, license);
+    if (!e) e = license_find(req->db, license, ret);
     if (e) return e;
     mask(req, &before);
-    mask(req, &after);
-    view_license_staff(&req->out, &after);
-    return admin_audit(req, action, after.id, after.email, admin_json(req, view_license_staff, &before),
-                       admin_json(req, view_license_staff, &after));
+    mask(req, ret);
+    return admin_audit(req, action, license, ret->email, admin_json(req, view_license_staff, &before),
+                       admin_json(req, view_license_staff, ret));
+}
+
+static enum err change(struct request *req, const char *action, enum err (*act)(struct request *req, Id id))
+{
+    struct license after;
+    enum err e = desk_license(req, req->param_id, action, act, &after);
+    if (!e) view_license_staff(&req->out, &after);
+    return e;
 }
 
 struct expiry_body {
@@ -137,10 +145,10 @@ static const struct field expiry_fields[] = {
 };
 static const struct shape expiry_shape = {expiry_fields, sizeof(struct expiry_body)};
 
-static enum err act_expiry(struct request *req)
+static enum err act_expiry(struct request *req, Id id)
 {
     const struct expiry_body *in = req->body;
-    return in->has_expires_at || in->never ? license_set_expiry(req->db, req->param_id, in->expires_at) : OK;
+    return in->has_expires_at || in->never ? license_set_expiry(req->db, id, in->expires_at) : OK;
 }
 
 struct reason_body {
@@ -152,19 +160,23 @@ static const struct field reason_fields[] = {
 };
 static const struct shape reason_shape = {reason_fields, sizeof(struct reason_body)};
 
-static enum err act_revoke(struct request *req)
+static enum err act_revoke(struct request *req, Id id)
 {
     const struct reason_body *in = req->body;
-    return license_revoke(req->db, req->param_id, in->reason);
+    return license_revoke(req->db, id, in->reason);
 }
 
-static enum err act_reinstate(struct request *req)
+static enum err act_reinstate(struct request *req, Id id)
 {
-    return license_reinstate(req->db, req->param_id);
+    return license_reinstate(req->db, id);
 }
-static enum err act_clear(struct request *req)
+static enum err act_clear(struct request *req, Id id)
 {
-    return license_clear_hardware(req->db, req->param_id);
+    return license_clear_hardware(req->db, id);
+}
+static enum err act_replace(struct request *req, Id id)
+{
+    return license_replace_key(req->db, id);
 }
 
 static enum err patch_license(struct request *req)
@@ -183,6 +195,10 @@ static enum err post_clear(struct request *req)
 {
     return change(req, "license.clear_hardware", act_clear);
 }
+static enum err post_replace(struct request *req)
+{
+    return change(req, "license.replace_key", act_replace);
+}
 
 const struct route admin_licenses_routes[] = {
     {"GET", "/api/admin/licenses", SCOPE_ADMIN, TX_READ, NULL, get_licenses, .query = &search_query_shape},
@@ -193,5 +209,6 @@ const struct route admin_licenses_routes[] = {
     {"POST", "/api/admin/licenses/{id}/revoke", SCOPE_ADMIN, TX_WRITE, &reason_shape, post_revoke},
     {"POST", "/api/admin/licenses/{id}/reinstate", SCOPE_ADMIN, TX_WRITE, NULL, post_reinstate},
     {"POST", "/api/admin/licenses/{id}/clear-hardware", SCOPE_ADMIN, TX_WRITE, NULL, post_clear},
+    {"POST", "/api/admin/licenses/{id}/replace-key", SCOPE_ADMIN, TX_WRITE, NULL, post_replace, IDEMPOTENT},
     {0},
 };

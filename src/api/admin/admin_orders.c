@@ -1,5 +1,6 @@
 /* api/admin/admin_orders.c - orders as staff see them: search, confirm by hand, cancel, refund. */
 #include "api/admin/audit_trail.h"
+#include "api/admin/desk.h"
 #include "api/tables.h"
 #include "domain/order_search.h"
 #include "domain/payment.h"
@@ -120,15 +121,20 @@ static void view_summary(struct json_writer *w, const void *thing)
     view_order_listed(w, thing);
 }
 
-/* What the three changes share: the order before and after, its view, the audit row. */
-static enum err changed(struct request *req, const char *action, const struct order *before)
+static enum err note_change(struct request *req, const char *action, const struct order *before)
 {
     struct order after;
-    enum err e = order_find(req->db, (Id){0}, req->param_id, &after);
-    if (!e) e = show_order(req);
+    enum err e = order_find(req->db, (Id){0}, before->id, &after);
     if (e) return e;
     return admin_audit(req, action, after.id, after.email, admin_json(req, view_summary, before),
                        admin_json(req, view_summary, &after));
+}
+
+/* What the three changes have in common: the order before and after, its view, the audit row. */
+static enum err changed(struct request *req, const char *action, const struct order *before)
+{
+    enum err e = show_order(req);
+    return e ? e : note_change(req, action, before);
 }
 
 static enum err post_confirm(struct request *req)
@@ -180,7 +186,7 @@ static const struct field refund_fields[] = {
 };
 static const struct shape refund_shape = {refund_fields, sizeof(struct refund_body)};
 
-static const char *said_of(const struct refund *r)
+const char *desk_refund_said(const struct refund *r)
 {
     if (!id_is(r->id)) return "There was nothing to refund; the order is closed";
     switch (r->status) {
@@ -191,18 +197,23 @@ static const char *said_of(const struct refund *r)
     return "Nothing was called: the gateway has no API key. Give the money back there, then settle the refund here";
 }
 
-/* All that is left, or a part of it. */
+enum err desk_refund(struct request *req, Id order, Money amount, Str reason, struct refund *ret)
+{
+    struct order before;
+    enum err e = order_find(req->db, (Id){0}, order, &before);
+    if (!e) e = payment_refund_order(req->db, order, amount, reason, req->account, req->now, ret);
+    if (e == ERR_FIELD_RANGE) return request_bad_field(req, "amount", e);
+    return e ? e : note_change(req, "order.refund", &before);
+}
+
 static enum err post_refund(struct request *req)
 {
     const struct refund_body *in = req->body;
-    struct order before;
     struct refund r;
-    enum err e = order_find(req->db, (Id){0}, req->param_id, &before);
-    if (!e) e = payment_refund_order(req->db, req->param_id, in->amount, in->reason, req->account, req->now, &r);
-    if (e == ERR_FIELD_RANGE) return request_bad_field(req, "amount", e);
+    enum err e = desk_refund(req, req->param_id, in->amount, in->reason, &r);
     if (e) return e;
-    req->message = said_of(&r);
-    return changed(req, "order.refund", &before);
+    req->message = desk_refund_said(&r);
+    return show_order(req);
 }
 
 static enum err post_reveal(struct request *req)

@@ -1,8 +1,9 @@
 /* api/admin/admin_tickets.c - support as staff see it: tickets and replies. */
 #include "api/admin/audit_trail.h"
+#include "api/admin/ticket_desk.h"
 #include "api/tables.h"
+#include "api/ticket_ids.h"
 #include "domain/account.h"
-#include "domain/ticket.h"
 #include "view/view_ticket.h"
 
 #define MESSAGES_MAX 1000
@@ -26,6 +27,8 @@ static void view_ticket_staff(struct json_writer *w, const void *thing)
     json_kv_id(w, "department_id", t->department_id);
     json_kv_str(w, "department", t->department);
     json_kv_str(w, "subject", t->subject);
+    json_kv_opt_id(w, "order_id", t->order_id);
+    json_kv_opt_id(w, "license_id", t->license_id);
     json_kv_cstr(w, "status", ticket_status_names[t->status]);
     json_kv_time(w, "created_at", t->created_at);
     json_kv_time(w, "last_reply_at", t->last_reply_at);
@@ -96,7 +99,7 @@ static enum err show_ticket(struct request *req, struct ticket_view *ret)
     return e;
 }
 
-static enum err get_ticket(struct request *req)
+enum err ticket_show(struct request *req)
 {
     struct ticket_view view;
     return show_ticket(req, &view);
@@ -104,17 +107,33 @@ static enum err get_ticket(struct request *req)
 
 struct ticket_patch {
     int status;
-    Id department_id;
-    bool has_status, has_department_id;
+    Id department_id, order_id, license_id;
+    bool has_status, has_department_id, has_order_id, has_license_id;
 };
 static const struct field patch_fields[] = {
     {"status", FIELD_CHOICE, OPTIONAL, offsetof(struct ticket_patch, status), .choices = ticket_status_names,
      .has = offsetof(struct ticket_patch, has_status)},
     {"department_id", FIELD_ID, OPTIONAL, offsetof(struct ticket_patch, department_id),
      .has = offsetof(struct ticket_patch, has_department_id)},
+    {"order_id", FIELD_ID, NULLABLE, offsetof(struct ticket_patch, order_id),
+     .has = offsetof(struct ticket_patch, has_order_id)},
+    {"license_id", FIELD_ID, NULLABLE, offsetof(struct ticket_patch, license_id),
+     .has = offsetof(struct ticket_patch, has_license_id)},
     {0},
 };
 static const struct shape ticket_patch = {patch_fields, sizeof(struct ticket_patch)};
+
+/* What it is about: only what was sent changes. */
+static enum err change_about(struct request *req, const struct ticket_patch *in, const struct ticket *before)
+{
+    struct ticket changed;
+    struct ticket_unknown unknown;
+    bool is_order = in->has_order_id, is_license = in->has_license_id;
+    if (!is_order && !is_license) return OK;
+    enum err e = ticket_set_about(req->db, before->id, is_order ? in->order_id : before->order_id,
+                                  is_license ? in->license_id : before->license_id, &changed, &unknown);
+    return e == ERR_FIELD_NOT_FOUND ? ticket_bad_ids(req, &unknown) : e;
+}
 
 static enum err patch_ticket(struct request *req)
 {
@@ -126,6 +145,7 @@ static enum err patch_ticket(struct request *req)
     if (e) return e;
     if (in->has_department_id) e = ticket_move(req->db, req->param_id, in->department_id, &changed);
     if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "department_id", e);
+    if (!e) e = change_about(req, in, &before);
     if (!e && in->has_status) e = ticket_set_status(req->db, req->param_id, (enum ticket_status)in->status, &changed);
     if (!e) e = show_ticket(req, &is);
     if (e) return e;
@@ -144,23 +164,28 @@ static const struct field reply_fields[] = {
 };
 static const struct shape reply_shape = {reply_fields, sizeof(struct reply_body)};
 
-static enum err post_reply(struct request *req)
+enum err ticket_answer(struct request *req, const char *action, Str message)
 {
-    const struct reply_body *in = req->body;
-    struct ticket_message message;
+    struct ticket_message said;
     struct ticket_view view;
-    enum err e = ticket_reply_staff(req->db, req->param_id, req->account, in->message, req->now, &message);
+    enum err e = ticket_reply_staff(req->db, req->param_id, req->account, message, req->now, &said);
     if (!e) e = show_ticket(req, &view);
     if (e) return e;
     req->status = 201;
     view.has_messages = false;
-    return admin_audit(req, "ticket.reply", view.ticket.id, view.ticket.subject, (Str){0},
+    return admin_audit(req, action, view.ticket.id, view.ticket.subject, (Str){0},
                        admin_json(req, view_ticket_staff, &view));
+}
+
+static enum err post_reply(struct request *req)
+{
+    const struct reply_body *in = req->body;
+    return ticket_answer(req, "ticket.reply", in->message);
 }
 
 const struct route admin_tickets_routes[] = {
     {"GET", "/api/admin/tickets", SCOPE_ADMIN, TX_READ, NULL, get_tickets, .query = &ticket_query},
-    {"GET", "/api/admin/tickets/{id}", SCOPE_ADMIN, TX_READ, NULL, get_ticket},
+    {"GET", "/api/admin/tickets/{id}", SCOPE_ADMIN, TX_READ, NULL, ticket_show},
     {"PATCH", "/api/admin/tickets/{id}", SCOPE_ADMIN, TX_WRITE, &ticket_patch, patch_ticket},
     {"POST", "/api/admin/tickets/{id}/replies", SCOPE_ADMIN, TX_WRITE, &reply_shape, post_reply, IDEMPOTENT,
      .body_bytes_max = TICKET_BODY_BYTES},

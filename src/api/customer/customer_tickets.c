@@ -1,5 +1,6 @@
 /* api/customer/customer_tickets.c - support as the customer sees it. */
 #include "api/tables.h"
+#include "api/ticket_ids.h"
 #include "domain/department.h"
 #include "domain/ticket.h"
 #include "serve/request.h"
@@ -38,7 +39,7 @@ static enum err get_tickets(struct request *req)
 }
 
 struct new_ticket {
-    Id department_id;
+    Id department_id, order_id, license_id;
     Str subject, message;
 };
 
@@ -48,6 +49,8 @@ static const struct field new_ticket_fields[] = {
      .max = TICKET_SUBJECT_MAX},
     {"message", FIELD_TEXT, REQUIRED | AS_SENT, offsetof(struct new_ticket, message), .min = 1,
      .max = TICKET_MESSAGE_MAX},
+    {"order_id", FIELD_ID, OPTIONAL, offsetof(struct new_ticket, order_id)},
+    {"license_id", FIELD_ID, OPTIONAL, offsetof(struct new_ticket, license_id)},
     {0},
 };
 static const struct shape new_ticket_body = {new_ticket_fields, sizeof(struct new_ticket)};
@@ -55,9 +58,14 @@ static const struct shape new_ticket_body = {new_ticket_fields, sizeof(struct ne
 static enum err post_ticket(struct request *req)
 {
     const struct new_ticket *in = req->body;
-    struct ticket t;
-    enum err e = ticket_create(req->db, req->account, in->department_id, in->subject, in->message, req->now, &t);
-    if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "department_id", e);
+    struct ticket t, want = {.account = req->account,
+                             .department_id = in->department_id,
+                             .subject = in->subject,
+                             .order_id = in->order_id,
+                             .license_id = in->license_id};
+    struct ticket_unknown unknown;
+    enum err e = ticket_create(req->db, &want, in->message, req->now, &t, &unknown);
+    if (e == ERR_FIELD_NOT_FOUND) return ticket_bad_ids(req, &unknown);
     if (e) return e;
     view_ticket(&req->out, &t);
     return OK;

@@ -142,6 +142,7 @@ static enum err move_write(struct request *req, const struct move_form *in)
     struct license l;
     struct department *departments;
     struct ticket t;
+    struct ticket_unknown unknown;
     size_t count;
     struct sheet words;
     enum err e = license_find(req->db, req->param_id, &l);
@@ -151,10 +152,13 @@ static enum err move_write(struct request *req, const struct move_form *in)
     if (!e && !count) e = ERR_UNAVAILABLE;
     if (e) return e;
     sheet_begin(req, &words, (Str){0});
-    Str subject = words_fill(&words.page, WORD_move_subject, 0, (Str[]){l.product_name}, 1);
+    struct ticket want = {.account = req->account,
+                          .department_id = departments[0].id,
+                          .subject = words_fill(&words.page, WORD_move_subject, 0, (Str[]){l.product_name}, 1),
+                          .license_id = l.id};
     Str text = words_fill(&words.page, WORD_move_text, 0, (Str[]){l.key}, 1);
     if (in->message.len) text = str_printf(req->arena, "%.*s\n\n%.*s", STR_FMT(text), STR_FMT(in->message));
-    e = ticket_create(req->db, req->account, departments[0].id, subject, text, req->now, &t);
+    e = ticket_create(req->db, &want, text, req->now, &t, &unknown);
     return e ? e : shop_go(req, str_printf(req->arena, "/account/tickets/%lld", (long long)t.id.v));
 }
 REQUEST_STEP(move_write);

@@ -2,6 +2,7 @@
 #include "api/shop/account_sheet.h"
 #include "api/tables.h"
 #include "domain/department.h"
+#include "domain/license.h"
 #include "page/words.h"
 #include "serve/form.h"
 
@@ -92,19 +93,14 @@ static Str ticket_path(struct request *req, Id ticket)
 
 static enum err ticket_write(struct request *req, const struct ticket_form *in)
 {
-    struct ticket t;
-    struct order o;
-    Str message = in->message;
-    enum err e = OK;
-    if (id_is(in->order_id)) {
-        struct sheet words;
-        e = order_find(req->db, req->account, in->order_id, &o);
-        if (e) return e;
-        sheet_begin(req, &words, (Str){0});
-        Str about = words_fill(&words.page, WORD_about_order, 0, (Str[]){page_int(&words.page, o.id.v)}, 1);
-        message = str_printf(req->arena, "%.*s\n\n%.*s", STR_FMT(about), STR_FMT(message));
-    }
-    e = ticket_create(req->db, req->account, in->department_id, in->subject, message, req->now, &t);
+    struct ticket t, want = {.account = req->account,
+                             .department_id = in->department_id,
+                             .subject = in->subject,
+                             .order_id = in->order_id,
+                             .license_id = in->license_id};
+    struct ticket_unknown unknown;
+    enum err e = ticket_create(req->db, &want, in->message, req->now, &t, &unknown);
+    if (e == ERR_FIELD_NOT_FOUND && (unknown.order || unknown.license)) return ERR_NOT_FOUND;
     if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "department_id", ERR_FIELD_VALUE);
     return e ? e : shop_go(req, ticket_path(req, t.id));
 }
@@ -126,7 +122,9 @@ static enum err show_ticket(struct request *req, struct trouble *t)
     struct ticket_message *messages;
     size_t count;
     struct sheet s;
+    struct license license = {0};
     enum err e = ticket_find(req->db, req->param_id, req->account, &ticket);
+    if (!e && id_is(ticket.license_id)) e = license_find(req->db, ticket.license_id, &license);
     if (!e) e = ticket_messages(req->db, ticket.id, (Id){0}, MESSAGES_SHOWN, &messages, &count);
     if (e) return e;
     account_sheet(req, &s, WORD_tickets);
@@ -145,6 +143,9 @@ static enum err show_ticket(struct request *req, struct trouble *t)
                                    .department = ticket.department,
                                    .status = account_ticket_row(&ticket).status,
                                    .is_closed = ticket.status == TICKET_CLOSED,
+                                   .order_number = ticket.order_id.v,
+                                   .license_product = license.product_name,
+                                   .license_key = license.key,
                                    .said = {said, count},
                                    .message = form_field(req, "message"),
                                    .message_problem = trouble_field(&s, t, "message"),
