@@ -1,9 +1,9 @@
 /* domain/cart.h - one cart per token.
  *
- * One line per (product, variant), in the order they were added; a line keeps the unit price at which it was first
- * added. At most CART_LINES_MAX lines of CART_QUANTITY_MAX units; every change leaves a cart whose sums fit, so reading
- * cannot overflow. Every change locks the cart's row first: concurrent callers on one token each see what the one
- * before left.
+ * One line per (product, variant), in the order they were added; a line has the unit price at which it was last added,
+ * and today's after a week. At most CART_LINES_MAX lines of CART_QUANTITY_MAX units; every change leaves a cart whose
+ * sums fit, so reading cannot overflow. Every change locks the cart's row first: concurrent callers on one token each
+ * see what the one before left.
  *
  * A product that is switched off stays in the carts that have it, and checkout refuses it by name (through
  * catalog_offer): a line that silently disappeared would change the total behind the customer's back. */

@@ -23,8 +23,8 @@
 
 #define POOL_THREADS 4
 #define POOL_QUEUE_MAX 512
-#define CALL_THREADS                                                                                                   \
-    64 /* enough that several hanging gateways, each filling its lane (gateway/lane.h), leave some free */
+/* Enough that several hanging gateways, each filling its lane (gateway/lane.h), leave some free. */
+#define CALL_THREADS 64
 #define FILE_THREADS 2
 #define REPORT_THREADS 2
 #define TURNS_WAITING_MAX 1024

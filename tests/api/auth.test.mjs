@@ -40,7 +40,7 @@ test('an e-mail address is trimmed and lower-cased, and taken whatever its case'
   const data = dataOf(await souk.post('/api/auth/register', pasted, { unchecked: true }), 201);
   assert.equal(data.account.email, email);
   expectError(await souk.post('/api/auth/register', { email, password }), 409, 'email_taken',
-    'This e-mail address has an account already');
+    'This e-mail address already has an account');
   expectError(await souk.post('/api/auth/register', { email: email.toUpperCase(), password }), 409, 'email_taken');
 });
 

@@ -142,7 +142,7 @@ test('Accept', async () => {
   for (const accept of ['*/*', 'application/json', 'application/*', 'text/html, application/json;q=0.5', 'APPLICATION/JSON',
     'text/html,*/*;q=0.1', 'application/json; charset=utf-8', '']) expectStatus(await ask(accept), 200);
   for (const accept of ['text/html', 'application/xml', 'application/json;q=0', 'image/*', 'application/jsonx', 'text/html;q=1.0,application/json;q=0.0']) {
-    expectError(await ask(accept), 406, 'not_acceptable', 'Only application/json can be given');
+    expectError(await ask(accept), 406, 'not_acceptable', 'Only application/json is available here');
   }
 });
 

@@ -148,7 +148,7 @@ test('the wallet is topped up through the sandbox, and money asked back', async 
   assert.equal(b.form('/account/wallet/withdraw').fields.amount, '13');
   await b.submit('/account/wallet/withdraw', { amount: '2.50', destination: 'DE02 1203 <b>' }, { expect: 303 });
   assert.match(b.text, /Balance \$10\.00/);
-  assert.match(b.text, /DE02 1203 <b> Being looked at/);
+  assert.match(b.text, /DE02 1203 <b> Under review/);
   const back = /\/account\/wallet\/withdrawals\/\d+\/cancel/.exec(b.page)[0];
   await b.submit(back, {}, { expect: 303 });
   assert.match(b.text, /Balance \$12\.50/);

@@ -160,7 +160,7 @@ test('a variant must be chosen, and the form comes back with what was typed', as
   const none = await b.submit('/cart/add', { variant_id: null, quantity: 7 });
   assert.equal(none.status, 422);
   assert.deepEqual(none.set, []);
-  assert.match(b.text, /This is needed/);
+  assert.match(b.text, /This is required/);
   assert.equal(b.form('/cart/add').fields.quantity, '7');
   const zero = await b.submit('/cart/add', { variant_id: choice.large.id, quantity: 0 });
   assert.equal(zero.status, 422);
@@ -176,7 +176,7 @@ test('a guest buys through the sandbox: the key is on the order’s page', async
   await b.submit('/cart/add', { then: 'checkout' });
   const missing = await b.submit('/checkout', {});
   assert.equal(missing.status, 422);
-  assert.match(b.text, /This is needed/);
+  assert.match(b.text, /This is required/);
   const wrong = await b.submit('/checkout', { email: 'not an address' });
   assert.equal(wrong.status, 422);
   assert.equal(b.form('/checkout').fields.email, 'not an address');

@@ -57,7 +57,7 @@ test('a refused registration comes back with what was typed, and says what is wr
   assert.match(b.text, /This is too short/);
   const again = await b.submit('/register', { email: taken.email, password: PASSWORD });
   assert.equal(again.status, 422);
-  assert.match(b.text, /There is an account with this address already/);
+  assert.match(b.text, /An account with this address already exists/);
   assert.equal(session(b), undefined);
 });
 
@@ -146,7 +146,7 @@ test('a forgotten password is renewed through the mail, once, and ends every ses
   await b.open('/');
   assert.match(b.page, /href="\/login"/);
   await other.open(path);
-  assert.match(other.text, /used up or too old/);
+  assert.match(other.text, /already used or has expired/);
   assert.equal((await login(other, b.email)).status, 401);
   assert.equal((await login(other, b.email, 'another long password')).status, 303);
 });
@@ -171,7 +171,7 @@ test('the link in the first mail proves the address, by a button, once; this bro
   assert.equal((await b.request('GET', '/account')).status, 200);
   const again = await stranger.submit('/verify-email');
   assert.equal(again.status, 422);
-  assert.match(stranger.text, /used up or too old/);
+  assert.match(stranger.text, /already used or has expired/);
 });
 
 test('where the store asks for a proved address, an unproven account does not buy', async () => {

@@ -187,7 +187,7 @@ test('used by the customer already: coupon_used; single use is the default', asy
   const coupon = seed.coupon();
   assert.equal(seed.number(`SELECT max_uses_per_customer FROM coupon WHERE id = ${coupon.id}`), 1);
   use(coupon, s.id);
-  expectError(await s.coupon(coupon.code), 422, 'coupon_used', 'You have used this coupon already');
+  expectError(await s.coupon(coupon.code), 422, 'coupon_used', 'You have already used this coupon');
   const other = await shopper([a, 1]);
   assert.equal(dataOf(await other.coupon(coupon.code)).discount, 1);
 });

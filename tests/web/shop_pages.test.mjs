@@ -169,7 +169,7 @@ test('a form that is refused says so at its field', async () => {
   await page.getByLabel('E-mail address').fill(BUYER.email);
   await page.getByLabel('Password').fill('another long password');
   await page.getByRole('button', { name: 'Create account' }).click();
-  await page.getByText('There is an account with this address already.').waitFor();
+  await page.getByText('An account with this address already exists.').waitFor();
   assert.equal(await page.getByLabel('E-mail address').inputValue(), BUYER.email);
   assert.equal(await page.getByLabel('E-mail address').getAttribute('aria-invalid'), 'true');
   await page.context().close();
