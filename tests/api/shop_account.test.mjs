@@ -170,7 +170,7 @@ test('a pending order is cancelled once', async () => {
   const { csrf } = b.form('/logout').fields;
   const late = await b.post(`${paid}/cancel`, { csrf });
   assert.equal(late.status, 409);
-  assert.match(late.text, /cannot be done any more/);
+  assert.match(late.text, /no longer possible/);
 });
 
 test('an order that waits is paid another way', async () => {

@@ -58,7 +58,7 @@ test('search finds by name and description, and says when it finds nothing', asy
   assert.match(b.text, /Plain Editor/);
   assert.doesNotMatch(b.text, /Choice/);
   await b.open(`/?q=${encodeURIComponent('"><img src=x>')}`);
-  assert.match(b.text, /Nothing was found/);
+  assert.match(b.text, /No products match/);
   assert.doesNotMatch(b.page, /<img src=x/);
 });
 
