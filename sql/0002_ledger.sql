@@ -74,6 +74,8 @@ CREATE TABLE notification (
     kind         TEXT NOT NULL,                     -- withdrawal_approved, withdrawal_rejected, ticket_answered, …
     message      TEXT NOT NULL,
     reference_id @int NOT NULL DEFAULT 0,
+    is_read      @int NOT NULL DEFAULT 0 CHECK (is_read IN (0, 1)), -- the customer has said so
     created_at   @int NOT NULL
 ) @strict;
 CREATE INDEX notification_by_account ON notification (account_id, id);
+CREATE INDEX notification_unread ON notification (account_id, id) WHERE is_read = 0;

@@ -61,5 +61,6 @@ const struct route *const route_tables[] = {
     shop_tickets_routes,
     shop_wallet_routes,
     shop_settings_routes,
+    shop_second_factor_routes,
     NULL,
 };

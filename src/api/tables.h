@@ -65,3 +65,4 @@ extern const struct route shop_orders_routes[];
 extern const struct route shop_tickets_routes[];
 extern const struct route shop_wallet_routes[];
 extern const struct route shop_settings_routes[];
+extern const struct route shop_second_factor_routes[];

@@ -1,4 +1,4 @@
-/* domain/notification.c - see notification.h. Rows are written once and never changed. */
+/* domain/notification.c - see notification.h. All that ever changes in a row is whether it was read. */
 #include "domain/notification.h"
 
 #include <assert.h>
@@ -35,23 +35,20 @@ enum err notification_add_staff(struct db *db, const struct notification *n, Tim
     return db_run(st);
 }
 
-enum err notification_list(struct db *db, Id account, Id before, int64_t limit, struct notification **ret,
-                           size_t *ret_count)
+#define SELECT_NOTIFICATION "SELECT id, kind, message, reference_id, is_read, created_at FROM notification"
+
+static enum err read_all(struct db *db, struct stmt *st, int64_t limit, struct notification **ret, size_t *ret_count)
 {
     assert(limit > 0);
     struct notification *items = arena_array(db_arena(db), struct notification, (size_t)limit);
     size_t count = 0;
-    struct stmt *st = db_prepare(
-        db, DB_PAGE(db, "SELECT id, kind, message, reference_id, created_at FROM notification", "account_id", "id"));
-    bind_id(st, account);
-    bind_id(st, id_is(before) ? before : (Id){ID_MAX});
-    bind_int(st, limit);
-    while (db_step(st)) {
+    while (count < (size_t)limit && db_step(st)) {
         struct notification *n = &items[count++];
         n->id = col_id(st);
         n->kind = col_text(st);
         n->message = col_text(st);
         n->reference = col_id(st);
+        n->is_read = col_bool(st);
         n->created_at = col_time(st);
     }
     enum err e = db_done(st);
@@ -59,4 +56,41 @@ enum err notification_list(struct db *db, Id account, Id before, int64_t limit, 
     *ret = items;
     *ret_count = count;
     return OK;
+}
+
+enum err notification_list(struct db *db, Id account, Id before, int64_t limit, struct notification **ret,
+                           size_t *ret_count)
+{
+    struct stmt *st = db_prepare(db, DB_PAGE(db, SELECT_NOTIFICATION, "account_id", "id"));
+    bind_id(st, account);
+    bind_id(st, id_is(before) ? before : (Id){ID_MAX});
+    bind_int(st, limit);
+    return read_all(db, st, limit, ret, ret_count);
+}
+
+enum err notification_list_unread(struct db *db, Id account, int64_t limit, struct notification **ret,
+                                  size_t *ret_count)
+{
+    static const char list[] =
+        SELECT_NOTIFICATION " WHERE account_id = $1 AND is_read = 0 ORDER BY account_id DESC, id DESC LIMIT $2";
+
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, account);
+    bind_int(st, limit);
+    return read_all(db, st, limit, ret, ret_count);
+}
+
+enum err notification_mark_read(struct db *db, Id account, Id up_to, int64_t *ret_marked)
+{
+    static const char mark[] = "UPDATE notification SET is_read = 1 WHERE account_id = $1 AND id <= $2 AND is_read = 0"
+                               " RETURNING id";
+
+    int64_t n = 0;
+    struct stmt *st = db_prepare(db, mark);
+    bind_id(st, account);
+    bind_id(st, up_to);
+    while (db_step(st)) n++;
+    enum err e = db_done(st);
+    if (!e) *ret_marked = n;
+    return e;
 }

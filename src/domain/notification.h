@@ -8,10 +8,11 @@ struct notification {
     Str kind;     /* withdrawal_approved, withdrawal_rejected, ticket_answered, … */
     Str message;  /* a sentence for people */
     Id reference; /* what it is about: the withdrawal, ticket, order …; 0: nothing */
+    bool is_read;
     Time created_at;
 };
 
-/* Tells `account`, in the transaction of what happened. `id` and `created_at` are not read. TX_WRITE. */
+/* Tells `account`, in the transaction of what happened. `id`, `is_read` and `created_at` are not read. TX_WRITE. */
 enum err notification_add(struct db *db, Id account, const struct notification *n, Time now);
 /* The same for all staff. */
 enum err notification_add_staff(struct db *db, const struct notification *n, Time now);
@@ -19,3 +20,9 @@ enum err notification_add_staff(struct db *db, const struct notification *n, Tim
 /* The newest `limit` with an id below `before` (0: the newest of all), newest first. TX_READ is enough. */
 enum err notification_list(struct db *db, Id account, Id before, int64_t limit, struct notification **ret,
                            size_t *ret_count);
+/* Those that are not read. */
+enum err notification_list_unread(struct db *db, Id account, int64_t limit, struct notification **ret,
+                                  size_t *ret_count);
+
+/* The customer has read all up to this one, the newest that was seen. *ret_marked: how many were new. TX_WRITE. */
+enum err notification_mark_read(struct db *db, Id account, Id up_to, int64_t *ret_marked);

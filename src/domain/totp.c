@@ -71,6 +71,13 @@ static enum err factor_find(struct db *db, Id account, struct factor *ret)
     return OK;
 }
 
+static struct totp_setup setup_of(struct arena *a, const uint8_t secret[TOTP_SECRET_BYTES], Str email, Str issuer)
+{
+    Str text = base32(a, secret, TOTP_SECRET_BYTES);
+    return (struct totp_setup){text, str_printf(a, "otpauth://totp/%.*s?secret=%.*s&issuer=%.*s", STR_FMT(email),
+                                                STR_FMT(text), STR_FMT(issuer))};
+}
+
 enum err totp_begin(struct db *db, Id account, Str email, Str issuer, struct totp_setup *ret)
 {
     static const char set[] = "UPDATE account SET totp_secret = $1, totp_step = 0 WHERE id = $2 AND totp_is_on = 0"
@@ -86,9 +93,17 @@ enum err totp_begin(struct db *db, Id account, Str email, Str issuer, struct tot
     enum err e = db_done(st);
     if (e) return e;
     if (!done) return ERR_INVALID_STATE;
-    ret->secret = base32(a, secret, sizeof secret);
-    ret->uri = str_printf(a, "otpauth://totp/%.*s?secret=%.*s&issuer=%.*s", STR_FMT(email), STR_FMT(ret->secret),
-                          STR_FMT(issuer));
+    *ret = setup_of(a, secret, email, issuer);
+    return OK;
+}
+
+enum err totp_begun(struct db *db, Id account, Str email, Str issuer, struct totp_setup *ret)
+{
+    struct factor f;
+    enum err e = factor_find(db, account, &f);
+    if (e) return e;
+    if (!f.has_secret || f.is_on) return ERR_NOT_FOUND;
+    *ret = setup_of(db_arena(db), f.secret, email, issuer);
     return OK;
 }
 

@@ -18,6 +18,8 @@ struct totp_setup {
 };
 /* A new secret, not yet in force. ERR_INVALID_STATE when one is in force already. */
 enum err totp_begin(struct db *db, Id account, Str email, Str issuer, struct totp_setup *ret);
+/* The secret that was begun and is not in force yet, to be shown again. ERR_NOT_FOUND: there is none. */
+enum err totp_begun(struct db *db, Id account, Str email, Str issuer, struct totp_setup *ret);
 /* The first right code puts it in force and gives the recovery codes, shown once. ERR_CREDENTIALS_INVALID. */
 enum err totp_confirm(struct db *db, Id account, Str code, Time now, Str ret_codes[TOTP_RECOVERY_CODES]);
 enum err totp_remove(struct db *db, Id account);

@@ -25,11 +25,11 @@ test('a customer who was told nothing has an empty list', async () => {
   assert.deepEqual(answer.json.meta, { has_more: false, next_cursor: null });
 });
 
-test('a notification has id, kind, message, reference_id and created_at; the newest is first', async () => {
+test('a notification has id, kind, message, reference_id, is_read and created_at; the newest is first', async () => {
   const [news, approved, ...others] = dataOf(await souk.get(LIST, { token: store.bob.token }));
   assert.deepEqual(others, []);
   assert.deepEqual({ ...approved, id: 0 }, {
-    id: 0, kind: 'withdrawal_approved', message: 'Your withdrawal request #7 was approved.', reference_id: 7, created_at: '2026-11-15T01:23:45Z',
+    id: 0, kind: 'withdrawal_approved', message: 'Your withdrawal request #7 was approved.', reference_id: 7, is_read: false, created_at: '2026-11-15T01:23:45Z',
   });
   assert.equal(news.reference_id, null);
   assert.equal(news.message, 'Nothing in particular <b>');
@@ -53,4 +53,15 @@ test('a bad limit or cursor is named', async () => {
 
 test('the list needs a token', async () => {
   expectError(await souk.get(LIST), 401, 'token_missing');
+});
+
+test('what was seen is marked as read, and nobody else’s', async () => {
+  const all = async (who) => dataOf(await souk.get(`${LIST}?limit=100`, { token: who.token }));
+  const [, second] = await all(store.ada);
+  const mark = (who, up_to) => souk.post(`${LIST}/read`, { up_to }, { token: who.token });
+  expectFields(await mark(store.ada, 0), { up_to: 'not_positive' });
+  assert.equal(dataOf(await mark(store.bob, Number.MAX_SAFE_INTEGER)).marked, 2);
+  assert.equal(dataOf(await mark(store.ada, second.id)).marked, 44);
+  assert.equal(dataOf(await mark(store.ada, second.id)).marked, 0);
+  assert.deepEqual((await all(store.ada)).filter((n) => !n.is_read).map((n) => n.message), ['No 44']);
 });

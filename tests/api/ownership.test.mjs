@@ -36,7 +36,7 @@ const LISTS = {
 /** Things made for the caller, or public ones seen with a token. */
 const ACTS = [
   'POST /api/auth/logout', 'POST /api/auth/confirm', 'DELETE /api/auth/sessions', 'POST /api/auth/verify-email/send', 'POST /api/auth/password', 'POST /api/customer/tokens', 'POST /api/customer/wallet/withdraw',
-  'POST /api/customer/tickets', 'GET /api/v1/products', 'POST /api/v1/order/create', 'POST /api/v1/license/verify',
+  'POST /api/customer/tickets', 'POST /api/customer/notifications/read', 'GET /api/v1/products', 'POST /api/v1/order/create', 'POST /api/v1/license/verify',
   'DELETE /api/store/cart', 'POST /api/store/cart/add', 'PATCH /api/store/cart/items', 'POST /api/store/cart/coupon',
   'DELETE /api/store/cart/coupon', 'POST /api/store/cart/checkout', 'POST /api/customer/wallet/topup',
 ];

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { Browser } from './lib/browser.mjs';
 import { openPaidShop } from './lib/gateways.mjs';
 import { dataOf } from './lib/http.mjs';
+import { totp } from './lib/totp.mjs';
 
 const PASSWORD = 'a long enough password';
 let shop;
@@ -228,4 +229,61 @@ test('a new password ends every session', async () => {
   assert.equal(wrong.status, 422);
   await b.submit('/account/settings/password', { current_password: PASSWORD, password: 'another long password' }, { expect: 303 });
   assert.equal((await b.request('GET', '/account')).status, 303);
+});
+
+test('notifications are new until they are marked; what came since stays new', async () => {
+  const b = await customer();
+  await bought(b);
+  await b.open('/account');
+  assert.match(b.text, /New notifications/);
+  await b.open('/account/notifications');
+  assert.match(b.text, /New Your order #\d+ is confirmed/);
+  const { csrf, up_to } = b.form('/account/notifications/read').fields;
+  await bought(b);
+  assert.equal((await b.post('/account/notifications/read', { csrf, up_to })).status, 303);
+  await b.open('/account/notifications');
+  assert.equal((b.page.match(/class="tag">New</g) ?? []).length, 1);
+  await b.submit('/account/notifications/read', {}, { expect: 303 });
+  assert.doesNotMatch(b.page, /class="tag">New<|notifications\/read/);
+  await b.open('/account');
+  assert.doesNotMatch(b.text, /New notifications/);
+  const stranger = await customer();
+  await bought(stranger);
+  assert.equal((await b.post('/account/notifications/read', { csrf: b.form('/logout').fields.csrf, up_to: '999999' })).status, 303);
+  await stranger.open('/account/notifications');
+  assert.match(stranger.page, /class="tag">New</);
+});
+
+test('a second factor is set up with password and code, asked for at the login, and taken away with both', async () => {
+  const b = await customer();
+  const PAGE = '/account/settings/second-factor';
+  await b.open('/account/settings');
+  assert.ok(b.page.includes(`href="${PAGE}"`));
+  await b.open(PAGE);
+  const wrong = await b.submit(PAGE, { password: 'not this one' });
+  assert.equal(wrong.status, 422);
+  assert.equal((await b.submit(PAGE, { password: PASSWORD })).status, 200);
+  const [, secret] = /<code data-copy[^>]*>([A-Z2-7]{32})<\/code>/.exec(b.page);
+  const late = Date.now() - 600_000;
+  assert.equal((await b.submit(`${PAGE}/confirm`, { code: totp(secret, late) })).status, 422);
+  assert.ok(b.page.includes(secret), 'the same key is shown again');
+  const first = totp(secret, Date.now() - 30_000);
+  assert.equal((await b.submit(`${PAGE}/confirm`, { code: first })).status, 200);
+  const codes = [...b.page.matchAll(/<li><code>([A-Za-z0-9]+)<\/code>/g)].map((m) => m[1]);
+  assert.equal(codes.length, 10);
+  await b.open(PAGE);
+  assert.ok(!b.page.includes(codes[0]) && !b.page.includes(secret), 'both are shown once');
+
+  const phone = new Browser(shop.souk.url);
+  await phone.open('/login');
+  assert.equal((await phone.submit('/login', { email: b.email, password: PASSWORD })).status, 401);
+  assert.match(phone.page, /name="totp"/);
+  await phone.submit('/login', { email: b.email, password: PASSWORD, totp: codes[0] }, { expect: 303 });
+  await phone.open(PAGE);
+  assert.equal((await phone.submit(`${PAGE}/remove`, { password: PASSWORD, totp: codes[0] })).status, 422, 'a recovery code works once');
+  assert.equal((await phone.submit(`${PAGE}/remove`, { password: 'not this one', totp: codes[1] })).status, 422);
+  await phone.submit(`${PAGE}/remove`, { password: PASSWORD, totp: codes[1] }, { expect: 303 });
+  const again = new Browser(shop.souk.url);
+  await again.open('/login');
+  await again.submit('/login', { email: b.email, password: PASSWORD }, { expect: 303 });
 });

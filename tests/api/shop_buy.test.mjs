@@ -217,6 +217,31 @@ test('a pending order says so, renews itself and leads to the payment', async ()
   assert.equal(way.status, 200);
 });
 
+test('a guest whose payment failed tries it again, or buys the same once more', async () => {
+  const b = browser();
+  await b.open('/p/plain-editor');
+  await b.submit('/cart/add', { then: 'checkout', quantity: 2 }, { expect: 303 });
+  await b.submit('/checkout', { email: 'again@example.com', pay_with: 'sandbox' }, { expect: 303 });
+  const [way, order] = [b.path, b.path.replace('/pay/', '/order/')];
+  const link = await shop.until(async () => {
+    await b.open(way);
+    return /href="([^"]*\/sandbox\/pay\/[^"]+)"/.exec(b.page)?.[1];
+  }, 'the payment page has an address');
+  await fetch(link, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ action: 'fail' }) });
+  await shop.until(async () => { await b.open(order); return /Cancelled/.test(b.text); }, 'the attempt has failed');
+  assert.ok(b.page.includes(`href="${way}"`), 'the payment can be tried again');
+  await b.submit(`${order}/again`, {}, { expect: 303 });
+  assert.equal(b.path, '/checkout');
+  assert.match(b.text, /Plain Editor .*\$39\.98/);
+
+  await b.open(way);
+  await payAtSandbox(b);
+  await shop.until(async () => { await b.open(order); return /Paid and delivered/.test(b.text); }, 'the money came after all');
+  assert.doesNotMatch(b.page, /\/again"/);
+  await b.open('/cart');
+  assert.equal((await b.post(`${order}/again`, { csrf: b.form('/cart/update').fields.csrf })).status, 409);
+});
+
 test('an address alone opens no wallet', async () => {
   const rich = await shop.buyer({ balance: 100000 });
   const b = browser();

@@ -3,6 +3,8 @@
 
 #include "domain/gateway_config.h"
 #include "domain/ledger.h"
+#include "domain/order_ref.h"
+#include "domain/payment.h"
 #include "page/words.h"
 
 enum err shop_go(struct request *req, Str path)
@@ -128,6 +130,7 @@ static enum err show_order(struct request *req, const struct order *o, Str pay, 
     struct page_method_list methods = {0};
     enum err e = is_own && o->status == ORDER_PENDING ? shop_methods(req, &s, o->total, (Str){0}, &methods) : OK;
     if (e) return e;
+    Str again = o->status == ORDER_CANCELLED ? ref_make(req->arena, REF_ORDER, o->id) : (Str){0};
     page_write_order(&s.page, &(const struct page_order){.frame = s.frame,
                                                          .number = o->id.v,
                                                          .status = states[o->status].status,
@@ -145,8 +148,23 @@ static enum err show_order(struct request *req, const struct order *o, Str pay, 
                                                          .is_own = is_own,
                                                          .methods = methods,
                                                          .is_pending = o->status == ORDER_PENDING,
+                                                         .again = again,
                                                          .problem = trouble_text(&s, t)});
     sheet_send(req, &s);
+    return OK;
+}
+
+enum err shop_way_to_pay(struct request *req, const struct order *o, Str *ret)
+{
+    struct payment p;
+    *ret = (Str){0};
+    bool may = o->status == ORDER_PENDING;
+    if (o->status == ORDER_CANCELLED) {
+        enum err e = payment_find_order(req->db, o->id, &p);
+        if (e && e != ERR_NOT_FOUND) return e;
+        may = !e && p.status == PAYMENT_FAILED && !time_is(p.ended_at) && p.url.len;
+    }
+    if (may) *ret = str_printf(req->arena, "/pay/%.*s", STR_FMT(ref_make(req->arena, REF_ORDER, o->id)));
     return OK;
 }
 

@@ -29,6 +29,9 @@ struct page_line_list shop_lines(struct request *req, const struct cart *cart);
  * on.
  */
 enum err shop_methods(struct request *req, struct sheet *s, Money total, Str chosen, struct page_method_list *ret);
+/* The address of the page that leads to an order's payment: while it waits, and after an attempt that failed while
+ * another one at the gateway may still succeed; else empty. */
+enum err shop_way_to_pay(struct request *req, const struct order *o, Str *ret);
 /* An order's page, for anybody with its address; and the owner's page, with what only the owner may do. */
 enum err shop_show_order(struct request *req, const struct order *o, Str pay);
 enum err shop_show_own_order(struct request *req, const struct order *o, Str pay, const struct trouble *t);

@@ -26,8 +26,10 @@ static struct page_news_list news_of(struct request *req, const struct notificat
 {
     struct page_news *news = arena_array(req->arena, struct page_news, count);
     for (size_t i = 0; i < count; i++)
-        news[i] =
-            (struct page_news){.at = items[i].created_at, .text = items[i].message, .link = link_of(req, &items[i])};
+        news[i] = (struct page_news){.at = items[i].created_at,
+                                     .text = items[i].message,
+                                     .link = link_of(req, &items[i]),
+                                     .is_new = !items[i].is_read};
     return (struct page_news_list){news, count};
 }
 
@@ -40,10 +42,32 @@ static enum err get_notifications(struct request *req)
     if (e) return e;
     account_sheet(req, &s, WORD_notifications);
     Str older = ACCOUNT_OLDER(req, "/account/notifications", items, count);
-    page_write_notifications(&s.page, &(const struct page_notifications){
-                                          .frame = s.frame, .news = news_of(req, items, count), .older = older});
+    bool has_new = false;
+    for (size_t i = 0; i < count; i++) has_new |= !items[i].is_read;
+    Str newest = has_new ? str_printf(req->arena, "%lld", (long long)items[0].id.v) : (Str){0};
+    page_write_notifications(
+        &s.page, &(const struct page_notifications){
+                     .frame = s.frame, .news = news_of(req, items, count), .newest = newest, .older = older});
     sheet_send(req, &s);
     return OK;
+}
+
+struct read_form {
+    Id up_to;
+};
+static const struct field read_fields[] = {
+    {"up_to", FIELD_ID, REQUIRED, offsetof(struct read_form, up_to)},
+    {0},
+};
+static const struct shape read_form = {read_fields, sizeof(struct read_form)};
+
+static enum err post_read(struct request *req)
+{
+    void *in = NULL;
+    int64_t marked;
+    enum err e = form_read(req, &read_form, &in);
+    if (!e) e = notification_mark_read(req->db, req->account, ((const struct read_form *)in)->up_to, &marked);
+    return e ? e : shop_go(req, STR("/account/notifications"));
 }
 
 /* ---- overview ---- */
@@ -60,7 +84,7 @@ static enum err get_account(struct request *req)
     enum err e = order_list(req->db, req->account, (Id){0}, OVERVIEW_ROWS, &orders, &order_count);
     if (!e) e = wallet_find(req->db, req->account, &wallet);
     if (!e) e = ticket_list_account(req->db, req->account, &first, &tickets, &ticket_count);
-    if (!e) e = notification_list(req->db, req->account, (Id){0}, OVERVIEW_ROWS, &notes, &note_count);
+    if (!e) e = notification_list_unread(req->db, req->account, OVERVIEW_ROWS, &notes, &note_count);
     if (e) return e;
     account_sheet(req, &s, WORD_account);
     struct page_ticketrow *open = arena_array(req->arena, struct page_ticketrow, ticket_count);
@@ -176,6 +200,8 @@ static enum err post_move(struct request *req)
 const struct route shop_account_routes[] = {
     {"GET", "/account", SCOPE_NONE, TX_READ, NULL, get_account, SHOP_PAGE | LOGIN_FIRST},
     {"GET", "/account/notifications", SCOPE_NONE, TX_READ, NULL, get_notifications, SHOP_PAGE | LOGIN_FIRST},
+    {"POST", "/account/notifications/read", SCOPE_NONE, TX_WRITE, NULL, post_read, SHOP_FORM | LOGIN_FIRST,
+     .accepts = FORM_TYPE},
     {"GET", "/account/licenses", SCOPE_NONE, TX_READ, NULL, get_licenses, SHOP_PAGE | LOGIN_FIRST},
     {"POST", "/account/licenses/{id}/move", SCOPE_NONE, TX_SELF, NULL, post_move, SHOP_FORM | LOGIN_FIRST,
      .accepts = FORM_TYPE},

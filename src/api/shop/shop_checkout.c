@@ -12,6 +12,7 @@
 #include "page/words.h"
 #include "serve/app.h"
 #include "serve/form.h"
+#include "serve/visit.h"
 
 #define ONCE_CHARS 22
 #define PENDING_REFRESH "5"
@@ -149,19 +150,49 @@ static enum err get_order(struct request *req)
     enum err e = order_of_ref(req, &id);
     if (!e) e = order_find(req->db, (Id){0}, id, &o);
     if (e) return e;
-    Str pay = {0};
-    if (o.status == ORDER_PENDING) {
-        pay = str_printf(req->arena, "/pay/%.*s", STR_FMT(req->params[0]));
-        request_add_header(req, "Refresh", STR(PENDING_REFRESH));
-    }
+    Str pay;
+    e = shop_way_to_pay(req, &o, &pay);
+    if (e) return e;
+    if (o.status == ORDER_PENDING) request_add_header(req, "Refresh", STR(PENDING_REFRESH));
     return shop_show_order(req, &o, pay);
+}
+
+/* Everything of a cancelled order that is still sold goes into the visitor's cart, at today's prices. */
+static enum err again_write(struct request *req, const struct order *o)
+{
+    struct cart cart;
+    struct offer offer;
+    size_t added = 0;
+    enum err e = req->session ? OK : visit_begin(req, (Id){0});
+    for (size_t i = 0; !e && i < o->item_count; i++) {
+        const struct order_item *item = &o->items[i];
+        enum err sold = catalog_offer(req->db, item->product_id, item->variant_id, VARIANT_REQUIRED, &offer);
+        if (sold && err_info(sold)->status >= 500) return sold;
+        if (sold) continue;
+        e = cart_add(req->db, req->token_id, req->account, item->product_id, item->variant_id, item->quantity, req->now,
+                     &cart);
+        added += !e;
+    }
+    return e ? e : shop_go(req, added ? STR("/checkout") : STR("/"));
+}
+
+static enum err post_again(struct request *req)
+{
+    Id id;
+    struct order o;
+    enum err e = order_of_ref(req, &id);
+    if (!e) e = order_find(req->db, (Id){0}, id, &o);
+    if (!e && o.status != ORDER_CANCELLED) e = ERR_INVALID_STATE;
+    return e ? e : again_write(req, &o);
 }
 
 /* A page instead of a redirect: browsers apply form-action, which is this site, to a form's redirects too. */
 static enum err show_way(struct request *req, const struct payment *p, Str back)
 {
     struct sheet s;
-    if (p->status != PAYMENT_OPEN) return shop_go(req, back);
+    bool may_be_paid =
+        p->status == PAYMENT_OPEN || (p->status == PAYMENT_FAILED && !time_is(p->ended_at) && p->url.len);
+    if (!may_be_paid) return shop_go(req, back);
     sheet_begin(req, &s, (Str){0});
     s.frame.title = words_text(s.page.lang, WORD_pay_title);
     request_add_header(req, "Refresh", p->url.len ? str_printf(req->arena, "0; url=%.*s", STR_FMT(p->url)) : STR("3"));
@@ -188,6 +219,8 @@ const struct route shop_checkout_routes[] = {
     {"POST", "/checkout", SCOPE_NONE, TX_SELF, NULL, post_checkout, SHOP_FORM | IDEMPOTENT | CALLS_OUT | PROVEN_EMAIL,
      .accepts = FORM_TYPE},
     {"GET", "/order/{ref}", SCOPE_NONE, TX_READ, NULL, get_order, SHOP_PAGE | STAYS | SECRET_PATH},
+    {"POST", "/order/{ref}/again", SCOPE_NONE, TX_WRITE, NULL, post_again, SHOP_FORM | SECRET_PATH,
+     .accepts = FORM_TYPE},
     {"GET", "/pay/{ref}", SCOPE_NONE, TX_READ, NULL, get_pay, SHOP_PAGE | STAYS | SECRET_PATH},
     {0},
 };

@@ -27,10 +27,9 @@ static enum err show_order(struct request *req, struct trouble *t)
     struct order o;
     enum err e = order_find(req->db, req->account, req->param_id, &o);
     if (e) return e;
-    Str pay = {0};
-    if (o.status == ORDER_PENDING)
-        pay = str_printf(req->arena, "/pay/%.*s", STR_FMT(ref_make(req->arena, REF_ORDER, o.id)));
-    e = shop_show_own_order(req, &o, pay, t);
+    Str pay;
+    e = shop_way_to_pay(req, &o, &pay);
+    if (!e) e = shop_show_own_order(req, &o, pay, t);
     if (t->e) req->status = err_info(t->e)->status;
     return e;
 }

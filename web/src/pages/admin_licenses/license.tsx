@@ -36,11 +36,23 @@ export function License({ id }: PageProps) {
         toast('The hardware was cleared.');
       },
     });
+  const replace = () =>
+    ask({
+      title: 'Replace the key?',
+      text: 'The old key stops working at once. The customer finds the new one in the account.',
+      action: 'Replace key',
+      danger: true,
+      run: async () => {
+        license.set((await post('/api/admin/licenses/{id}/replace-key', { path: { id } })).data);
+        toast('The licence has a new key.');
+      },
+    });
   const actions = l && (
     <>
       <HistoryButton of="license" id={id} />
       {l.status !== 'refunded' && <Button onClick={() => setOpen('extend')}>Change expiry</Button>}
       {l.hardware_id !== null && <Button onClick={clear}>Clear hardware</Button>}
+      {l.status === 'active' && <Button onClick={replace}>Replace key</Button>}
       {l.status === 'active' && <Button onClick={() => setOpen('revoke')}>Revoke</Button>}
       {l.status === 'revoked' && (
         <Button kind="primary" onClick={reinstate}>

@@ -5,6 +5,7 @@ import { href, type PageProps } from '../../route';
 import { Button, Card, Facts, Load, Page, Time } from '../../ui/basic';
 import { Form, Select, TextArea } from '../../ui/form';
 import { attempt, toast } from '../../ui/toast';
+import { Help } from './help';
 import { TICKET_WORDS, TicketStatus, readDepartments } from './common';
 
 type TicketData = Data<'/api/admin/tickets/{id}'>;
@@ -70,7 +71,10 @@ export function Ticket({ id }: PageProps) {
                 />
               </Form>
             </Card>
-            <Properties ticket={data} onChange={ticket.set} />
+            <div class="stack">
+              <Help ticket={data} onChange={ticket.set} />
+              <Properties ticket={data} onChange={ticket.set} />
+            </div>
           </div>
         )}
       </Load>
