@@ -202,6 +202,47 @@ test('a ticket is answered, moved and closed', async () => {
   assert.deepEqual([closed.status, closed.department], ['closed', 'Billing']);
 });
 
+test('a licence moves to a new computer out of its ticket, and the wallet is credited there', async () => {
+  const { delivery } = await api('POST', '/api/v1/order/create', { product_id: product.id });
+  const verify = (hardware) =>
+    panel.souk.post(
+      '/api/v1/license/verify',
+      { license_key: delivery.value, product_id: product.id, hardware_id: hardware },
+      { token: ada.token },
+    );
+  dataOf(await verify('old machine'));
+  const license = (await api('GET', '/api/customer/licenses')).find((l) => l.license_key === delivery.value);
+  const [department] = dataOf(await panel.souk.get('/api/support/departments'));
+  const ticket = await api('POST', '/api/customer/tickets', {
+    department_id: department.id,
+    subject: 'My new computer',
+    message: 'Please free my licence.',
+    license_id: license.id,
+  });
+  await nav('Tickets');
+  await page.getByRole('link', { name: 'My new computer' }).click();
+  const help = page.getByRole('region', { name: 'Help' });
+  await help.getByText('Bound to old machine').waitFor();
+  await help.getByRole('button', { name: 'Clear hardware' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Clear the hardware' });
+  await dialog.getByLabel('A word to the customer').fill('Have fun!');
+  await dialog.getByRole('button', { name: 'Clear hardware' }).click();
+  await expectToast(page, 'The licence is free.');
+  await page.getByRole('listitem').filter({ hasText: 'Have fun!' }).waitFor();
+  await help.getByText('Not bound').waitFor();
+  assert.equal(await help.getByRole('button', { name: 'Clear hardware' }).count(), 0);
+  dataOf(await verify('new machine'));
+
+  const { balance } = await api('GET', '/api/customer/wallet');
+  await help.getByRole('button', { name: 'Credit wallet' }).click();
+  const credit = page.getByRole('dialog', { name: 'Credit the wallet' });
+  await credit.getByLabel('Amount in USD').fill('1.50');
+  await credit.getByRole('button', { name: 'Credit wallet' }).click();
+  await expectToast(page, 'The wallet was credited.');
+  assert.equal((await api('GET', '/api/customer/wallet')).balance, balance + 1.5);
+  assert.equal((await api('GET', `/api/customer/tickets/${ticket.id}`)).messages.length, 3);
+});
+
 test('an order is refunded in part, then in full', async () => {
   const { order_id } = await api('POST', '/api/v1/order/create', { product_id: product.id, quantity: 2 });
   const before = (await api('GET', '/api/customer/wallet')).balance;
