@@ -281,7 +281,11 @@ static enum err apply(struct db *db, const struct gateway_config *gateway, Id ev
     if (!err) err = payment_match(db, gateway->id, e, &id, &clash);
     if (err) return err;
     if (early) {
-        /* nothing to do */
+        /* Nothing to do. What the provider is not sure of is one review for each payment, however often it is told. */
+        bool is_known = a.status == WEBHOOK_REVIEW && a.kind == REVIEW_AMOUNT && id_is(id) && !clash;
+        if (is_known) err = payment_find(db, id, &p);
+        if (err) return err;
+        if (is_known) a.payment = &p;
     } else if (clash) {
         review(&a, REVIEW_UNMATCHED, "its references belong to different payments");
     } else if (!id_is(id)) {

@@ -235,6 +235,31 @@ static bool ask_call(struct arena *a, const struct gateway_config *config, Str g
     return true;
 }
 
+/* The number's text without the decimals that its currency does not have: coins never come out even. */
+static Str cut_decimals(Str number, int decimals)
+{
+    Str whole, rest;
+    if (!str_cut(number, '.', &whole, &rest) || rest.len <= (size_t)decimals) return number;
+    return (Str){number.ptr, decimals ? whole.len + 1 + (size_t)decimals : whole.len};
+}
+
+/* What was paid for an invoice. The server calls an invoice settled when enough came within its own tolerance, and says
+ * how much that was; where nothing differs, the invoice's own amount is exact. A string, or a number in older versions:
+ * both keep their text. False: not stated. */
+static bool paid_amount(const struct json *invoice, Str currency, Money *ret)
+{
+    Str extra = json_text(invoice, "additionalStatus");
+    const struct json *asked = json_get(invoice, "amount"), *paid = json_get(invoice, "paidAmount");
+    bool is_settled = str_eq(json_text(invoice, "status"), STR("Settled"));
+    bool is_over = is_settled && str_eq(extra, STR("PaidOver")),
+         is_under = is_settled && str_eq(extra, STR("PaidPartial"));
+    if ((is_over || is_under) && paid) {
+        Str text = cut_decimals(paid->text, currency_exponent(currency));
+        if (amount_from_text(text, currency, ret) && ret->minor > 0) return true;
+    }
+    return !is_under && asked && amount_from_text(asked->text, currency, ret);
+}
+
 static void invoice_state(const struct json *invoice, struct payment_event *e)
 {
     Str status = json_text(invoice, "status"), extra = json_text(invoice, "additionalStatus");
@@ -242,7 +267,6 @@ static void invoice_state(const struct json *invoice, struct payment_event *e)
     if (str_eq(status, STR("Settled"))) {
         e->kind = EVENT_SUCCEEDED;
         if (is_late) e->review = "paid after the invoice had ended";
-        if (is_partial) e->review = "settled although not fully paid";
         if (str_eq(extra, STR("Marked"))) e->review = "marked as settled by hand";
     } else if (str_eq(status, STR("Expired"))) {
         e->kind = EVENT_EXPIRED;
@@ -268,10 +292,8 @@ static enum reply ask_read(struct arena *a, const struct gateway_config *config,
         .order_ref = payload_ref(json_get(root, "metadata"), "orderId"),
     };
     if (!e.group_ref.len) return REPLY_RETRY;
-    /* The amount is a string, or a number in older versions: both keep their text. */
-    const struct json *value = json_get(root, "amount");
-    if (value && currency_read(a, json_text(root, "currency"), &e.currency))
-        e.has_amount = amount_from_text(value->text, e.currency, &e.amount);
+    if (currency_read(a, json_text(root, "currency"), &e.currency))
+        e.has_amount = paid_amount(root, e.currency, &e.amount);
     invoice_state(root, &e);
     if (!str_eq(payload_ref(root, "storeId"), config->store_id)) e.review = "the invoice belongs to another store";
     *ret = e;
@@ -304,11 +326,10 @@ static enum reply book_read(struct arena *a, const struct gateway_config *config
     int64_t count = 0, skipped = 0;
     for (const struct json *l = payload_item(root, 0); l; l = l->next) {
         struct book_entry e = {.ref = payload_ref(l, "id"), .payment_ref = payload_ref(l, "id")};
-        const struct json *value = json_get(l, "amount");
         count++;
-        if (!str_eq(json_text(l, "status"), STR("Settled")) || !value) continue;
+        if (!str_eq(json_text(l, "status"), STR("Settled"))) continue;
         if (!currency_read(a, json_text(l, "currency"), &e.currency)) continue;
-        if (!e.ref.len || !amount_from_text(value->text, e.currency, &e.amount)) continue;
+        if (!e.ref.len || !paid_amount(l, e.currency, &e.amount)) continue;
         e.order_ref = payload_ref(json_get(l, "metadata"), "orderId");
         book_add(a, &lines, e);
     }

@@ -1,0 +1,125 @@
+// Every cell of the table in docs/payments.md: a situation at a provider, and what the API then says of the order, the money, and
+// what customer and staff see. The books are checked at the end.
+// runs: release
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openPaidShop } from './lib/gateways.mjs';
+import { dataOf } from './lib/http.mjs';
+import { AMOUNT, BEFORE, PROVIDERS, SITUATIONS, happens } from './lib/situations.mjs';
+import { TELLERS } from './lib/tellers.mjs';
+
+let shop;
+let editor;
+let codes;
+const tellers = {};
+
+before(async () => {
+  shop = await openPaidShop();
+  editor = shop.seed.product({ name: 'Editor', price: AMOUNT });
+  codes = shop.seed.product({ name: 'Codes', price: AMOUNT, delivery_type: 'serial_code' });
+  for (const name of PROVIDERS) {
+    tellers[name] = new TELLERS[name]();
+    await tellers[name].open(shop);
+  }
+});
+after(() => shop.stop());
+
+const list = async (path, token) => dataOf(await shop.souk.get(path, { token }));
+const openReviews = () => list('/api/admin/reviews?status=open&limit=5', shop.owner);
+const newest = (rows) => Math.max(0, ...rows.map((r) => r.id));
+
+/** A payment of AMOUNT that waits at the provider, and what can be asked about it. */
+class Deal {
+  amount = AMOUNT;
+
+  constructor(provider, { topup, sold_out }) {
+    Object.assign(this, { provider, topup, sold_out });
+  }
+
+  async make() {
+    this.since = newest(await openReviews());
+    this.buyer = this.topup ? await shop.buyer({ balance: 0 }) : await shop.buyerWith([[this.sold_out ? codes : editor, 1]]);
+    const teller = tellers[this.provider];
+    const made = this.topup ? dataOf(await shop.souk.post('/api/customer/wallet/topup', { amount: AMOUNT / 100, gateway: teller.label }, { token: this.buyer.token }), 201)
+      : await shop.checkout(this.buyer, teller.label);
+    this.id = made.order_id;
+    this.url = made.payment.url;
+    this.page = teller.player && [...teller.player.made.values()].at(-1);
+    const [payment] = await this.payments();
+    this.ref = this.topup ? `topup-${payment.id}` : String(this.id);
+  }
+
+  async payments() {
+    const all = await list(`/api/admin/payments?limit=5${this.id ? `&order_id=${this.id}` : ''}`, shop.owner);
+    return all.filter((p) => p.account_id === this.buyer.id);
+  }
+
+  refund() { return shop.admin('POST', `/api/admin/orders/${this.id}/refund`, {}).then(dataOf); }
+
+  /** The wallet's money is gone, as staff would take it. */
+  async spend() {
+    dataOf(await shop.admin('POST', `/api/admin/customers/${this.buyer.id}/wallet`, { amount: -AMOUNT / 100, description: 'Spent' }));
+  }
+
+  async now() {
+    const { token } = this.buyer;
+    const order = this.topup ? null : await list(`/api/customer/orders/${this.id}`, token);
+    const payments = await this.payments();
+    const wallet = await shop.wallet(this.buyer);
+    const sum = (what) => Math.round(payments.reduce((total, p) => total + p[what] * 100, 0)) / 100;
+    return {
+      order: order && order.status, held: order?.on_hold ?? false, refunded: order?.refunded_amount ?? 0,
+      delivered: order ? order.items.reduce((n, i) => n + (i.deliveries?.length ?? 0), 0) : 0,
+      payment: payments.at(-1).status, received: sum('received'), waiting: sum('waiting'), credited: sum('credited'), returned: sum('returned'),
+      wallet: wallet.balance, frozen: wallet.frozen ?? 0, debt: wallet.debt ?? 0,
+      told: (await list('/api/customer/notifications?limit=10', token)).map((n) => n.kind).sort(),
+      asks: (await openReviews()).filter((r) => r.id > this.since && r.kind !== 'reconciliation').map((r) => r.kind).sort(),
+    };
+  }
+
+  /** Waits until what the API says is this, as far as it is said; the rest is as it was before anything happened. */
+  async seen(wanted, isAll = false) {
+    const expected = isAll ? { ...BEFORE, ...wanted } : wanted;
+    const deadline = Date.now() + 20000;
+    for (;;) {
+      const now = await this.now();
+      try {
+        for (const [what, value] of Object.entries(expected)) assert.deepEqual(now[what], value, what);
+        return;
+      } catch (e) {
+        if (Date.now() > deadline) assert.deepEqual(Object.fromEntries(Object.keys(expected).map((k) => [k, now[k]])), expected);
+      }
+      if (this.hurries) shop.hurry(this.hurries);
+      await new Promise((resolve) => { setTimeout(resolve, 30); });
+    }
+  }
+}
+
+/** What is sold out was there when it was ordered. */
+async function sellOut() {
+  for (const row of shop.seed.sql(`SELECT id FROM serial WHERE taken_by IS NULL AND product_id = ${codes.id};`)) shop.seed.sql(`DELETE FROM serial WHERE id = ${row[0]};`);
+}
+
+for (const provider of PROVIDERS) {
+  for (const s of SITUATIONS.filter((one) => happens(one, provider))) {
+    test(`${provider}: ${s.name}`, async () => {
+      const teller = tellers[provider];
+      const deal = new Deal(provider, s);
+      if (s.sold_out) shop.seed.serials(codes, [`${provider}-${s.name}`]);
+      await deal.make();
+      if (s.sold_out) await sellOut();
+      if (s.paid || s.disputed) {
+        await teller.pay(deal);
+        await deal.seen({ payment: 'succeeded' });
+      }
+      if (s.disputed) {
+        await teller.dispute(deal, 'opened');
+        await deal.seen({ held: true });
+      }
+      await s.play(teller, deal);
+      await deal.seen({ ...s.then, ...s.but?.[provider] }, true);
+    });
+  }
+}
+
+test('the books are in order', () => shop.check());
