@@ -271,23 +271,32 @@ static bool tell(struct model *m, enum told what, struct state_key *ret)
     return check_books();
 }
 
-/* Tells the one so many before once more: nothing is written. */
-static bool tell_again(const struct model *m, int back)
+/* All that a store and its model are, history included. */
+struct whole {
+    struct state_key key;
+    int64_t history;
+};
+
+static inline struct whole whole_of(const struct model *m)
 {
-    int64_t before, after;
+    struct whole all = {.key = key_of(m)};
+    check(history_length(w.db, &all.history) == OK);
+    return all;
+}
+
+/* Tells the one so many before once more: nothing is written. */
+static bool tell_again(const struct model *m, const struct whole *before, int back)
+{
     arena_reset(&scratch);
-    struct state_key was = key_of(m), is;
-    check(history_length(w.db, &before) == OK);
     struct payment_event e = w.told[w.so_far.count - back];
     e.order_ref = payment_order_ref(db_arena(w.db), &w.payment);
     if (w.renames_repeats) e.event_id = STR("evt-renamed");
     w.so_far.items[w.so_far.count++] = (struct item){.again = back};
     receive(&e);
     w.repeats++;
-    is = key_of(m);
-    check(history_length(w.db, &after) == OK);
-    if (memcmp(&was, &is, sizeof was) != 0 || before != after)
-        return problem("rows after the repeated event", after, before);
+    struct whole after = whole_of(m);
+    if (memcmp(&before->key, &after.key, sizeof after.key) != 0 || before->history != after.history)
+        return problem("rows after the repeated event", after.history, before->history);
     w.so_far.count--;
     return true;
 }

@@ -91,9 +91,10 @@ static bool visit(const struct model *m, enum told what, crypto_generichash_stat
 static bool repeat_all(const struct model *m)
 {
     int level = w.so_far.count;
+    struct whole before = whole_of(m);
     for (int n = 1; n <= level; n++) {
         run(saves[level]);
-        if (!tell_again(m, n)) return false;
+        if (!tell_again(m, &before, n)) return false;
         go_back(level);
     }
     return true;
@@ -177,10 +178,12 @@ static enum err play_line(struct db *db)
     struct model m = fresh_model();
     for (int i = 0; i < line->count && !w.problem[0]; i++) {
         const struct item *it = &line->items[i];
-        if (!it->again)
+        if (!it->again) {
             tell(&m, it->what, &key);
-        else if (it->again <= w.so_far.count)
-            tell_again(&m, it->again);
+        } else if (it->again <= w.so_far.count) {
+            struct whole before = whole_of(&m);
+            tell_again(&m, &before, it->again);
+        }
     }
     if (!w.problem[0]) check_books();
     db->arena = kept;
