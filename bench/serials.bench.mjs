@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cpuSecondsOfFamily } from '../tests/lib/cpu.mjs';
-import { postmasterPid, startCluster, stopCluster } from '../tests/lib/pg.mjs';
+import { postmasterPid, psqlProgram, startCluster, stopCluster } from '../tests/lib/pg.mjs';
 import { holdSnapshot } from '../tests/lib/sql.mjs';
 
 const ORDERS = Number(process.argv[2] ?? 3000);
@@ -58,7 +58,7 @@ async function measure(postmaster) {
         const holder = snapshot ? await holdSnapshot(shop.souk.dbArg) : null;
         // As many sales would leave them: one version each, dead for everybody but the holder.
         shop.seed.sql(`UPDATE serial SET taken_by = 0, taken_at = 1 WHERE id IN (SELECT id FROM serial WHERE product_id = ${pool.id} ORDER BY id LIMIT ${sold});`);
-        execFileSync('psql', ['-Xq', '-d', shop.souk.dbArg, '-c', 'ANALYZE', '-c', 'CHECKPOINT']);
+        execFileSync(psqlProgram(), ['-Xq', '-d', shop.souk.dbArg, '-c', 'ANALYZE', '-c', 'CHECKPOINT']);
         const body = file('bodies', [JSON.stringify({ product_id: pool.id })]);
         const load = (count) => JSON.parse(execFileSync(path.join(process.env.SOUK_BUILD, 'bench/load'),
           [`127.0.0.1:${shop.souk.port}`, '/api/v1/order/create', tokens, body, '32', String(count)], { encoding: 'utf8' }));

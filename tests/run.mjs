@@ -17,8 +17,9 @@ import { fileURLToPath } from 'node:url';
 import { cpuSeconds } from './lib/cpu.mjs';
 import { postmasterPid, startCluster, stopCluster } from './lib/pg.mjs';
 import { choose, needsOf } from './lib/phases.mjs';
+import { prepareStores } from './lib/prepared.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from './lib/sanitizer.mjs';
-import { cmockaResult, nodeResult } from './lib/tap.mjs';
+import { FileResults, cmockaResult } from './lib/tap.mjs';
 
 const FILE_TIMEOUT_MS = 300_000;
 /** Leak checks at a process's end slower than this are made for some processes only (tests/api/lib/souk.mjs). */
@@ -114,10 +115,13 @@ async function runPhase(phase, units) {
   fs.mkdirSync(phase.logs, { recursive: true });
   try {
     if (phase.pg || phase.engine === 'pg') needCluster();
+    if (phase.engine) phase.prepared = prepareStores(path.join(buildDir(phase.build), 'souk'), phase.engine === 'pg' ? cluster.url : null);
     await RUNNERS[phase.run](phase, units);
     checkServerLogs(phase);
   } catch (e) {
     fail(`${phase.name} did not run`, [e.stack ?? String(e)]);
+  } finally {
+    if (phase.prepared) fs.rmSync(phase.prepared.dir, { recursive: true, force: true });
   }
   const skipped = total.skipped - before.skipped;
   console.log(`   ${phase.name}: ${total.passed - before.passed} passed, ${total.failed - before.failed} failed` +
@@ -157,6 +161,7 @@ function environment(phase) {
   if (phase.build) env.SOUK_BUILD = buildDir(phase.build);
   if (phase.engine) env.SOUK_ENGINE = phase.engine;
   if (cluster) env.SOUK_TEST_PG = cluster.url;
+  if (phase.prepared) env.SOUK_PREPARED = JSON.stringify(phase.prepared);
   if (phase.build === 'asan') env.SOUK_LEAKS = leakChecks();
   delete env.NODE_OPTIONS;
   return env;
@@ -181,11 +186,48 @@ async function sideBySide(phase, items, job) {
   await Promise.all(Array.from({ length: phase.at_once ?? 1 }, worker));
 }
 
+/** Test files, several to a process (tests/lib/worker.mjs). A process that ends before its time is followed by another. */
 async function nodeFiles(phase, files) {
-  await sideBySide(phase, files, async (file) => {
-    const started = Date.now();
-    const run = await program(process.execPath, ['--test-reporter=tap', file], environment(phase), FILE_TIMEOUT_MS);
-    count(`${phase.name} ${file}`, nodeResult(run.output, run.exit), started);
+  const waiting = [...files];
+  const worker = async () => { while (waiting.length > 0) await runWorker(phase, waiting); };
+  await Promise.all(Array.from({ length: Math.min(phase.at_once ?? 1, files.length) }, worker));
+}
+
+/** One process, until nothing waits any more or it has ended. */
+function runWorker(phase, waiting) {
+  const child = spawn(process.execPath, ['--test-reporter=tap', 'tests/lib/worker.mjs'],
+    { env: environment(phase), cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  let now = null;
+  let failed = 0;
+  let late = '';
+  const said = [];
+  const next = () => {
+    clearTimeout(now?.timer);
+    const file = waiting.shift();
+    now = file === undefined ? null : { file, started: Date.now(), timer: setTimeout(expire, FILE_TIMEOUT_MS) };
+    if (child.connected) child.send(file ?? null, () => {});
+  };
+  const expire = () => { late = `timeout after ${FILE_TIMEOUT_MS / 1000} s`; killGroup(child.pid); };
+  const results = new FileResults((file, result) => {
+    failed += result.failed;
+    count(`${phase.name} ${file}`, result, now.started);
+    next();
+  });
+  child.stdout.setEncoding('utf8').on('data', (text) => results.take(text));
+  child.stderr.setEncoding('utf8').on('data', (text) => said.push(text));
+  child.on('error', (e) => said.push(String(e)));
+  if (child.pid) running.add(child.pid);
+  next();
+  return new Promise((resolve) => {
+    child.on('close', (code, signal) => {
+      clearTimeout(now?.timer);
+      if (child.pid) { killGroup(child.pid); running.delete(child.pid); }
+      const exit = late || (code ?? signal ?? 'no start');
+      const output = () => `${results.unfinished}\n${said.join('').slice(-20000)}`;
+      if (now) fail(`${phase.name} ${now.file}`, [`the test program did not finish (${exit}):\n${output()}`]);
+      else if (exit !== 0 && failed === 0) fail(phase.name, [`every test passed, but a test program ended with ${exit}:\n${output()}`]);
+      resolve();
+    });
   });
 }
 

@@ -239,7 +239,7 @@ test('BTCPay without an API key: nothing is believed, nothing is lost', async ()
 });
 
 test('PayPal: signature, certificate, confirmation, capture, refund', async () => {
-  const made = issue('messageverificationcerts.sandbox.paypal.com');
+  const made = issue('messageverificationcerts.sandbox.paypal.com', { rsa: true });
   const player = await shop.played('paypal', { ca_bundle: made.authority });
   player.certificate = made.certificate;
   const send = (body, options) => {
@@ -278,7 +278,7 @@ test('PayPal: signature, certificate, confirmation, capture, refund', async () =
   // Wrong in every way that can be told without asking anybody.
   const raw = JSON.stringify(event('PAYMENT.CAPTURE.COMPLETED', capture));
   const good = paypalHeaders(raw, made.key);
-  const other = issue('messageverificationcerts.sandbox.paypal.com');
+  const other = issue('messageverificationcerts.sandbox.paypal.com', { rsa: true });
   const bad = [
     { 'paypal-cert-url': 'https://evil.example/v1/notifications/certs/CERT-1' }, { 'paypal-cert-url': `${player.url}/v1/notifications/certs/CERT-1` },
     { 'paypal-cert-url': 'https://api.paypal.com/v1/notifications/certs/CERT-1' }, { 'paypal-auth-algo': 'SHA1withRSA' },
@@ -312,7 +312,7 @@ test('PayPal: signature, certificate, confirmation, capture, refund', async () =
 });
 
 test('PayPal: an expired certificate, or one for another name, signs nothing', async () => {
-  const other = issue('evil.example');
+  const other = issue('evil.example', { rsa: true });
   const player = shop.players[shop.players.length - 1];
   const raw = JSON.stringify({ id: 'WH-x', event_type: 'PAYMENT.CAPTURE.COMPLETED', resource: {} });
   await shop.connect('wallet_gateway', { ca_bundle: other.authority });

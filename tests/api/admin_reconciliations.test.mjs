@@ -70,7 +70,7 @@ for (const provider of ['stripe', 'razorpay', 'btcpay']) {
 }
 
 test('paypal: its transactions, three hours late, and its disputes', async () => {
-  const made = issue('messageverificationcerts.sandbox.paypal.com');
+  const made = issue('messageverificationcerts.sandbox.paypal.com', { rsa: true });
   const player = await shop.played('paypal', { ca_bundle: made.authority });
   player.certificate = made.certificate;
   const captured = async () => {

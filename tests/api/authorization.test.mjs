@@ -9,7 +9,7 @@ const SCOPES = ['customer', 'store', 'catalog', 'verify', 'order', 'admin'];
 const PASSWORD = 'correct horse battery';
 const MISSING_ID = '9007199254740991';
 
-const database = await freshStore();
+const database = freshStore();
 const cli = (args) => runSouk([...args, '--db', database.dbArg], { cwd: database.dir, env: database.env });
 let souk;
 let routes;

@@ -19,7 +19,7 @@ function nowhere(t) {
 
 /** A store and its command line. */
 async function fresh(t) {
-  return withCli(t, await freshStore());
+  return withCli(t, freshStore());
 }
 
 function withCli(t, database) {

@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
+import { psqlProgram } from '../lib/pg.mjs';
 import { openOffice } from './lib/admin.mjs';
 import { expectStatus } from './lib/http.mjs';
 
 /** Locks the wallet of an account until release() is called. */
 async function lockWallet(t, dbArg, account) {
-  const psql = spawn('psql', ['-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', dbArg], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const psql = spawn(psqlProgram(), ['-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', dbArg], { stdio: ['pipe', 'pipe', 'inherit'] });
   t.after(() => psql.kill()); // also when the test fails: else nobody could stop the server
   psql.stdin.write(`BEGIN; UPDATE ledger_account SET balance = balance WHERE owner_id = ${account}; SELECT 'locked';\n`);
   await new Promise((resolve) => { psql.stdout.once('data', resolve); });

@@ -139,7 +139,7 @@ test('a page that was paid before it could be closed: the money is seen at once,
 });
 
 test('PayPal: what was cancelled is not captured, though the customer agreed', async () => {
-  const made = issue('messageverificationcerts.sandbox.paypal.com');
+  const made = issue('messageverificationcerts.sandbox.paypal.com', { rsa: true });
   const player = await shop.played('paypal', { ca_bundle: made.authority });
   player.certificate = made.certificate;
   const approve = async (order) => {

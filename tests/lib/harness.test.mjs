@@ -11,7 +11,7 @@ import { parseAnswer } from '../api/lib/raw.mjs';
 import { parseMetrics } from '../api/lib/souk.mjs';
 import { withDatabase } from './pg.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from './sanitizer.mjs';
-import { cmockaResult, nodeResult } from './tap.mjs';
+import { FileResults, cmockaResult } from './tap.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -70,17 +70,58 @@ test('ordinary logs are no report', () => {
   assert.equal(crashReport(log), null);
 });
 
-test('Node results: passes, failures, crashes, empty files and bad exit codes', () => {
-  const end = (pass, fail, cancelled = 0) => `# tests ${pass + fail}\n# pass ${pass}\n# fail ${fail}\n# cancelled ${cancelled}\n# skipped 0\n# todo 0\n`;
-  assert.deepEqual(nodeResult(`ok 1 - a\n${end(1, 0)}`, 0), { passed: 1, failed: 0, skipped: 0, failures: [] });
-  const red = nodeResult(`not ok 1 - a\n  ---\n  error: 'why'\n  ...\nok 2 - b\n${end(1, 1)}`, 1);
-  assert.deepEqual([red.passed, red.failed], [1, 1]);
-  assert.match(red.failures[0], /error: 'why'/);
-  assert.equal(nodeResult(end(1, 0, 1), 1).failed, 1);
-  assert.equal(nodeResult('ok 1 - a\n', 'SIGSEGV').failed, 1);
-  assert.equal(nodeResult(end(0, 0), 0).failed, 1);
-  assert.equal(nodeResult(`ok 1 - a\n${end(1, 0)}`, 1).failed, 1);
-  assert.deepEqual(nodeResult(`ok 1 - a\nnot ok 2 - hook\n${end(1, 0)}`, 1).failures, ['not ok 2 - hook']);
+/** What the output of a worker says of its files: [[file, passed, failed, skipped, failures]]. */
+function fileResults(output, step = output.length) {
+  const found = [];
+  const results = new FileResults((file, r) => found.push([file, r.passed, r.failed, r.skipped, r.failures]));
+  for (let i = 0; i < output.length; i += step) results.take(output.slice(i, i + step));
+  return { found, unfinished: results.unfinished };
+}
+
+/** The output of a real worker for files with these texts. */
+function work(t, texts) {
+  const dir = scratch(t);
+  texts.forEach((text, i) => fs.writeFileSync(path.join(dir, `${i}.mjs`), `import { after, before, describe, test } from 'node:test';\n${text}`));
+  const worker = path.join(root, 'tests/lib/worker.mjs');
+  const parent = `const { fork } = require('node:child_process');
+    const child = fork(${JSON.stringify(worker)}, { execArgv: ['--test-reporter=tap'] });
+    for (let i = 0; i < ${texts.length}; i++) child.send(i + '.mjs');
+    child.send(null);
+    child.on('exit', (code) => process.exit(code));`;
+  const env = { ...process.env };
+  delete env.NODE_TEST_CONTEXT;
+  return spawnSync(process.execPath, ['-e', parent], { cwd: dir, encoding: 'utf8', env });
+}
+
+test('results of test files: passes, failures, hooks, suites, skips, no tests, and files that cannot be loaded', (t) => {
+  const run = work(t, [
+    "test('a', () => {}); test('b', () => {});",
+    "test('a', () => { throw new Error('why'); }); test('b', () => {});",
+    "after(() => { throw new Error('in the hook'); }); test('a', () => {});",
+    "before(() => { throw new Error('in the hook'); }); test('a', () => {});",
+    "describe('s', () => { test('a', async (t) => { await t.test('inner', () => {}); }); });",
+    "test('a', { skip: true }, () => {}); test('b', { todo: true }, () => {}); test('c', () => {});",
+    '',
+    "import './no-such-file.mjs';\ntest('a', () => {});",
+  ]);
+  assert.equal(run.status, 1, run.stderr);
+  for (const step of [run.stdout.length, 7]) {
+    const { found } = fileResults(run.stdout, step);
+    assert.deepEqual(found.map((f) => f.slice(0, 4)), [['0.mjs', 2, 0, 0], ['1.mjs', 1, 1, 0], ['2.mjs', 1, 1, 0], ['3.mjs', 0, 1, 0], ['4.mjs', 2, 0, 0],
+      ['5.mjs', 1, 0, 2], ['6.mjs', 0, 1, 0], ['7.mjs', 0, 1, 0]]);
+    const texts = found.map((f) => f[4].join('\n'));
+    assert.match(texts[1], /error: 'why'/);
+    assert.match(texts[2], /in the hook/);
+    assert.match(texts[3], /in the hook/);
+    assert.equal(texts[6], 'the file has no tests');
+    assert.match(texts[7], /no-such-file/);
+  }
+});
+
+test('a file that is not finished gives no result', () => {
+  const { found, unfinished } = fileResults('TAP version 13\n# Subtest: a.mjs\n    # Subtest: x\n    ok 1 - x\n      ---\n      ...\nok 1 - a.mjs\n');
+  assert.deepEqual(found, []);
+  assert.match(unfinished, /Subtest: a\.mjs/);
 });
 
 test('cmocka results: passes, failures, crashes half way, several groups', () => {

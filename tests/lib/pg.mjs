@@ -12,6 +12,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { memoryFolder } from './memory.mjs';
 
 const SUPERUSER = 'souk';
 const SOCKET_PATH_MAX = 107;
@@ -49,22 +50,36 @@ export function withDatabase(url, name) {
   return url.replace(/^(postgres(?:ql)?:\/\/[^/]*\/)[^?]*/, `$1${name}`);
 }
 
+/** The program itself: Debian's `psql` in the path is a script in Perl that looks for it, which takes five times as long. */
+export function psqlProgram() {
+  return `${binDir()}/psql`;
+}
+
 /** One or more statements through psql; gives the rows as text, columns between `separator`s. */
 export function sql(url, text, separator = '|') {
-  return execFileSync('psql', ['-XqAt', '-F', separator, '-v', 'ON_ERROR_STOP=1', '-d', url, '-f', '-'], {
+  return execFileSync(psqlProgram(), ['-XqAt', '-F', separator, '-v', 'ON_ERROR_STOP=1', '-d', url, '-f', '-'], {
     encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'], input: text, maxBuffer: 1 << 28,
   }).trimEnd();
 }
 
+function nameOf(url) {
+  return /^postgres(?:ql)?:\/\/[^/]*\/([^?]*)/.exec(url)[1];
+}
+
 /** A fresh, empty database beside the one that `url` names; gives its URL. */
-export function createDatabase(url, name = `t_${randomBytes(8).toString('hex')}`) {
-  sql(url, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'`);
+export function createDatabase(url, template = 'template0') {
+  const name = `t_${randomBytes(8).toString('hex')}`;
+  sql(url, `CREATE DATABASE ${name} TEMPLATE ${template} ENCODING 'UTF8' LOCALE 'C' STRATEGY file_copy`);
   return withDatabase(url, name);
 }
 
+/** The same with everything that is in the database `source`, which nobody may be using. */
+export function copyDatabase(url, source) {
+  return createDatabase(url, nameOf(source));
+}
+
 export function dropDatabase(url) {
-  const name = /^postgres(?:ql)?:\/\/[^/]*\/([^?]*)/.exec(url)[1];
-  sql(withDatabase(url, 'postgres'), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  sql(withDatabase(url, 'postgres'), `DROP DATABASE IF EXISTS ${nameOf(url)} WITH (FORCE)`);
 }
 
 /**
@@ -74,7 +89,7 @@ export function dropDatabase(url) {
 export function startCluster({ fsync = false } = {}) {
   const bin = binDir();
   // Not os.tmpdir(): that may be a folder which the user postgres cannot enter.
-  const dir = fs.mkdtempSync('/tmp/souk-pg-');
+  const dir = fs.mkdtempSync(path.join(fsync ? '/tmp' : memoryFolder('/tmp'), 'souk-pg-'));
   if (`${dir}/.s.PGSQL.5432`.length > SOCKET_PATH_MAX) throw new Error(`${dir} is too long for a unix socket`);
   if (isRoot()) {
     const owner = execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' }).trim();
@@ -91,13 +106,15 @@ export function startCluster({ fsync = false } = {}) {
   return { dir, url: clusterUrl(dir, 'postgres') };
 }
 
+/** What makes a cluster cheap that may be lost at any time, and whose databases live for seconds. */
+const CHEAP = ['-c fsync=off', '-c full_page_writes=off', '-c wal_level=minimal', '-c max_wal_senders=0', '-c max_wal_size=256MB', '-c autovacuum=off', '-c jit=off'];
+const DURABLE = ['-c fsync=on', '-c full_page_writes=on', '-c autovacuum=on'];
+
 /** Starts the server of an existing cluster folder, after a stop or a kill. */
 export function startAgain({ dir, fsync = false }) {
-  const durable = fsync ? 'on' : 'off';
   const options = [
-    `-c unix_socket_directories=${dir}`, '-c listen_addresses=', '-c max_connections=200',
-    `-c fsync=${durable}`, `-c full_page_writes=${durable}`, '-c autovacuum=on', '-c shared_buffers=64MB',
-    '-c log_min_messages=warning', '-c dynamic_shared_memory_type=posix',
+    `-c unix_socket_directories=${dir}`, '-c listen_addresses=', '-c max_connections=200', '-c shared_buffers=64MB',
+    '-c log_min_messages=warning', '-c dynamic_shared_memory_type=posix', ...(fsync ? DURABLE : CHEAP),
   ].join(' ');
   asOwner(`${binDir()}/pg_ctl`, ['-D', `${dir}/data`, '-l', `${dir}/log`, '-w', '-t', '60', '-o', options, 'start']);
 }

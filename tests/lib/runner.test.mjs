@@ -126,6 +126,21 @@ test('control: words that match nothing are a failure', (t) => {
   expectPromise(runTests(smallTree(t), ['nothing-like-it']), '0 passed, 1 failed');
 });
 
+test('control: a file that ends the process fails, the others are run all the same; so does a process that ends badly', (t) => {
+  const dir = smallTree(t);
+  const good = "import { test } from 'node:test';\ntest('x', () => {});\n";
+  write(dir, 'tests/arrows/a.test.mjs', good);
+  write(dir, 'tests/arrows/b.test.mjs', "import { test } from 'node:test';\ntest('x', () => { process.kill(process.pid, 'SIGKILL'); });\n");
+  write(dir, 'tests/arrows/c.test.mjs', good);
+  const run = runTests(dir, ['arrows']);
+  expectPromise(run, '2 passed, 1 failed');
+  assert.match(run.stdout, /b\.test\.mjs: 0 passed, 1 FAILED[^]*did not finish \(SIGKILL\)/);
+  write(dir, 'tests/arrows/b.test.mjs', `${good}process.on('exit', () => { console.error('not stopped'); process.exitCode = 1; });\n`);
+  const bad = runTests(dir, ['arrows']);
+  expectPromise(bad, '3 passed, 1 failed');
+  assert.match(bad.stdout, /every test passed, but a test program ended with 1:[^]*not stopped/);
+});
+
 test('control: a run that is told to end says so in its last line', async (t) => {
   const dir = smallTree(t);
   write(dir, 'tests/arrows/a.test.mjs', "import { test } from 'node:test';\ntest('x', () => new Promise((r) => setTimeout(r, 60000)));\n");

@@ -1,7 +1,7 @@
 // tests/lib/store.mjs - a store that already has customers, money and departments when its server starts. All of it is made
 // by the program's own commands, except what only staff can make: that is written into the database.
 import assert from 'node:assert/strict';
-import { Souk, freshDatabase, runSouk } from '../api/lib/souk.mjs';
+import { Souk, freshStore, runSouk } from '../api/lib/souk.mjs';
 import { execute } from './sql.mjs';
 
 const quote = (text) => `'${text.replaceAll("'", "''")}'`;
@@ -22,10 +22,10 @@ export async function command(database, args, expectedCode = 0) {
  * Gives {souk, database, stop(), [name]: {id, email, token}}; departments are numbered from 1.
  */
 export async function startStore({ customers = {}, departments = [], currency, sql, engine, args } = {}) {
-  const database = freshDatabase(engine);
+  const database = freshStore(engine);
   const store = { database };
   try {
-    await command(database, ['init', ...(currency ? ['--currency', currency] : [])]);
+    if (currency) await command(database, ['init', '--currency', currency]);
     for (const [name, wish] of Object.entries(customers)) {
       const { balance = null, credit_limit = 0, credits = [], role = 'customer' } = typeof wish === 'object' && wish !== null ? wish : { balance: wish };
       const email = `${name}@example.com`;

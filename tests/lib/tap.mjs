@@ -1,51 +1,80 @@
 // tests/lib/tap.mjs - what a test program's TAP output says. A program that stops half way counts as a failure.
 
 /**
- * The result of a Node test file (reporter `tap`), from its closing "# pass N" lines.
- * {passed, failed, skipped, failures: [text]}: failures hold every failing test's line and its details.
+ * Takes the TAP output of tests/lib/worker.mjs as it comes; `done(file, result)` is called at each file's end.
+ * A result is {passed, failed, skipped, failures: [text]}: failures hold every failing test's line and its details.
  */
-export function nodeResult(output, exit) {
-  const number = (word) => {
-    const found = [...output.matchAll(new RegExp(`^# ${word} (\\d+)$`, 'gm'))].pop();
-    return found ? Number(found[1]) : null;
-  };
-  const passed = number('pass');
-  if (passed === null) {
-    return { passed: 0, failed: 1, skipped: 0, failures: [`the test program did not finish (${exit}):\n${output}`] };
+export class FileResults {
+  #lines = [];
+  #rest = '';
+  #file = null;
+  #isEnding = false;
+
+  constructor(done) {
+    this.done = done;
   }
-  const result = {
-    passed,
-    failed: number('fail') + (number('cancelled') ?? 0),
-    skipped: (number('skipped') ?? 0) + (number('todo') ?? 0),
-    failures: failingBlocks(output),
-  };
+
+  /** What belongs to no file that has ended. */
+  get unfinished() {
+    return [...this.#lines, this.#rest].join('\n');
+  }
+
+  take(text) {
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = lines.pop();
+    for (const line of lines) this.#takeLine(line);
+  }
+
+  #takeLine(line) {
+    const begins = /^# Subtest: (.*)$/.exec(line);
+    if (begins && this.#file === null) this.#file = begins[1];
+    this.#lines.push(line);
+    if (this.#file !== null && /^(not )?ok \d+ - /.test(line) && line.endsWith(` - ${this.#file}`)) this.#isEnding = true;
+    if (!this.#isEnding || line !== '  ...') return;
+    const file = this.#file;
+    const result = fileResult(this.#lines);
+    this.#lines = [];
+    this.#file = null;
+    this.#isEnding = false;
+    this.done(file, result);
+  }
+}
+
+/** Of the lines of one file, whose tests are inside a suite; suites themselves do not count. */
+function fileResult(lines) {
+  const result = { passed: 0, failed: 0, skipped: 0, failures: failingBlocks(lines) };
+  lines.forEach((line, i) => {
+    const found = /^\s+(not )?ok \d+ - .*?( # (?:SKIP|TODO)\b.*)?$/.exec(line);
+    if (!found || detailsAt(lines, i).includes("type: 'suite'")) return;
+    if (found[2]) result.skipped += 1;
+    else if (found[1]) result.failed += 1;
+    else result.passed += 1;
+  });
   if (result.failed === 0 && result.failures.length > 0) {
-    result.failed = result.failures.length; // hooks that fail are not in the closing lines
-  } else if (result.failed === 0 && exit !== 0) {
-    result.failed = 1;
-    result.failures.push(`every test passed, but the test program ended with ${exit}:\n${output}`);
-  } else if (result.failed === 0 && passed + result.skipped === 0) {
+    result.failed = result.failures.length; // hooks that fail, and a file that cannot be loaded
+  } else if (result.passed + result.failed + result.skipped === 0) {
     result.failed = 1;
     result.failures.push('the file has no tests');
   }
   return result;
 }
 
-/** Each "not ok" line with the YAML block under it; a parent that failed only because of its children is left out. */
-function failingBlocks(output) {
-  const lines = output.split('\n');
-  const blocks = [];
-  for (let i = 0; i < lines.length; i++) {
-    const start = /^(\s*)not ok \d+/.exec(lines[i]);
-    if (!start || /# (SKIP|TODO)\b/.test(lines[i])) continue;
-    let end = i + 1;
-    if (lines[end]?.trim() === '---') {
-      while (end < lines.length && lines[end] !== `${start[1]}  ...`) end++;
-    }
-    const block = lines.slice(i, end).join('\n');
-    if (!/failureType: 'subtestsFailed'/.test(block)) blocks.push(block);
-  }
-  return blocks;
+/** The YAML block under the line of a test. */
+function detailsAt(lines, i) {
+  const indent = /^\s*/.exec(lines[i])[0];
+  if (lines[i + 1] !== `${indent}  ---`) return '';
+  let end = i + 1;
+  while (end < lines.length && lines[end] !== `${indent}  ...`) end++;
+  return lines.slice(i + 1, end).join('\n');
+}
+
+/** Each "not ok" line with its details; a parent that failed only because of its children is left out. */
+function failingBlocks(lines) {
+  return lines.flatMap((line, i) => {
+    if (!/^\s*not ok \d+/.test(line) || /# (SKIP|TODO)\b/.test(line)) return [];
+    const details = detailsAt(lines, i);
+    return /failureType: 'subtestsFailed'/.test(details) ? [] : [[line, details].filter(Boolean).join('\n')];
+  });
 }
 
 /** The result of a cmocka program run with CMOCKA_MESSAGE_OUTPUT=TAP; it may hold several groups. */

@@ -11,7 +11,7 @@ let shop, editor, paypal;
 before(async () => {
   shop = await openPaidShop();
   editor = shop.seed.product({ name: 'Editor', price: 4999, delivery_type: 'license_key' });
-  paypal = issue('messageverificationcerts.sandbox.paypal.com');
+  paypal = issue('messageverificationcerts.sandbox.paypal.com', { rsa: true });
 });
 after(() => shop.stop());
 

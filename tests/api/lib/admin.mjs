@@ -1,22 +1,14 @@
 // tests/api/lib/admin.mjs - a server with an owner, a member of staff, and calls made as them.
 import assert from 'node:assert/strict';
-import { command } from '../../lib/store.mjs';
 import { dataOf } from './http.mjs';
 import { Souk, freshStore } from './souk.mjs';
 
 /** {souk, owner, staff, customer(), stop()}; owner and staff call as themselves: owner.get(path), owner.post(path, body) … */
 export async function openOffice({ args, limited } = {}) {
-  const database = await freshStore();
-  const office = { database };
-  const ids = {};
-  const tokens = {};
-  for (const role of ['owner', 'staff']) {
-    ids[role] = Number(await command(database, ['account', 'create', '--email', `${role}@example.com`, '--name', role, '--role', role]));
-    tokens[role] = await command(database, ['token', 'create', '--email', `${role}@example.com`]);
-  }
-  office.souk = new Souk({ database, args, limited });
+  const database = freshStore(undefined, 'office');
+  const office = { database, souk: new Souk({ database, args, limited }) };
   await office.souk.start();
-  for (const role of ['owner', 'staff']) office[role] = { id: ids[role], token: tokens[role], ...callsAs(office.souk, tokens[role]) };
+  for (const [role, account] of Object.entries(database.accounts)) office[role] = { ...account, ...callsAs(office.souk, account.token) };
 
   let number = 0;
   /** A customer made by staff, with a token and money: {id, email, token, get, post …}. */

@@ -1,11 +1,11 @@
 // tests/api/lib/cut.mjs - a server on a PostgreSQL that can be cut off and given back.
 import net from 'node:net';
 import path from 'node:path';
-import { freshDatabase, startSouk } from './souk.mjs';
+import { freshStore, startSouk } from './souk.mjs';
 
 /** Gives {souk, off(), on()}. Between the two stands a socket of ours, in the database's own folder. */
 export async function startWithCut(t, options = {}) {
-  const database = freshDatabase('pg');
+  const database = freshStore('pg');
   const name = '.s.PGSQL.5432';
   const real = /[?&]host=([^&]*)/.exec(database.dbArg)[1];
   const open = new Set();

@@ -12,7 +12,7 @@ import { dataOf } from './http.mjs';
 import { play } from './players/player.mjs';
 import { unique } from './players/unique.mjs';
 import { Shop } from './shop.mjs';
-import { freshStore, runSouk, startSouk } from './souk.mjs';
+import { freshStore, startSouk } from './souk.mjs';
 
 export { Player, play } from './players/player.mjs';
 
@@ -20,17 +20,10 @@ export const LABELS = { stripe: 'card_gateway_a', razorpay: 'card_gateway_b', pa
 export const SECRET = 'whsec_shop_secret';
 
 export async function openPaidShop(options = {}) {
-  const database = options.database ?? await freshStore(options.engine);
-  const cli = async (args) => {
-    const run = await runSouk([...args, '--db', database.dbArg], { cwd: database.dir, env: database.env });
-    assert.equal(run.code, 0, run.stderr);
-    return run.stdout.trim();
-  };
-  await cli(['account', 'create', '--email', 'owner@example.com', '--role', 'owner']);
-  const token = await cli(['token', 'create', '--email', 'owner@example.com', '--scopes', 'admin,owner']);
+  const database = options.database ?? freshStore(options.engine, 'owner');
   const shop = new PaidShop(await startSouk({ ...options, database }));
   shop.database = database;
-  shop.owner = token;
+  shop.owner = database.accounts.owner.token;
   return shop;
 }
 

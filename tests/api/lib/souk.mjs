@@ -3,6 +3,7 @@
 //   SOUK_BUILD    the build folder (default: build)
 //   SOUK_ENGINE   sqlite (default) or pg
 //   SOUK_TEST_PG  URL of a database in a cluster where databases may be created; without it a cluster is started
+//   SOUK_PREPARED stores to copy (tests/lib/prepared.mjs), as JSON; without it they are made
 //   SOUK_LEAKS    `some`: only the first server of a test file is checked for leaks, where checks are slow
 //   SOUK_LOG_DIR  where the programs' stderr is kept (default: with the database, removed at the end)
 //
@@ -15,7 +16,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { memoryFolder } from '../../lib/memory.mjs';
 import { createDatabase, dropDatabase, startCluster, stopCluster } from '../../lib/pg.mjs';
+import { copyStore, prepareStores } from '../../lib/prepared.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from '../../lib/sanitizer.mjs';
 import { Client } from './http.mjs';
 import { BUILD } from './openapi.mjs';
@@ -34,8 +37,10 @@ const STOP_MS = 40000 * (SLOW > 1 ? 3 : 1);
 const UNLIMITED = ['--rate-v1', '0', '--rate-customer', '0', '--rate-auth', '0', '--tokens-max', '1000000'];
 
 const live = new Set();
-let started = 0;
+/** Test files that have started a server. */
+const starters = new Set();
 let ownCluster = null;
+const ownPrepared = new Map();
 
 process.on('exit', () => {
   for (const server of live) {
@@ -43,6 +48,7 @@ process.on('exit', () => {
     console.error(`a server was not stopped by its test: ${server.dir}`);
     process.exitCode = 1;
   }
+  for (const { dir } of ownPrepared.values()) fs.rmSync(dir, { recursive: true, force: true });
   if (ownCluster) stopCluster(ownCluster.dir);
 });
 
@@ -52,11 +58,17 @@ function clusterUrl() {
   return ownCluster.url;
 }
 
+function preparedStores(engine) {
+  if (process.env.SOUK_PREPARED && engine === ENGINE) return JSON.parse(process.env.SOUK_PREPARED);
+  if (!ownPrepared.has(engine)) ownPrepared.set(engine, prepareStores(BINARY, engine === 'pg' ? clusterUrl() : null));
+  return ownPrepared.get(engine);
+}
+
 function environment(extra, checksLeaks) {
   const env = { ...process.env, ...SANITIZER_ENV, ...extra };
   if (!checksLeaks && process.env.SOUK_LEAKS === 'some') env.ASAN_OPTIONS = env.ASAN_OPTIONS.replace('detect_leaks=1', 'detect_leaks=0');
   for (const name of Object.keys(env)) {
-    if (/^SOUK_(BUILD|ENGINE|TEST_PG|LEAKS|LOG_DIR|FUZZ_SECONDS)$/.test(name)) delete env[name];
+    if (/^SOUK_(BUILD|ENGINE|TEST_PG|TEST_PG_STORE|PREPARED|LEAKS|LOG_DIR|TEST_FILE|FUZZ_SECONDS)$/.test(name)) delete env[name];
   }
   return env;
 }
@@ -66,25 +78,27 @@ function environment(extra, checksLeaks) {
  * keeps its master key beside the file by default; with PostgreSQL it is given through the environment.
  */
 export function freshDatabase(engine = ENGINE) {
+  return databaseOf(engine, (dir) => (engine === 'sqlite'
+    ? { db: path.join(dir, 'souk.db'), env: {} }
+    : { db: createDatabase(clusterUrl()), env: { SOUK_KEY: randomBytes(32).toString('hex'), SOUK_DATA: path.join(dir, 'data') } }));
+}
+
+/** A database that `souk init` has made a store, with `accounts` in it as tests/lib/prepared.mjs says of this kind. */
+export function freshStore(engine = ENGINE, kind = 'store') {
+  return databaseOf(engine, (dir) => copyStore(preparedStores(engine), kind, dir, engine === 'pg' ? clusterUrl() : null));
+}
+
+function databaseOf(engine, make) {
   assert.ok(['sqlite', 'pg'].includes(engine), `no such engine: ${engine}`);
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-'));
-  const dbArg = engine === 'sqlite' ? path.join(dir, 'souk.db') : createDatabase(clusterUrl());
-  const env = engine === 'sqlite' ? {} : { SOUK_KEY: randomBytes(32).toString('hex'), SOUK_DATA: path.join(dir, 'data') };
+  const dir = fs.mkdtempSync(path.join(memoryFolder(), 'souk-'));
+  const { db, env, accounts } = make(dir);
   return {
-    engine, dir, dbArg, env,
+    engine, dir, dbArg: db, env, accounts,
     remove() {
-      if (engine === 'pg') dropDatabase(dbArg);
+      if (engine === 'pg') dropDatabase(db);
       fs.rmSync(dir, { recursive: true, force: true });
     },
   };
-}
-
-/** A database that `souk init` has made a store: for what is done before a server starts. */
-export async function freshStore(engine) {
-  const database = freshDatabase(engine);
-  const run = await runSouk(['init', '--db', database.dbArg], { cwd: database.dir, env: database.env });
-  assert.equal(run.code, 0, run.stderr);
-  return database;
 }
 
 /**
@@ -118,7 +132,7 @@ export function runSouk(args, { cwd = os.tmpdir(), env = {}, input = '', timeout
  *   args     more options for `souk serve`
  *   env      more environment
  *   limited  true: rate limits as they are by default
- *   database a freshDatabase() to use; it is then not removed by stop()
+ *   database a freshDatabase() or freshStore() to use; it is then not removed by stop()
  *   t        a test context: the server is stopped at its end
  */
 export async function startSouk(options = {}) {
@@ -130,7 +144,7 @@ export async function startSouk(options = {}) {
 
 export class Souk {
   constructor({ engine = ENGINE, args = [], env = {}, limited = false, database = null } = {}) {
-    this.database = database ?? freshDatabase(engine);
+    this.database = database ?? freshStore(engine);
     this.ownsDatabase = database === null;
     this.engine = this.database.engine;
     this.dir = this.database.dir;
@@ -147,11 +161,11 @@ export class Souk {
     const args = ['serve', '--create', '--db', this.dbArg, '--listen', '127.0.0.1:0', '--port-file', portFile, ...this.args];
     this.stderr = '';
     this.exit = null;
-    this.child = spawn(BINARY, args, { cwd: this.dir, env: environment(this.env, started === 0), stdio: ['ignore', 'ignore', 'pipe'] });
-    started += 1;
+    const file = process.env.SOUK_TEST_FILE ?? path.basename(process.argv[1] ?? 'souk');
+    this.child = spawn(BINARY, args, { cwd: this.dir, env: environment(this.env, !starters.has(file)), stdio: ['ignore', 'ignore', 'pipe'] });
+    starters.add(file);
     live.add(this);
-    this.logFile = process.env.SOUK_LOG_DIR &&
-      path.join(process.env.SOUK_LOG_DIR, `${path.basename(process.argv[1] ?? 'souk')}-${this.child.pid}.stderr`);
+    this.logFile = process.env.SOUK_LOG_DIR && path.join(process.env.SOUK_LOG_DIR, `${file}-${this.child.pid}.stderr`);
     this.child.stderr.on('data', (bytes) => {
       this.stderr += bytes;
       if (this.logFile) fs.appendFileSync(this.logFile, bytes);

@@ -1,13 +1,13 @@
 // tests/race/lib/nodes.mjs - one store behind as many servers as its engine allows: SQLite one, PostgreSQL two.
 import { Shop } from '../../api/lib/shop.mjs';
-import { ENGINE, freshDatabase, startSouk } from '../../api/lib/souk.mjs';
+import { ENGINE, freshStore, startSouk } from '../../api/lib/souk.mjs';
 
 /**
  * Gives a Shop whose `nodes` are its servers (the first is shop.souk), and whose `any(i)` picks one for the i-th call.
  * stop() ends them all.
  */
 export async function openNodes({ args = [] } = {}) {
-  const database = freshDatabase();
+  const database = freshStore();
   const nodes = [await startSouk({ database, args })];
   if (ENGINE === 'pg') nodes.push(await startSouk({ database, args }));
   const shop = new Shop(nodes[0]);
