@@ -27,7 +27,7 @@ const LEAK_CHECK_MS = 1000;
 /** How much of a failure is repeated at the end of the run. */
 const FAILURE_LINES = 15;
 const FAILURE_CHARS = 2000;
-const FUZZ_SECONDS = Number(process.env.SOUK_FUZZ_SECONDS ?? 10);
+const FUZZ_SECONDS = Number(process.env.SOUK_FUZZ_SECONDS ?? 5);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const RUNNERS = { files: nodeFiles, units: unitPrograms, fuzzers: fuzzTargets };
@@ -157,7 +157,7 @@ function buildDir(kind) {
 }
 
 function environment(phase) {
-  const env = { ...process.env, ...SANITIZER_ENV, SOUK_LOG_DIR: phase.logs };
+  const env = { ...process.env, ...SANITIZER_ENV, SOUK_LOG_DIR: phase.logs, ...phase.env };
   if (phase.build) env.SOUK_BUILD = buildDir(phase.build);
   if (phase.engine) env.SOUK_ENGINE = phase.engine;
   if (cluster) env.SOUK_TEST_PG = cluster.url;

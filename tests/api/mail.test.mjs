@@ -123,12 +123,10 @@ test('an unencrypted server is used only when that is asked for, and only inside
   try {
     // A server without STARTTLS gets nothing from a shop that wants it.
     const strict = await tool([]);
-    await strict.until(() => strict.seed.number("SELECT COUNT(*) FROM outbox WHERE last_error <> ''") === 1, 'refused to send');
-    await strict.stop();
+    await strict.until(() => strict.seed.number("SELECT COUNT(*) FROM outbox WHERE last_error <> ''") > 0, 'refused to send').finally(() => strict.stop());
     assert.equal(plain.mails.length, 0);
     const lax = await tool(['--smtp-plain']);
-    await lax.until(() => plain.mails.length === 1, 'sent in the clear, as told');
-    await lax.stop();
+    await lax.until(() => plain.mails.length > 0, 'sent in the clear, as told').finally(() => lax.stop());
   } finally {
     await plain.stop();
   }

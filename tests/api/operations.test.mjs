@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from '../lib/pg.mjs';
 import { dataOf, expectError, expectStatus } from './lib/http.mjs';
 import { connect, once } from './lib/raw.mjs';
-import { freshDatabase, metricSum, startSouk, together } from './lib/souk.mjs';
+import { Souk, freshDatabase, metricSum, startSouk, together } from './lib/souk.mjs';
 
 const DRAIN_MS = 30_000; // the server's own patience with requests that run
 let souk;
@@ -42,7 +42,10 @@ test('/readyz says when the disk is full, and when it no longer is', async (t) =
     fs.rmSync(dir, { recursive: true, force: true });
   });
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', dir]).status !== 0) return t.skip('needs the right to mount');
-  const souk = await startSouk({ t, args: ['--data', dir] });
+  const souk = new Souk({ args: ['--data', dir] });
+  if (souk.engine === 'sqlite') souk.args.push('--key-file', path.join(`${souk.dbArg}.d`, 'master.key'));
+  await souk.start();
+  t.after(() => souk.stop());
   const ballast = path.join(dir, 'ballast');
   fs.writeFileSync(ballast, Buffer.alloc(62 * 1024 * 1024));
   const answer = expectError(await souk.get('/readyz'), 503, 'unavailable');

@@ -1,6 +1,12 @@
 // tests/lib/phases.mjs - what the test run consists of, and which part of it some words ask for.
 
 /**
+ * Connections of each server to PostgreSQL where tests ask one thing after another: each one fills its own caches of the catalogue.
+ * Where many ask at once (race) there are as many as on a machine in use.
+ */
+const FEW = { SOUK_WORKERS: '4' };
+
+/**
  * The whole matrix, in order of running. `at_once` is how many files of the phase run side by side. Each sanitizer runs the
  * black-box suite on one engine; the other two combinations (`more`) run when a filter names them, and in ./dev soak.
  *
@@ -12,18 +18,18 @@ export const PHASES = [
   { name: 'harness', run: 'files', folder: 'tests/lib', build: 'release', needs: ['tools'] },
   { name: 'unit', run: 'units', build: 'release', pg: true, at_once: 2 },
   { name: 'api-sqlite', run: 'files', folder: 'tests/api', build: 'release', engine: 'sqlite', at_once: 2 },
-  { name: 'api-pg', run: 'files', folder: 'tests/api', build: 'release', engine: 'pg', at_once: 2 },
+  { name: 'api-pg', run: 'files', folder: 'tests/api', build: 'release', engine: 'pg', at_once: 2, env: FEW },
   { name: 'race-sqlite', run: 'files', folder: 'tests/race', build: 'release', engine: 'sqlite' },
   { name: 'race-pg', run: 'files', folder: 'tests/race', build: 'release', engine: 'pg' },
   { name: 'attack', run: 'files', folder: 'tests/attack', build: 'release', engine: 'sqlite' },
   { name: 'web', run: 'files', folder: 'tests/web', build: 'release', engine: 'sqlite', at_once: 2, needs: ['chromium'] },
   { name: 'unit-asan', run: 'units', build: 'asan', pg: true, at_once: 2 },
   { name: 'api-asan-sqlite', run: 'files', folder: 'tests/api', build: 'asan', engine: 'sqlite', at_once: 2 },
-  { name: 'api-asan-pg', run: 'files', folder: 'tests/api', build: 'asan', engine: 'pg', at_once: 2, more: true },
+  { name: 'api-asan-pg', run: 'files', folder: 'tests/api', build: 'asan', engine: 'pg', at_once: 2, env: FEW, more: true },
   { name: 'race-asan', run: 'files', folder: 'tests/race', build: 'asan', engine: 'sqlite' },
   { name: 'unit-tsan', run: 'units', build: 'tsan', pg: true, at_once: 2 },
   { name: 'api-tsan-sqlite', run: 'files', folder: 'tests/api', build: 'tsan', engine: 'sqlite', at_once: 2, more: true },
-  { name: 'api-tsan-pg', run: 'files', folder: 'tests/api', build: 'tsan', engine: 'pg', at_once: 2 },
+  { name: 'api-tsan-pg', run: 'files', folder: 'tests/api', build: 'tsan', engine: 'pg', at_once: 2, env: FEW },
   { name: 'race-tsan', run: 'files', folder: 'tests/race', build: 'tsan', engine: 'pg' },
   { name: 'fuzz', run: 'fuzzers', build: 'fuzz', at_once: 2 },
 ];

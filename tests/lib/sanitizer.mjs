@@ -5,7 +5,7 @@ export const SANITIZER_ENV = {
   ASAN_OPTIONS: 'detect_leaks=1:strict_string_checks=1:exitcode=66',
   LSAN_OPTIONS: 'exitcode=66',
   UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1:exitcode=66',
-  TSAN_OPTIONS: 'halt_on_error=0:second_deadlock_stack=1:exitcode=66',
+  TSAN_OPTIONS: 'halt_on_error=0:second_deadlock_stack=1:atexit_sleep_ms=50:exitcode=66',
 };
 
 const REPORT = /ERROR: (Address|Leak)Sanitizer|AddressSanitizer:DEADLYSIGNAL|runtime error:|(WARNING|ERROR|FATAL): ThreadSanitizer/;

@@ -7,11 +7,10 @@ import path from 'node:path';
 import { describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
-process.on('message', async (file) => {
-  if (file === null) {
-    process.disconnect();
-    return;
-  }
+let before = Promise.resolve();
+process.on('message', (file) => { before = before.then(() => (file === null ? process.disconnect() : run(file))); });
+
+async function run(file) {
   process.env.SOUK_TEST_FILE = path.basename(file);
   await describe(file, async () => { await import(pathToFileURL(path.resolve(file))); });
-});
+}
