@@ -46,7 +46,7 @@ CREATE TABLE payment (
     waiting        @int NOT NULL DEFAULT 0 CHECK (waiting >= 0),  -- of that, neither sold nor credited nor given back
     credited       @int NOT NULL DEFAULT 0 CHECK (credited >= 0), -- of that, put into the wallet
     refunded_total @int NOT NULL DEFAULT 0 CHECK (refunded_total >= 0), -- given back, as the gateway says
-    lost_total     @int NOT NULL DEFAULT 0 CHECK (lost_total >= 0),     -- lost in disputes
+    lost_total     @int NOT NULL DEFAULT 0 CHECK (lost_total >= 0),     -- lost in disputes or reversed, whichever is more
     returned       @int NOT NULL DEFAULT 0 CHECK (returned BETWEEN 0 AND received), -- of the last two, in the ledger
     paid_order     @int NOT NULL DEFAULT 0 CHECK (paid_order IN (0, 1)), -- its order was confirmed with it
     is_disputed    @int NOT NULL DEFAULT 0 CHECK (is_disputed IN (0, 1)),
@@ -130,6 +130,16 @@ CREATE TABLE dispute (
     closed_at  @int,
     UNIQUE (payment_id, ref),
     CHECK (lost = 0 OR status = 'lost')
+) @strict;
+
+-- Money that a provider took back without naming a dispute. It is the same money that disputes were lost for.
+CREATE TABLE reversal (
+    id         @id,
+    payment_id @int NOT NULL REFERENCES payment (id),
+    ref        TEXT NOT NULL,                       -- the provider's name
+    amount     @int NOT NULL CHECK (amount >= 0),
+    at         @int NOT NULL,
+    UNIQUE (payment_id, ref)
 ) @strict;
 
 -- What waits for a person. Settled once.

@@ -94,6 +94,42 @@ enum err dispute_count_open(struct db *db, Id payment, int64_t *ret)
     return e;
 }
 
+enum err dispute_sums(struct db *db, Id payment, Money *ret_lost, Money *ret_reversed)
+{
+    static const char sums[] =
+        "SELECT CAST((SELECT COALESCE(SUM(lost), 0) FROM dispute WHERE payment_id = $1) AS BIGINT),"
+        " CAST((SELECT COALESCE(SUM(amount), 0) FROM reversal WHERE payment_id = $1) AS BIGINT)";
+
+    Money lost = {0}, reversed = {0};
+    struct stmt *st = db_prepare(db, sums);
+    bind_id(st, payment);
+    if (db_step(st)) {
+        lost = col_money(st);
+        reversed = col_money(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret_lost = lost;
+    *ret_reversed = reversed;
+    return OK;
+}
+
+enum err dispute_add_reversal(struct db *db, Id payment, Str ref, Money amount, Time now, bool *ret_is_new)
+{
+    static const char insert[] = "INSERT INTO reversal (payment_id, ref, amount, at) VALUES ($1, $2, $3, $4)"
+                                 " ON CONFLICT (payment_id, ref) DO NOTHING RETURNING id";
+
+    struct stmt *st = db_prepare(db, insert);
+    bind_id(st, payment);
+    bind_text(st, ref);
+    bind_money(st, amount);
+    bind_time(st, now);
+    bool is_new = db_step(st);
+    enum err e = db_done(st);
+    if (!e) *ret_is_new = is_new;
+    return e;
+}
+
 enum err dispute_list(struct db *db, Id payment, struct dispute **ret, size_t *ret_count)
 {
     static const char list[] = "SELECT " COLUMNS " FROM dispute WHERE payment_id = $1 ORDER BY id LIMIT 20";

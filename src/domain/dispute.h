@@ -29,5 +29,9 @@ enum err dispute_set_due(struct db *db, Id id, Time due_at);
 enum err dispute_close(struct db *db, Id id, enum dispute_outcome outcome, Money lost, Time now);
 /* How many disputes of a payment are open. */
 enum err dispute_count_open(struct db *db, Id payment, int64_t *ret);
+/* What a payment lost in disputes, and what its provider took back without naming one: the same money, told twice. */
+enum err dispute_sums(struct db *db, Id payment, Money *ret_lost, Money *ret_reversed);
+/* The provider took this back. *ret_is_new false: known. */
+enum err dispute_add_reversal(struct db *db, Id payment, Str ref, Money amount, Time now, bool *ret_is_new);
 /* Of one payment, oldest first; at most 20. */
 enum err dispute_list(struct db *db, Id payment, struct dispute **ret, size_t *ret_count);

@@ -297,9 +297,20 @@ static const struct check checks[] = {
     {
         "payment_lost",
         "payment",
-        "what a payment lost in disputes is not what its disputes say",
-        "SELECT p.id FROM payment p WHERE p.lost_total <> (SELECT COALESCE(SUM(d.lost), 0) FROM dispute d"
-        " WHERE d.payment_id = p.id AND d.status = 'lost') ORDER BY p.id",
+        "what a payment lost is not what its disputes or its reversals say, whichever is more",
+        "SELECT x.id FROM (SELECT p.id, p.lost_total, (SELECT COALESCE(SUM(d.lost), 0) FROM dispute d"
+        " WHERE d.payment_id = p.id AND d.status = 'lost') AS lost, (SELECT COALESCE(SUM(r.amount), 0) FROM reversal r"
+        " WHERE r.payment_id = p.id) AS reversed FROM payment p) x"
+        " WHERE x.lost_total <> CASE WHEN x.lost > x.reversed THEN x.lost ELSE x.reversed END ORDER BY x.id",
+    },
+    {
+        "payment_reversed",
+        "payment",
+        "what the gateway took back is counted as a refund too, or not at all",
+        "SELECT DISTINCT w.payment_id FROM webhook_event w WHERE w.kind = 'reversed' AND w.status = 'handled'"
+        " AND w.payment_id IS NOT NULL AND (NOT EXISTS (SELECT 1 FROM reversal r WHERE r.payment_id = w.payment_id"
+        " AND r.ref = w.refund_ref) OR EXISTS (SELECT 1 FROM refund f WHERE f.payment_id = w.payment_id"
+        " AND f.refund_ref = w.refund_ref AND f.status = 'done')) ORDER BY 1",
     },
     {
         "payment_transfer",

@@ -153,8 +153,24 @@ static enum err on_refunded(struct act *a)
         return review(a, REVIEW_AMOUNT, "a refund without a total, or in another currency");
     if (contradicts(p->payment_ref, e->payment_ref))
         return review(a, REVIEW_DUPLICATE, "a refund of another payment than the one that succeeded");
-    handled(a, money_cmp(e->refunded_total, p->refunded_total) > 0 ? "" : "already given back");
-    return payment_refund_told(a->db, p, e->refunded_total, e->refund_ref, a->now);
+    Money total;
+    enum err err = payment_refund_so_far(a->db, a->gateway, p, e, &total);
+    if (err) return err;
+    handled(a, money_cmp(total, p->refunded_total) > 0 ? "" : "already given back");
+    return payment_refund_told(a->db, p, total, e->refund_ref, a->now);
+}
+
+static enum err on_reversed(struct act *a)
+{
+    const struct payment_event *e = a->event;
+    struct payment *p = a->payment;
+    bool is_new;
+    if (!e->has_amount || !str_eq(e->currency, p->currency))
+        return review(a, REVIEW_AMOUNT, "a reversal without an amount, or in another currency");
+    if (contradicts(p->payment_ref, e->payment_ref))
+        return review(a, REVIEW_DUPLICATE, "a reversal of another payment than the one that succeeded");
+    enum err err = payment_reverse(a->db, p, e, a->now, &is_new);
+    return err ? err : handled(a, is_new ? "" : "known already");
 }
 
 static enum err on_refund_failed(struct act *a)
@@ -181,10 +197,17 @@ static enum err on_disputed(struct act *a)
 static enum err on_dispute_closed(struct act *a)
 {
     struct dispute d;
-    bool is_first;
+    bool is_first, is_gone = false;
     const char *outcome = dispute_outcome_names[a->event->outcome];
     enum err e = payment_dispute_close(a->db, a->payment, a->event, a->now, &d, &is_first);
-    if (e || is_first) return e ? e : handled(a, outcome);
+    if (!e && is_first && a->event->outcome != DISPUTE_LOST) e = payment_reversed_more(a->db, a->payment, &is_gone);
+    if (e) return e;
+    if (is_first && !is_gone) return handled(a, outcome);
+    if (is_gone) {
+        a->dispute = d.id;
+        return review(a, REVIEW_DISPUTE,
+                      "the dispute was not lost, but money was taken back: see whether it came again");
+    }
     if (str_eq(str_from(dispute_status_names[d.status]), str_from(outcome))) return handled(a, "known already");
     a->dispute = d.id;
     return review(a, REVIEW_DISPUTE, "the dispute was decided differently before");
@@ -195,6 +218,7 @@ static bool comes_too_early(const struct act *a)
 {
     switch (a->event->kind) {
     case EVENT_REFUNDED:
+    case EVENT_REVERSED:
     case EVENT_REFUND_FAILED:
     case EVENT_DISPUTED:
     case EVENT_DISPUTE_CLOSED: return a->payment->received.minor == 0;
@@ -215,6 +239,7 @@ static enum err act_on(struct act *a)
     case EVENT_EXPIRED: return on_expired(a);
     case EVENT_APPROVED: return on_approved(a);
     case EVENT_REFUNDED: return on_refunded(a);
+    case EVENT_REVERSED: return on_reversed(a);
     case EVENT_REFUND_FAILED: return on_refund_failed(a);
     case EVENT_DISPUTED: return on_disputed(a);
     case EVENT_DISPUTE_CLOSED: return on_dispute_closed(a);

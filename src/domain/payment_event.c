@@ -9,6 +9,7 @@ const char *const payment_event_kind_names[] = {
     [EVENT_PENDING] = "pending",
     [EVENT_APPROVED] = "approved",
     [EVENT_REFUNDED] = "refunded",
+    [EVENT_REVERSED] = "reversed",
     [EVENT_REFUND_FAILED] = "refund_failed",
     [EVENT_DISPUTED] = "disputed",
     [EVENT_DISPUTE_CLOSED] = "dispute_closed",

@@ -15,6 +15,7 @@ enum payment_event_kind {
     EVENT_PENDING,        /* seen, not final */
     EVENT_APPROVED,       /* the customer agreed: we still have to capture */
     EVENT_REFUNDED,       /* some or all of it went back */
+    EVENT_REVERSED,       /* the provider took `amount` back: most likely what a dispute was lost for */
     EVENT_REFUND_FAILED,  /* an announced refund did not happen */
     EVENT_DISPUTED,       /* the customer's bank or the provider wants the money back */
     EVENT_DISPUTE_CLOSED, /* decided */

@@ -160,6 +160,38 @@ enum err payment_refund_settle(struct db *db, Id refund, Str note, Id by, Time n
     return e ? e : finish(db, &p, ret, TIMELINE_REFUND_SETTLED, by, now);
 }
 
+/* The highest total that events of this payment gave. */
+static enum err highest_total(struct db *db, const struct payment *p, Money *ret)
+{
+    static const char find[] = "SELECT CAST(COALESCE(MAX(refunded_total), 0) AS BIGINT) FROM webhook_event"
+                               " WHERE payment_id = $1 AND kind = 'refunded'";
+
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, p->id);
+    *ret = db_step(st) ? col_money(st) : (Money){0};
+    return db_done(st);
+}
+
+/* PayPal's total may include what it took back (EVENT_REVERSED), which is not a refund: its refunds are counted one by
+ * one, each name once, and the totals only bound the sum. */
+enum err payment_refund_so_far(struct db *db, const struct gateway_config *gateway, const struct payment *p,
+                               const struct payment_event *e, Money *ret)
+{
+    Money most, sum;
+    struct refund r;
+    *ret = e->refunded_total;
+    if (gateway->provider != PROVIDER_PAYPAL || !e->has_amount || !e->refund_ref.len) return OK;
+    enum err err = highest_total(db, p, &most);
+    if (err) return err;
+    if (money_cmp(most, *ret) < 0) most = *ret;
+    err = refund_find_ref(db, p->id, e->refund_ref, &r);
+    if (err && err != ERR_NOT_FOUND) return err;
+    bool is_known = !err && r.status == REFUND_DONE;
+    if (!money_add(p->refunded_total, is_known ? (Money){0} : e->amount, &sum)) return OK;
+    *ret = money_cmp(sum, most) < 0 ? sum : most;
+    return OK;
+}
+
 /* The gateway most likely means a refund that we asked for: the one with this name, then the oldest.
  */
 static enum err attribute(struct db *db, struct payment *p, int64_t *more, Str refund_ref, Time now)

@@ -6,6 +6,7 @@
 
 #include "domain/gateway_config.h"
 #include "domain/payment.h"
+#include "domain/payment_event.h"
 #include "domain/refund.h"
 
 /* What can still be given back: what waits or was sold, less what is being given back. `p` is locked. */
@@ -25,6 +26,9 @@ enum err payment_refund_failed(struct db *db, Id refund, Str why, bool is_refuse
 enum err payment_refund_retry(struct db *db, Id refund, Id by, Time now, struct refund *ret);
 enum err payment_refund_settle(struct db *db, Id refund, Str note, Id by, Time now, struct refund *ret);
 
+/* What an event says was refunded in all. TX_READ is enough. */
+enum err payment_refund_so_far(struct db *db, const struct gateway_config *gateway, const struct payment *p,
+                               const struct payment_event *e, Money *ret);
 /* The gateway says that this much went back in all, our refunds included. `p` is locked. */
 enum err payment_refund_told(struct db *db, struct payment *p, Money total, Str refund_ref, Time now);
 /* The gateway says that a refund did not happen after all. *ret_known: there was a refund to undo. */

@@ -10,6 +10,7 @@ const char *const timeline_kind_names[] = {
     [TIMELINE_DISPUTE_WON] = "dispute_won",
     [TIMELINE_DISPUTE_LOST] = "dispute_lost",
     [TIMELINE_DISPUTE_WITHDRAWN] = "dispute_withdrawn",
+    [TIMELINE_PAYMENT_REVERSED] = "payment_reversed",
     [TIMELINE_REVIEW_OPENED] = "review_opened",
     [TIMELINE_REVIEW_SETTLED] = "review_settled",
     [TIMELINE_REVEALED] = "revealed",
@@ -73,6 +74,9 @@ bool timeline_concerns_customer(enum timeline_kind kind)
     "SELECT d.closed_at, 6, CASE d.status WHEN 'won' THEN 'dispute_won' WHEN 'lost' THEN 'dispute_lost'"               \
     " ELSE 'dispute_withdrawn' END, CASE d.status WHEN 'lost' THEN d.lost END, d.payment_id, NULL, d.ref, d.id"        \
     " FROM payment p JOIN dispute d ON d.payment_id = p.id WHERE p.order_id = $1 AND d.closed_at IS NOT NULL"
+#define REVERSED                                                                                                       \
+    "SELECT r.at, 6, 'payment_reversed', r.amount, r.payment_id, NULL, r.ref, r.id"                                    \
+    " FROM payment p JOIN reversal r ON r.payment_id = p.id WHERE p.order_id = $1"
 #define WAITS                                                                                                          \
     "SELECT v.created_at, 9, 'review_opened', NULL, v.payment_id, NULL, v.reason, v.id"                                \
     " FROM review v WHERE v.order_id = $1"
@@ -91,8 +95,8 @@ enum err timeline_list(struct db *db, Id order, struct timeline_entry **ret, siz
         "SELECT t.at, t.kind, t.amount, (SELECT g.label FROM payment p JOIN gateway g ON g.id = p.gateway_id"
         " WHERE p.id = t.payment_id), t.actor_id, (SELECT c.email FROM account c WHERE c.id = t.actor_id), t.note"
         " FROM (" PLACED " UNION ALL " BEGUN " UNION ALL " WRITTEN " UNION ALL " DELIVERED " UNION ALL " REQUESTED
-        " UNION ALL " DISPUTED " UNION ALL " DECIDED " UNION ALL " WAITS " UNION ALL " SETTLED " UNION ALL " REVEALED
-        ") t ORDER BY t.at, t.place, t.id LIMIT 300";
+        " UNION ALL " DISPUTED " UNION ALL " DECIDED " UNION ALL " REVERSED " UNION ALL " WAITS " UNION ALL " SETTLED
+        " UNION ALL " REVEALED ") t ORDER BY t.at, t.place, t.id LIMIT 300";
 
     struct timeline_entry *all = arena_array(db_arena(db), struct timeline_entry, TIMELINE_MAX);
     size_t count = 0;

@@ -19,6 +19,7 @@ enum timeline_kind {
     TIMELINE_DISPUTE_WON,
     TIMELINE_DISPUTE_LOST,
     TIMELINE_DISPUTE_WITHDRAWN,
+    TIMELINE_PAYMENT_REVERSED, /* the provider took money back */
     TIMELINE_REVIEW_OPENED,
     TIMELINE_REVIEW_SETTLED,
     TIMELINE_REVEALED, /* staff looked at keys and codes */

@@ -103,7 +103,7 @@ static void read_resource(struct arena *a, const struct json *resource, struct p
         e->kind = EVENT_PENDING;
         read_capture(a, resource, e);
     } else if (str_eq(type, STR("PAYMENT.CAPTURE.REFUNDED")) || str_eq(type, STR("PAYMENT.CAPTURE.REVERSED"))) {
-        e->kind = EVENT_REFUNDED;
+        e->kind = str_eq(type, STR("PAYMENT.CAPTURE.REFUNDED")) ? EVENT_REFUNDED : EVENT_REVERSED;
         read_refund(a, resource, e);
     } else if (str_eq(type, STR("CUSTOMER.DISPUTE.CREATED")) || str_eq(type, STR("CUSTOMER.DISPUTE.RESOLVED"))) {
         paypal_read_dispute(a, resource, e);
@@ -311,12 +311,12 @@ static bool confirm_call(struct arena *a, const struct gateway_config *config, c
         {EVENT_SUCCEEDED, S("/v2/payments/captures/")},      {EVENT_EXPIRED, S("/v2/payments/captures/")},
         {EVENT_PENDING, S("/v2/payments/captures/")},        {EVENT_APPROVED, S("/v2/checkout/orders/")},
         {EVENT_REFUNDED, S("/v2/payments/refunds/")},        {EVENT_DISPUTED, S("/v1/customer/disputes/")},
-        {EVENT_DISPUTE_CLOSED, S("/v1/customer/disputes/")},
+        {EVENT_DISPUTE_CLOSED, S("/v1/customer/disputes/")}, {EVENT_REVERSED, S("/v2/payments/refunds/")},
     };
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (claim->kind != folders[i].kind) continue;
-        bool about =
-            claim->kind == EVENT_REFUNDED || claim->kind == EVENT_DISPUTED || claim->kind == EVENT_DISPUTE_CLOSED;
+        bool about = claim->kind == EVENT_REFUNDED || claim->kind == EVENT_REVERSED || claim->kind == EVENT_DISPUTED ||
+                     claim->kind == EVENT_DISPUTE_CLOSED;
         Str id = claim->kind == EVENT_APPROVED ? claim->group_ref : about ? claim->refund_ref : claim->payment_ref;
         if (!ref_is_safe(id)) return false;
         start(a, config, "GET", str_printf(a, "%.*s%.*s", STR_FMT(folders[i].folder), STR_FMT(id)), ret);
@@ -341,6 +341,7 @@ static enum reply confirm_read(struct arena *a, const struct gateway_config *con
         got = e.group_ref;
         break;
     case EVENT_REFUNDED:
+    case EVENT_REVERSED:
         read_refund(a, root, &e);
         if (str_eq(status, STR("FAILED")) || str_eq(status, STR("CANCELLED"))) e.kind = EVENT_REFUND_FAILED;
         if (str_eq(status, STR("PENDING"))) e.kind = EVENT_PENDING;

@@ -146,6 +146,12 @@ const DAMAGE = [
     ['refund_forgotten: .*\\(refund \\d+\\)'], null],
   ['a refund that failed and nobody was told', "INSERT INTO refund (payment_id, order_id, amount, status, requested_at) VALUES (1, 2, 50, 'failed', 40)",
     ['refund_forgotten: .*\\(refund \\d+\\)'], null],
+  ['a partial loss and its reversal were both counted', `UPDATE dispute SET status = 'lost', lost = 60 WHERE id = 1;
+    INSERT INTO reversal (payment_id, ref, amount, at) VALUES (1, 'REV1', 60, 40); UPDATE payment SET lost_total = 120 WHERE id = 1`,
+  ['payment_lost: .*\\(payment 1\\)', 'payment_gone: .*\\(payment 1\\)'], /^I8: payment 1 lost 120, its disputes 60/],
+  ['a reversal was counted as a refund', `INSERT INTO webhook_event (gateway_id, event_id, type, kind, status, payment_id, refund_ref, body, body_hash, received_at)
+    VALUES (1, 'ev9', 't', 'reversed', 'handled', 2, 'REV9', ${blob('00')}, ${blob('00')}, 40); UPDATE refund SET refund_ref = 'REV9'`,
+  ['payment_reversed: .*\\(payment 2\\)'], null],
   ['a lost dispute was not booked', "UPDATE dispute SET status = 'lost', lost = 200 WHERE id = 1", ['payment_lost: .*\\(payment 1\\)'], /^I8: payment 1 lost 0, its disputes 200/],
   ['a lost dispute was counted twice', "UPDATE dispute SET status = 'lost', lost = 60 WHERE id = 1; UPDATE payment SET lost_total = 120 WHERE id = 1",
     ['payment_lost: .*\\(payment 1\\)', 'payment_gone: .*\\(payment 1\\)'], /^I8: payment 1 lost 120, its disputes 60/],

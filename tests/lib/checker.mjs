@@ -21,6 +21,7 @@ const TABLES = {
     ['status']],
   refund: [['id', 'payment_id', 'amount'], ['status']],
   dispute: [['id', 'payment_id', 'lost'], ['status']],
+  reversal: [['id', 'payment_id', 'amount'], []],
   coupon: [['id', 'uses', 'max_uses', 'max_uses_per_customer', 'version'], []],
   coupon_use: [['order_id', 'coupon_id', 'account_id', 'released_at'], []],
 };
@@ -196,6 +197,7 @@ function checkGateways({ tables, transfers, accountOf, walletOf, problem }) {
     || (t.kind === 'debt' && kindOf(t.debit_id) === 'debts'));
   const moves = groups(ofPayments, 'reference_id');
   const done = groups(tables.refund.filter((r) => r.status === 'done'), 'payment_id');
+  const reversals = groups(tables.reversal, 'payment_id');
   const lost = groups(tables.dispute.filter((d) => d.status === 'lost'), 'payment_id');
   const sum = (rows, key) => rows.reduce((n, r) => n + r[key], 0n);
   for (const p of tables.payment) {
@@ -211,7 +213,7 @@ function checkGateways({ tables, transfers, accountOf, walletOf, problem }) {
       - total('tolerance', 'clearing', 'adjustments');
     const waits = came + again + total('tolerance', 'adjustments', 'received') - before - credited - (sale?.total ?? 0n);
     const refunds = sum(done.get(p.id) ?? [], 'amount');
-    const disputes = sum(lost.get(p.id) ?? [], 'lost');
+    const disputes = [sum(lost.get(p.id) ?? [], 'lost'), sum(reversals.get(p.id) ?? [], 'amount')].reduce((a, b) => (a > b ? a : b)); // the same money, told twice
     if (p.received !== came) problem(`I8: payment ${p.id} received ${p.received}, ${came} was booked`);
     if (p.credited !== credited) problem(`I8: payment ${p.id} credited ${p.credited}, the wallet got ${credited}`);
     if (p.waiting !== waits || waits < 0n) problem(`I8: of payment ${p.id} ${p.waiting} waits, it should be ${waits}`);

@@ -162,7 +162,7 @@ static const struct want wants[] = {
      PAYPAL("PAYMENT.CAPTURE.REVERSED",
             "{\"id\":\"REF1\",\"links\":[{\"href\":\"https://x/v2/payments/captures/../orders\","
             "\"rel\":\"up\"}]}"),
-     EVENT_REFUNDED, "", "", "", "", "REF1", -1, -1},
+     EVENT_REVERSED, "", "", "", "", "REF1", -1, -1},
     {PROVIDER_PAYPAL,
      PAYPAL("CUSTOMER.DISPUTE.CREATED",
             "{\"dispute_id\":\"PP-D-1\",\"status\":\"OPEN\",\"disputed_transactions\":"
