@@ -176,14 +176,78 @@ static enum err compare_dispute(struct comparing *c, const struct book_entry *en
     return differ(c, &r, key_of(c, "dispute", entry->ref, entry->amount));
 }
 
+/* Entries that tell our own name of their payment get the gateway's. */
+static enum err name_payments(struct comparing *c)
+{
+    static const char find[] = "SELECT payment_ref FROM payment WHERE gateway_id = $1 AND reference = $2";
+
+    for (struct book_entry *o = c->books->entries[BOOK_REFUNDS]; o; o = o->next) {
+        if (o->payment_ref.len || !o->reference.len) continue;
+        struct stmt *st = db_prepare(c->db, find);
+        bind_id(st, c->gateway->id);
+        bind_text(st, o->reference);
+        if (db_step(st)) o->payment_ref = str_dup(db_arena(c->db), col_text(st));
+        enum err e = db_done(st);
+        if (e) return e;
+    }
+    return OK;
+}
+
+static bool has_refund(const struct comparing *c, Str ref)
+{
+    for (const struct book_entry *o = c->books->entries[BOOK_REFUNDS]; o; o = o->next)
+        if (str_eq(o->ref, ref)) return true;
+    return false;
+}
+
+#define OURS_MAX 10000
+
+/* Refunds that we believe to be made, and the gateway's books do not have. */
+static enum err compare_our_refunds(struct comparing *c)
+{
+    static const char ours[] =
+        "SELECT r.payment_id, r.refund_ref, r.amount FROM refund r JOIN payment p"
+        " ON p.id = r.payment_id WHERE p.gateway_id = $1 AND r.status = 'done' AND r.is_outside = 0"
+        " AND r.refund_ref <> '' AND r.requested_at >= $2 AND r.requested_at < $3"
+        " ORDER BY r.id LIMIT 10000";
+
+    if (!c->books->names_refunds) return OK;
+    struct missing {
+        Id payment;
+        Str ref;
+        Money amount;
+    } *missing = arena_array(db_arena(c->db), struct missing, OURS_MAX);
+    size_t count = 0;
+    struct stmt *st = db_prepare(c->db, ours);
+    bind_id(st, c->gateway->id);
+    bind_time(st, c->books->since);
+    bind_time(st, c->books->until);
+    while (db_step(st)) {
+        struct missing m = {.payment = col_id(st)};
+        m.ref = col_text(st);
+        m.amount = col_money(st);
+        if (!has_refund(c, m.ref)) missing[count++] = m;
+    }
+    enum err e = db_done(st);
+    for (size_t i = 0; !e && i < count; i++) {
+        struct payment p;
+        e = payment_find(c->db, missing[i].payment, &p);
+        if (e) break;
+        struct book_entry entry = {.amount = missing[i].amount, .currency = p.currency};
+        struct review r = about(&p, &entry,
+                                str_printf(db_arena(c->db), "we have the refund %.*s, and %.*s does not",
+                                           STR_FMT(missing[i].ref), STR_FMT(c->gateway->label)));
+        e = differ(c, &r, key_of(c, "missing refund", missing[i].ref, missing[i].amount));
+    }
+    return e;
+}
+
 static bool has_charge(const struct comparing *c, Str payment_ref)
 {
     for (const struct book_entry *o = c->books->entries[BOOK_CHARGES]; o; o = o->next)
         if (str_eq(o->payment_ref, payment_ref)) return true;
     return false;
 }
-
-#define OURS_MAX 10000
 
 /* Money that we believe we have and the gateway's books do not show. */
 static enum err compare_ours(struct comparing *c)
@@ -238,14 +302,15 @@ enum err reconciliation_compare(struct db *db, const struct gateway_config *gate
         compare_charge, compare_refund, compare_dispute};
     struct comparing c = {.db = db, .gateway = gateway, .books = books, .now = now};
     int64_t counts[BOOK_COUNT] = {0};
-    enum err e = OK;
+    enum err e = name_payments(&c);
     for (int i = 0; i < BOOK_COUNT; i++) {
         for (const struct book_entry *entry = books->entries[i]; entry && !e; entry = entry->next) {
-            counts[i]++;
+            counts[i] += entry->payment_ref.len ? 1 : 0;
             e = compare[i](&c, entry);
         }
     }
     if (!e) e = compare_ours(&c);
+    if (!e) e = compare_our_refunds(&c);
     return e ? e : keep(db, gateway->id, counts, c.differences, (Str){0}, now);
 }
 

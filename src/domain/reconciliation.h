@@ -13,6 +13,7 @@ struct book_entry {
     Str ref;         /* the gateway's name of this line */
     Str payment_ref; /* and of the payment that it is about */
     Str order_ref;   /* our own reference, where the gateway states it; empty: the money need not be this store's */
+    Str reference;   /* our name of that payment, where it is told instead; empty: it is not */
     Money amount;
     Str currency;
     struct book_entry *next;
@@ -21,6 +22,7 @@ struct book_entry {
 struct books {
     struct book_entry *entries[BOOK_COUNT];
     Time since, until;
+    bool names_refunds; /* a refund of ours that is not in them was not made */
 };
 
 /* The last comparison. */

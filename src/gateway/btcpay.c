@@ -5,6 +5,7 @@
  * and the same originalDeliveryId: the latter identifies the event. A create cannot be repeated: find looks for an
  * invoice before a second attempt. */
 #include "gateway/amount.h"
+#include "gateway/btcpay_book.h"
 #include "gateway/payload.h"
 #include "gateway/provider_call.h"
 #include "gateway/signature.h"
@@ -235,31 +236,6 @@ static bool ask_call(struct arena *a, const struct gateway_config *config, Str g
     return true;
 }
 
-/* The number's text without the decimals that its currency does not have: coins never come out even. */
-static Str cut_decimals(Str number, int decimals)
-{
-    Str whole, rest;
-    if (!str_cut(number, '.', &whole, &rest) || rest.len <= (size_t)decimals) return number;
-    return (Str){number.ptr, decimals ? whole.len + 1 + (size_t)decimals : whole.len};
-}
-
-/* What was paid for an invoice. The server calls an invoice settled when enough came within its own tolerance, and says
- * how much that was; where nothing differs, the invoice's own amount is exact. A string, or a number in older versions:
- * both keep their text. False: not stated. */
-static bool paid_amount(const struct json *invoice, Str currency, Money *ret)
-{
-    Str extra = json_text(invoice, "additionalStatus");
-    const struct json *asked = json_get(invoice, "amount"), *paid = json_get(invoice, "paidAmount");
-    bool is_settled = str_eq(json_text(invoice, "status"), STR("Settled"));
-    bool is_over = is_settled && str_eq(extra, STR("PaidOver")),
-         is_under = is_settled && str_eq(extra, STR("PaidPartial"));
-    if ((is_over || is_under) && paid) {
-        Str text = cut_decimals(paid->text, currency_exponent(currency));
-        if (amount_from_text(text, currency, ret) && ret->minor > 0) return true;
-    }
-    return !is_under && asked && amount_from_text(asked->text, currency, ret);
-}
-
 static void invoice_state(const struct json *invoice, struct payment_event *e)
 {
     Str status = json_text(invoice, "status"), extra = json_text(invoice, "additionalStatus");
@@ -293,49 +269,10 @@ static enum reply ask_read(struct arena *a, const struct gateway_config *config,
     };
     if (!e.group_ref.len) return REPLY_RETRY;
     if (currency_read(a, json_text(root, "currency"), &e.currency))
-        e.has_amount = paid_amount(root, e.currency, &e.amount);
+        e.has_amount = btcpay_paid_amount(root, e.currency, &e.amount);
     invoice_state(root, &e);
     if (!str_eq(payload_ref(root, "storeId"), config->store_id)) e.review = "the invoice belongs to another store";
     *ret = e;
-    return REPLY_OK;
-}
-
-#define BOOK_PAGE 100
-
-/* Only invoices: a refund is settled between the server and the customer who claims it. */
-static bool book_call(struct arena *a, const struct gateway_config *config, const struct book_request *in,
-                      struct http_call *ret)
-{
-    if (!ref_is_safe(config->store_id)) return false;
-    start(a, config, "GET",
-          str_printf(a, "/invoices?startDate=%lld&endDate=%lld&take=%d&skip=%.*s",
-                     (long long)(in->since.ms / TIME_SECOND), (long long)(in->until.ms / TIME_SECOND), BOOK_PAGE,
-                     STR_FMT(in->next.len ? in->next : STR("0"))),
-          ret);
-    return true;
-}
-
-static enum reply book_read(struct arena *a, const struct gateway_config *config, const struct book_request *in,
-                            const struct http_reply *answer, struct book_lines *ret)
-{
-    (void)config;
-    const struct json *root;
-    enum reply r = reply_read(a, answer, &root);
-    if (r != REPLY_OK) return r;
-    struct book_lines lines = {0};
-    int64_t count = 0, skipped = 0;
-    for (const struct json *l = payload_item(root, 0); l; l = l->next) {
-        struct book_entry e = {.ref = payload_ref(l, "id"), .payment_ref = payload_ref(l, "id")};
-        count++;
-        if (!str_eq(json_text(l, "status"), STR("Settled"))) continue;
-        if (!currency_read(a, json_text(l, "currency"), &e.currency)) continue;
-        if (!e.ref.len || !paid_amount(l, e.currency, &e.amount)) continue;
-        e.order_ref = payload_ref(json_get(l, "metadata"), "orderId");
-        book_add(a, &lines, e);
-    }
-    str_to_int64(in->next, &skipped);
-    if (count == BOOK_PAGE) lines.next = str_printf(a, "%lld", (long long)(skipped + count));
-    *ret = lines;
     return REPLY_OK;
 }
 
@@ -378,9 +315,10 @@ const struct gateway gateway_btcpay = {
     .confirm_call = confirm_call,
     .confirm_read = confirm_read,
     .close_call = close_call,
-    .has_book = {[BOOK_CHARGES] = true},
-    .book_call = book_call,
-    .book_read = book_read,
+    .has_book = {[BOOK_CHARGES] = true, [BOOK_REFUNDS] = true},
+    .names_refunds = true,
+    .book_call = btcpay_book_call,
+    .book_read = btcpay_book_read,
     .ask_call = ask_call,
     .ask_read = ask_read,
 };

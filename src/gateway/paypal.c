@@ -229,6 +229,7 @@ static bool refund_call(struct arena *a, const struct gateway_config *config, co
     if (!amount_to_text(a, in->amount, in->currency, decimals(in->currency), &value)) return false;
     struct json_body body;
     struct json_writer *w = json_body_begin(&body, a);
+    json_kv_str(w, "custom_id", in->reference);
     write_amount(w, in->currency, value);
     Str path = str_printf(a, "/v2/payments/captures/%.*s/refund", STR_FMT(in->payment_ref));
     start_once(a, config, path, in->reference, ret);

@@ -7,6 +7,8 @@
 
 #define TRANSACTIONS_PAGE 100
 #define DISPUTES_PAGE 50
+#define TOKEN "next_page_token="
+#define TOKEN_BYTES_MAX 1000
 
 bool paypal_book_call(struct arena *a, const struct gateway_config *config, const struct book_request *in,
                       struct http_call *ret)
@@ -18,7 +20,8 @@ bool paypal_book_call(struct arena *a, const struct gateway_config *config, cons
     *ret = (struct http_call){.method = "GET"};
     if (in->book == BOOK_DISPUTES)
         call_url(a, config, ret,
-                 str_printf(a, "/v1/customer/disputes?page_size=%d&update_time_after=%s", DISPUTES_PAGE, since));
+                 str_printf(a, "/v1/customer/disputes?page_size=%d&update_time_after=%s%s%.*s", DISPUTES_PAGE, since,
+                            in->next.len ? "&" TOKEN : "", STR_FMT(in->next)));
     else
         call_url(a, config, ret,
                  str_printf(a,
@@ -52,12 +55,35 @@ static void read_transaction(struct arena *a, const struct json *info, enum book
 {
     Str code = json_text(info, "transaction_event_code");
     bool is_refund = book == BOOK_REFUNDS;
-    if (!str_starts(code, is_refund ? STR("T11") : STR("T00"))) return;
+    /* T1107: a refund of the seller's. T1106, a reversal, is what a dispute took. */
+    if (!str_starts(code, is_refund ? STR("T1107") : STR("T00"))) return;
     if (!str_eq(json_text(info, "transaction_status"), STR("S"))) return;
     struct book_entry e = {.ref = payload_ref(info, "transaction_id"),
                            .payment_ref = payload_ref(info, is_refund ? "paypal_reference_id" : "transaction_id"),
                            .order_ref = payload_ref(info, "custom_field")};
     if (e.payment_ref.len && read_amount(a, json_get(info, "transaction_amount"), is_refund, &e)) book_add(a, lines, e);
+}
+
+static bool is_token_char(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c && strchr("-._~%=", c));
+}
+
+/* The next page of disputes is named in a link to it. */
+static Str next_token(const struct json *root)
+{
+    const Str name = STR(TOKEN);
+    for (const struct json *l = payload_item(json_get(root, "links"), 0); l; l = l->next) {
+        Str href = json_text(l, "href");
+        if (!str_eq(json_text(l, "rel"), STR("next"))) continue;
+        for (size_t i = 0; i + name.len <= href.len; i++) {
+            if (memcmp(href.ptr + i, name.ptr, name.len) != 0) continue;
+            Str token = {href.ptr + i + name.len, 0};
+            while (i + name.len + token.len < href.len && is_token_char(token.ptr[token.len])) token.len++;
+            return token.len <= TOKEN_BYTES_MAX ? token : (Str){0};
+        }
+    }
+    return (Str){0};
 }
 
 enum reply paypal_book_read(struct arena *a, const struct gateway_config *config, const struct book_request *in,
@@ -79,6 +105,7 @@ enum reply paypal_book_read(struct arena *a, const struct gateway_config *config
     }
     str_to_int64(in->next, &page);
     json_int64(json_get(root, "total_pages"), &pages);
+    if (of_disputes) lines.next = next_token(root);
     if (!of_disputes && page < pages) lines.next = str_printf(a, "%lld", (long long)(page + 1));
     *ret = lines;
     return REPLY_OK;

@@ -156,6 +156,7 @@ static bool create_call(struct arena *a, const struct gateway_config *config, co
     json_end_object(w);
     json_open(w, "notes");
     json_kv_str(w, "order_id", in->order_ref);
+    json_kv_str(w, "reference", in->reference);
     json_end_object(w);
     if (in->expires_at.ms) json_kv_int(w, "expire_by", in->expires_at.ms / TIME_SECOND);
     if (in->success_url.len) {
@@ -348,6 +349,7 @@ const struct gateway gateway_razorpay = {
     .refund_find_read = refund_find_read,
     .close_call = close_call,
     .has_book = {true, true, true},
+    .names_refunds = true,
     .book_call = book_call,
     .book_read = book_read,
     .ask_call = ask_call,

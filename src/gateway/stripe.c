@@ -224,6 +224,8 @@ static bool create_call(struct arena *a, const struct gateway_config *config, co
     form_pair(&form, STR("line_items[0][price_data][product_data][name]"), in->description);
     form_pair(&form, STR("metadata[order_id]"), in->order_ref);
     form_pair(&form, STR("payment_intent_data[metadata][order_id]"), in->order_ref);
+    form_pair(&form, STR("metadata[reference]"), in->reference);
+    form_pair(&form, STR("payment_intent_data[metadata][reference]"), in->reference);
 
     start(a, config, "POST", STR("/v1/checkout/sessions"), ret);
     call_header(ret, STR("Idempotency-Key"), in->reference);
@@ -377,6 +379,7 @@ const struct gateway gateway_stripe = {
     .refund_find_read = refund_find_read,
     .close_call = close_call,
     .has_book = {true, true, true},
+    .names_refunds = true,
     .book_call = book_call,
     .book_read = book_read,
     .ask_call = ask_call,

@@ -95,7 +95,61 @@ test('paypal: its transactions, three hours late, and its disputes', async () =>
   const second = await compare('paypal');
   assert.deepEqual([second.charges, second.refunds, second.disputes, second.differences], [2, 1, 1, 2], JSON.stringify(second));
   const found = (await reviews()).map((r) => r.reason).join('\n');
-  for (const part of [`more of the payment ${one} back`, 'a dispute PP-D-9']) assert.ok(found.includes(part), found);
+  for (const part of [`given back more of the payment ${one}`, 'a dispute PP-D-9']) assert.ok(found.includes(part), found);
+});
+
+test('paypal: more disputes than a page has', async () => {
+  const player = shop.players.findLast((p) => p.provider === 'paypal');
+  const [{ seller_transaction_id }] = player.disputes.get('PP-D-9').disputed_transactions;
+  for (let i = 0; i < 120; i++) {
+    player.disputes.set(`PP-M-${i}`, { dispute_id: `PP-M-${i}`, status: 'OPEN', update_time: new Date().toISOString(),
+      dispute_amount: { currency_code: 'USD', value: '1.00' }, disputed_transactions: [{ seller_transaction_id: i === 119 ? seller_transaction_id : `CAPX${i}` }] });
+  }
+  assert.equal((await compare('paypal')).disputes, 121);
+  assert.ok((await reviews()).some((r) => r.reason.includes('a dispute PP-M-119')), 'the last one of the last page');
+});
+
+test('btcpay: refunds that were made there, and ours that were withdrawn before anybody claimed them', async () => {
+  const player = shop.players.findLast((p) => p.provider === 'btcpay');
+  const given = async () => {
+    const order = await paid('btcpay', player);
+    dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/refund`, { amount: 10 }));
+    const refund = () => shop.admin('GET', `/api/admin/orders/${order.id}`).then((a) => dataOf(a).refunds[0]);
+    await shop.until(async () => (await refund()).status === 'done', 'offered');
+    const pull = [...player.refunds.values()].findLast((p) => p.invoice === order.payment);
+    shop.seed.sql(`UPDATE refund SET requested_at = requested_at - ${5 * HOUR} WHERE order_id = ${order.id};`);
+    return { order, pull };
+  };
+  const [open, withdrawn, claimed] = [await given(), await given(), await given()];
+  const before_ = await compare('btcpay');
+  assert.equal(before_.refunds, 3);
+  const known = before_.differences;
+  // Withdrawn; one of them after it was paid out.
+  withdrawn.pull.archived = true;
+  claimed.pull.archived = true;
+  player.payouts = [{ id: 'po1', pullPaymentId: claimed.pull.id, state: 'Completed' }, { id: 'po2', pullPaymentId: withdrawn.pull.id, state: 'Cancelled' }];
+  // And one that somebody made on the server's own pages.
+  player.refunds.set('pull_hand', { id: 'pull_hand', name: `Refund ${open.order.payment}`, currency: 'USD', amount: '20.00', archived: false });
+  player.refunds.set('pull_other', { id: 'pull_other', name: 'Salaries', currency: 'USD', amount: '20.00', archived: false });
+  const now = await compare('btcpay');
+  assert.deepEqual([now.refunds, now.differences], [2, known + 2]);
+  const found = (await reviews()).map((r) => r.reason).join('\n');
+  for (const part of [`we have the refund ${withdrawn.pull.id}, and`, `given back more of the payment ${open.order.payment}`]) assert.ok(found.includes(part), found);
+  assert.ok(!found.includes(claimed.pull.id), found);
+});
+
+test('a refund of ours that the gateway does not have', async () => {
+  const player = shop.players.findLast((p) => p.provider === 'razorpay');
+  const order = await paid('razorpay', player);
+  dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/refund`, { amount: 10 }));
+  await shop.until(async () => dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`)).refunds[0].status === 'done', 'given back');
+  shop.seed.sql(`UPDATE refund SET requested_at = requested_at - ${5 * HOUR} WHERE order_id = ${order.id};`);
+  const [name] = [...player.refunds.values()].slice(-1).map((r) => r.id);
+  await compare('razorpay');
+  assert.ok(!(await reviews()).some((r) => r.reason.includes(name)));
+  player.refunds.delete(name);
+  await compare('razorpay');
+  assert.ok((await reviews()).some((r) => r.reason.includes(`we have the refund ${name}, and`)));
 });
 
 test('money of another business at the same provider is none of ours', async () => {
@@ -120,7 +174,7 @@ test('a refund and a dispute that nobody told us of, and another amount', async 
   const result = await compare('stripe');
   assert.deepEqual([result.charges, result.refunds, result.disputes, result.differences], [3, 1, 1, 3], JSON.stringify(result));
   const found = (await reviews()).map((r) => r.reason).join('\n');
-  for (const part of [`more of the payment ${refunded.payment} back`, 'a dispute dp_quiet', `another amount for the payment ${other.payment}`]) assert.ok(found.includes(part), found);
+  for (const part of [`given back more of the payment ${refunded.payment}`, 'a dispute dp_quiet', `another amount for the payment ${other.payment}`]) assert.ok(found.includes(part), found);
 });
 
 test('long books are read to their end', async () => {

@@ -124,6 +124,7 @@ test('through a gateway: pending, with the address to pay at; exactly one call, 
     'line_items[0][price_data][currency]': 'usd', 'line_items[0][price_data][unit_amount]': '4999',
     'line_items[0][price_data][product_data][name]': call.body['line_items[0][price_data][product_data][name]'],
     'metadata[order_id]': String(bought.order_id), 'payment_intent_data[metadata][order_id]': String(bought.order_id),
+    'metadata[reference]': bought.payment.reference, 'payment_intent_data[metadata][reference]': bought.payment.reference,
   });
   const payment = await shop.payment(buyer, bought.payment.reference);
   assert.deepEqual([payment.status, payment.order_id, payment.amount, payment.url], ['open', bought.order_id, 49.99, session.url]);
@@ -211,7 +212,7 @@ test('the other providers are called as described', async () => {
     razorpay: (call, bought, buyer) => {
       assert.equal(`${call.method} ${call.path}`, 'POST /v1/payment_links');
       assert.deepEqual({ ...call.body, expire_by: 0, description: '' }, { amount: 4999, currency: 'USD', reference_id: bought.payment.reference,
-        description: '', customer: { email: buyer.email }, notify: { sms: false, email: false }, notes: { order_id: String(bought.order_id) },
+        description: '', customer: { email: buyer.email }, notify: { sms: false, email: false }, notes: { order_id: String(bought.order_id), reference: bought.payment.reference },
         expire_by: 0, callback_url: 'https://shop.example/ok', callback_method: 'get' });
     },
     paypal: (call, bought) => {
@@ -225,7 +226,7 @@ test('the other providers are called as described', async () => {
     },
     btcpay: (call, bought) => {
       assert.equal(`${call.method} ${call.path}`, 'POST /api/v1/stores/store1/invoices');
-      assert.deepEqual([call.body.amount, call.body.currency, call.body.metadata.orderId], ['49.99', 'USD', String(bought.order_id)]);
+      assert.deepEqual([call.body.amount, call.body.currency, call.body.metadata.orderId, call.body.metadata.reference], ['49.99', 'USD', String(bought.order_id), bought.payment.reference]);
       assert.deepEqual(call.body.checkout, { expirationMinutes: 60, redirectURL: 'https://shop.example/ok' });
     },
   };

@@ -45,13 +45,14 @@ static void test_create(void **state)
          "items[0]"
          "[price_data][currency]=usd&line_items[0][price_data][unit_amount]=4999&line_items[0][price_data][product_"
          "data][name]"
-         "=Order%2042%20%26%20more&metadata[order_id]=42&payment_intent_data[metadata][order_id]=42"},
+         "=Order%2042%20%26%20more&metadata[order_id]=42&payment_intent_data[metadata][order_id]=42"
+         "&metadata[reference]=souk-ref-1&payment_intent_data[metadata][reference]=souk-ref-1"},
         {PROVIDER_RAZORPAY, "http://127.0.0.1:9/v1/payment_links", "Basic a2V5OnNlY3JldA==", NULL,
          "{\"amount\":4999,\"currency\":\"USD\",\"reference_id\":\"souk-ref-1\",\"description\":\"Order 42 \\u0026 "
          "more\","
          "\"customer\":{\"email\":\"a+b@example.com\"},\"notify\":{\"sms\":false,\"email\":false},\"notes\":{\"order_"
          "id\":"
-         "\"42\"},\"expire_by\":1700003600,\"callback_url\":\"https://shop.example/"
+         "\"42\",\"reference\":\"souk-ref-1\"},\"expire_by\":1700003600,\"callback_url\":\"https://shop.example/"
          "ok?x=1\",\"callback_method\":\"get\"}"},
         {PROVIDER_PAYPAL, "http://127.0.0.1:9/v2/checkout/orders", "Bearer token", "PayPal-Request-Id",
          "{\"intent\":\"CAPTURE\",\"purchase_units\":[{\"custom_id\":\"42\",\"invoice_id\":\"souk-ref-1\","
@@ -161,7 +162,7 @@ static void test_refund(void **state)
         {PROVIDER_RAZORPAY, "http://127.0.0.1:9/v1/payments/pay_1/refund", "X-Refund-Idempotency",
          "{\"amount\":1500,\"receipt\":\"souk-refund-1\"}"},
         {PROVIDER_PAYPAL, "http://127.0.0.1:9/v2/payments/captures/pay_1/refund", "PayPal-Request-Id",
-         "{\"amount\":{\"currency_code\":\"USD\",\"value\":\"15.00\"}}"},
+         "{\"custom_id\":\"souk-refund-1\",\"amount\":{\"currency_code\":\"USD\",\"value\":\"15.00\"}}"},
         {PROVIDER_BTCPAY, "http://127.0.0.1:9/api/v1/stores/store1/invoices/grp_1/refund", NULL,
          "{\"name\":\"souk-refund-1\",\"payoutMethodId\":\"BTC-LN\",\"refundVariant\":\"Custom\","
          "\"customAmount\":\"15.00\",\"customCurrency\":\"USD\"}"},

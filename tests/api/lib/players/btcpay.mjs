@@ -75,6 +75,7 @@ export const btcpay = {
       return [200, found.map((i) => state(player, i)).slice(Number(skip), Number(skip) + Number(take))];
     }
     if (method === 'GET' && path.startsWith(`${BASE}/pull-payments`)) return [200, [...player.refunds.values()].filter((p) => query.includeArchived === 'true' || !p.archived)];
+    if (method === 'GET' && path === `${BASE}/payouts`) return [200, player.payouts ?? []]; // without dates (S)
     const one = /\/invoices\/(\w+)(\/\S+)?$/.exec(path);
     const invoice = one && state(player, player.made.get(one[1]));
     if (one && !invoice) return refuse(404, 'invoice-not-found');

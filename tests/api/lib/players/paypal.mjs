@@ -86,6 +86,16 @@ function transactions(player, { start_date, end_date, page = 1, page_size = 100 
   return [200, { transaction_details: seen.slice((page - 1) * size, page * size), page: Number(page), total_pages: Math.max(1, Math.ceil(seen.length / size)) }];
 }
 
+/** At most 50 a page; the link to the next one has a token (D). */
+function listDisputes(player, { update_time_after, page_size = 10, next_page_token }) {
+  const all = [...player.disputes.values()].filter((d) => Date.parse(d.update_time) >= Date.parse(update_time_after));
+  const from = next_page_token ? Number(Buffer.from(next_page_token, 'base64url').toString()) : 0;
+  const to = from + Math.min(Number(page_size), 50);
+  const token = Buffer.from(String(to)).toString('base64url');
+  const next = { rel: 'next', href: `${player.url}/v1/customer/disputes?page_size=${page_size}&next_page_token=${token}&update_time_after=${update_time_after}` };
+  return [200, { items: all.slice(from, to), links: [{ rel: 'self', href: 'x' }, ...(to < all.length ? [next] : [])] }];
+}
+
 function serveToken(player, headers) {
   const right = headers.authorization === `Basic ${Buffer.from('pp_client:pp_secret').toString('base64')}`;
   player.token = right ? `A21_${unique()}` : null;
@@ -131,7 +141,7 @@ export const paypal = {
       const found = player.disputes.get(dispute[1]);
       return found ? [200, found] : refuse(404, 'RESOURCE_NOT_FOUND');
     }
-    if (method === 'GET' && path.startsWith('/v1/customer/disputes?')) return [200, { items: [...player.disputes.values()].filter((d) => Date.parse(d.update_time) >= Date.parse(query.update_time_after)) }];
+    if (method === 'GET' && path.startsWith('/v1/customer/disputes?')) return listDisputes(player, query);
     if (method === 'GET' && path.startsWith('/v1/reporting/transactions?')) return transactions(player, query);
     return null;
   },
