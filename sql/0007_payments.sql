@@ -240,7 +240,7 @@ CREATE TABLE sandbox_payment (
     refunded    @int NOT NULL DEFAULT 0 CHECK (refunded BETWEEN 0 AND received),
     status      TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'paid', 'failed', 'expired', 'closed')),
     dispute_ref TEXT NOT NULL DEFAULT '',           -- of an open dispute; '': none
-    mood        TEXT NOT NULL DEFAULT 'willing' CHECK (mood IN ('willing', 'refuses_refunds', 'loses_answer')),
+    mood        TEXT NOT NULL DEFAULT 'willing' CHECK (mood IN ('willing', 'refuses_refunds', 'loses_answer', 'loses_create')),
     success_url TEXT NOT NULL DEFAULT '',
     cancel_url  TEXT NOT NULL DEFAULT '',
     created_at  @int NOT NULL

@@ -11,7 +11,7 @@
 #define REF_CHARS 24
 
 const char *const sandbox_status_names[] = {"open", "paid", "failed", "expired", "closed", NULL};
-const char *const sandbox_mood_names[] = {"willing", "refuses_refunds", "loses_answer", NULL};
+const char *const sandbox_mood_names[] = {"willing", "refuses_refunds", "loses_answer", "loses_create", NULL};
 
 #define COLUMNS                                                                                                        \
     "id, ref, reference, order_ref, description, amount, refunded, currency, status, success_url, cancel_url,"         \
@@ -109,6 +109,18 @@ enum err sandbox_save(struct db *db, const struct sandbox_payment *p)
     bind_text(st, p->dispute_ref);
     bind_choice(st, sandbox_mood_names, p->mood);
     return db_run(st);
+}
+
+enum err sandbox_loses_create(struct db *db, bool *ret)
+{
+    static const char take[] = "UPDATE sandbox_payment SET mood = 'willing' WHERE mood = 'loses_create' RETURNING id";
+
+    bool found = false;
+    struct stmt *st = db_prepare(db, take);
+    while (db_step(st)) found = true;
+    enum err e = db_done(st);
+    if (!e) *ret = found;
+    return e;
 }
 
 enum err sandbox_tell(struct db *db, const struct sandbox_payment *p, const struct sandbox_message *given,

@@ -8,7 +8,7 @@ enum sandbox_status { SANDBOX_OPEN, SANDBOX_PAID, SANDBOX_FAILED, SANDBOX_EXPIRE
 extern const char *const sandbox_status_names[];
 
 /* How the sandbox's API behaves towards the merchant. */
-enum sandbox_mood { SANDBOX_WILLING, SANDBOX_REFUSES_REFUNDS, SANDBOX_LOSES_ANSWER };
+enum sandbox_mood { SANDBOX_WILLING, SANDBOX_REFUSES_REFUNDS, SANDBOX_LOSES_ANSWER, SANDBOX_LOSES_CREATE };
 extern const char *const sandbox_mood_names[];
 
 struct sandbox_payment {
@@ -34,6 +34,8 @@ enum err sandbox_find(struct db *db, Str ref, struct sandbox_payment *ret);
 enum err sandbox_lock(struct db *db, Str ref, struct sandbox_payment *ret);
 /* Stores status, received, paid_currency, dispute_ref and mood. */
 enum err sandbox_save(struct db *db, const struct sandbox_payment *p);
+/* Whether the answer to the creation of a payment is to be lost: said of an earlier payment, once. */
+enum err sandbox_loses_create(struct db *db, bool *ret);
 /* A name that nobody can guess. */
 Str sandbox_ref(struct arena *a, Str prefix);
 

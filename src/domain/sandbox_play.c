@@ -155,6 +155,12 @@ static enum err play_lose(struct db *db, struct sandbox_payment *p, const struct
     return set_mood(db, p, SANDBOX_LOSES_ANSWER);
 }
 
+static enum err play_lose_create(struct db *db, struct sandbox_payment *p, const struct sandbox_sending *how, Time now)
+{
+    (void)how, (void)now;
+    return set_mood(db, p, SANDBOX_LOSES_CREATE);
+}
+
 /* A page that was closed takes no money; one that has expired may still get some, late. */
 enum when { BEFORE_PAID, AFTER_PAID, ANY_TIME };
 
@@ -180,6 +186,7 @@ static const struct {
     {S("dispute_withdrawn"), AFTER_PAID, play_withdrawn},
     {S("refuse_refunds"), ANY_TIME, play_refuse},
     {S("lose_answer"), ANY_TIME, play_lose},
+    {S("lose_next_create"), ANY_TIME, play_lose_create},
 };
 
 enum err sandbox_play(struct db *db, Str ref, Str name, const struct sandbox_sending *how, Time now)

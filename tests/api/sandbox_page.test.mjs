@@ -197,6 +197,21 @@ test('it plays silence, a refund that is refused, and an answer that is lost', a
   await shop.check();
 });
 
+test('it loses the answer to a payment that it made: the shop asks again and finds the same one', async () => {
+  const first = await atSandbox();
+  await first.play('lose_next_create');
+  const made = () => shop.seed.number('SELECT COUNT(*) FROM sandbox_payment');
+  const before_ = made();
+  const buyer = await shop.buyerWith([[editor, 1]]);
+  const { order_id, payment } = await shop.checkout(buyer, 'sandbox');
+  assert.equal(payment.url, null);
+  const found = await shop.until(async () => { shop.hurry('create'); return (await shop.order(buyer, order_id)).payment.url; }, 'its page');
+  assert.equal(made(), before_ + 1);
+  await press(found, { action: 'pay' });
+  await shop.until(async () => (await shop.order(buyer, order_id)).status === 'confirmed', 'paid there');
+  await shop.check();
+});
+
 test('a page that the shop closed takes no money', async () => {
   const gone = await atSandbox();
   dataOf(await shop.admin('POST', `/api/admin/orders/${gone.id}/cancel`, {}));

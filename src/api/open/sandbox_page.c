@@ -81,9 +81,11 @@ static enum err post_payment(struct request *req)
     if (e) return e;
     if (!currency_read(req->arena, in->currency, &want.currency))
         return request_bad_field(req, "currency", ERR_FIELD_VALUE);
+    bool is_lost = false;
     e = sandbox_create(req->db, &want, req->now, &p);
+    if (!e) e = sandbox_loses_create(req->db, &is_lost);
     if (e) return e;
-    req->status = 201;
+    req->status = is_lost ? 500 : 201; /* made all the same */
     view(req, &p);
     return OK;
 }
