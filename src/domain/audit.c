@@ -2,6 +2,7 @@
 #include "domain/audit.h"
 
 #include "base/text.h"
+#include "db/rows.h"
 
 enum err audit_add(struct db *db, const struct audit_entry *entry)
 {
@@ -21,6 +22,22 @@ enum err audit_add(struct db *db, const struct audit_entry *entry)
     return db_run(st);
 }
 
+static void read_row(struct stmt *st, struct audit_entry *e)
+{
+    e->id = col_id(st);
+    e->actor = col_id(st);
+    e->actor_email = col_text(st);
+    e->action = col_text(st);
+    e->resource = col_id(st);
+    e->label = col_text(st);
+    e->before = col_text(st);
+    e->after = col_text(st);
+    e->request_id = col_text(st);
+    e->address = col_text(st);
+    e->created_at = col_time(st);
+}
+DB_READER(read_row);
+
 enum err audit_list(struct db *db, const struct audit_filter *filter, Id before, int64_t limit,
                     struct audit_entry **ret, size_t *ret_count)
 {
@@ -32,8 +49,6 @@ enum err audit_list(struct db *db, const struct audit_filter *filter, Id before,
         " AND ($3 = 0 OR a.actor_id = $3) AND ($4 = 0 OR a.resource_id = $4)"
         " AND ($5 = '%%' OR LOWER(a.label) LIKE $5 ESCAPE '\\' OR p.email LIKE $5 ESCAPE '\\'"
         " OR LOWER(p.name) LIKE $5 ESCAPE '\\') ORDER BY a.id DESC LIMIT $6";
-    struct audit_entry *entries = arena_array(db_arena(db), struct audit_entry, (size_t)limit);
-    size_t n = 0;
     struct stmt *st = db_prepare(db, list);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
     bind_text(st, filter->action);
@@ -41,23 +56,5 @@ enum err audit_list(struct db *db, const struct audit_filter *filter, Id before,
     bind_id(st, filter->resource);
     bind_text(st, text_like_pattern(db_arena(db), filter->q));
     bind_int(st, limit);
-    while (n < (size_t)limit && db_step(st)) {
-        struct audit_entry *e = &entries[n++];
-        e->id = col_id(st);
-        e->actor = col_id(st);
-        e->actor_email = col_text(st);
-        e->action = col_text(st);
-        e->resource = col_id(st);
-        e->label = col_text(st);
-        e->before = col_text(st);
-        e->after = col_text(st);
-        e->request_id = col_text(st);
-        e->address = col_text(st);
-        e->created_at = col_time(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = entries;
-    *ret_count = n;
-    return OK;
+    return db_rows(st, read_row, limit, ret, ret_count);
 }

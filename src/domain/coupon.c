@@ -5,6 +5,7 @@
  * either. */
 #include "domain/coupon.h"
 
+#include "db/rows.h"
 #include "domain/coupon_row.h"
 
 const char *const coupon_kind_names[] = {"percent", "fixed", NULL};
@@ -22,18 +23,6 @@ bool coupon_code_normalise(struct arena *a, Str code, Str *ret)
     return true;
 }
 
-enum err coupon_row_read(struct stmt *st, struct coupon *ret)
-{
-    struct coupon c = {0};
-    bool found = db_step(st);
-    if (found) coupon_columns_read(st, &c);
-    enum err e = db_done(st);
-    if (e) return e;
-    if (!found) return ERR_NOT_FOUND;
-    *ret = c;
-    return OK;
-}
-
 void coupon_columns_read(struct stmt *st, struct coupon *ret)
 {
     ret->id = col_id(st);
@@ -49,6 +38,12 @@ void coupon_columns_read(struct stmt *st, struct coupon *ret)
     ret->uses = col_int(st);
     ret->created_at = col_time(st);
     ret->version = col_int(st);
+}
+DB_READER(coupon_columns_read);
+
+enum err coupon_row_read(struct stmt *st, struct coupon *ret)
+{
+    return db_row(st, coupon_columns_read, ret);
 }
 
 enum err coupon_find_code(struct db *db, Str code, struct coupon *ret)
@@ -70,26 +65,18 @@ enum err coupon_find(struct db *db, Id id, struct coupon *ret)
     return coupon_row_read(st, ret);
 }
 
+static void read_id(struct stmt *st, Id *id)
+{
+    *id = col_id(st);
+}
+DB_READER(read_id);
+
 enum err coupon_products(struct db *db, Id coupon, Id **ret, size_t *ret_count)
 {
     static const char find[] = "SELECT product_id FROM coupon_product WHERE coupon_id = $1 ORDER BY product_id";
-    struct arena *a = db_arena(db);
-    Id *ids = NULL;
-    size_t n = 0, cap = 0;
     struct stmt *st = db_prepare(db, find);
     bind_id(st, coupon);
-    while (db_step(st)) {
-        if (n == cap) {
-            cap = cap ? cap * 2 : 8;
-            ids = arena_grow(a, ids, n * sizeof *ids, cap * sizeof *ids);
-        }
-        ids[n++] = col_id(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = ids;
-    *ret_count = n;
-    return OK;
+    return db_rows(st, read_id, ROWS_ALL, ret, ret_count);
 }
 
 /* The customer's uses that count: those of cancelled orders were given back. */

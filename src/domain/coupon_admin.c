@@ -1,6 +1,8 @@
 /* domain/coupon_admin.c - coupons as staff change them; see the end of coupon.h. */
 #include <assert.h>
 
+#include "db/rows.h"
+
 #include "domain/coupon_row.h"
 
 static void bind_limit(struct stmt *st, int64_t limit)
@@ -134,18 +136,13 @@ enum err coupon_delete(struct db *db, Id id, bool *ret_deleted)
     return OK;
 }
 
+DB_READER(coupon_columns_read);
+
 enum err coupon_list(struct db *db, Id before, int64_t limit, struct coupon **ret, size_t *ret_count)
 {
     static const char find[] = "SELECT " COUPON_COLUMNS " FROM coupon c WHERE c.id < $1 ORDER BY c.id DESC LIMIT $2";
-    struct coupon *list = arena_array(db_arena(db), struct coupon, (size_t)limit);
-    size_t n = 0;
     struct stmt *st = db_prepare(db, find);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
     bind_int(st, limit);
-    while (n < (size_t)limit && db_step(st)) coupon_columns_read(st, &list[n++]);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = list;
-    *ret_count = n;
-    return OK;
+    return db_rows(st, coupon_columns_read, limit, ret, ret_count);
 }

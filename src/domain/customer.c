@@ -2,6 +2,7 @@
 #include "domain/customer.h"
 
 #include "base/text.h"
+#include "db/rows.h"
 #include "domain/token.h"
 
 /* Two lookups by key instead of a join: PostgreSQL would merge the two tables from their start up to the page. */
@@ -21,18 +22,7 @@ static void customer_read(struct stmt *st, struct customer *c)
     c->balance = col_money(st);
     c->credit_limit = col_money(st);
 }
-
-static enum err customers_read(struct stmt *st, int64_t limit, struct customer *customers, struct customer **ret,
-                               size_t *ret_count)
-{
-    size_t n = 0;
-    while (n < (size_t)limit && db_step(st)) customer_read(st, &customers[n++]);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = customers;
-    *ret_count = n;
-    return OK;
-}
+DB_READER(customer_read);
 
 enum err customer_list(struct db *db, Str q, Id before, int64_t limit, struct customer **ret, size_t *ret_count)
 {
@@ -40,38 +30,29 @@ enum err customer_list(struct db *db, Str q, Id before, int64_t limit, struct cu
         CUSTOMER_COLUMNS " WHERE a.id < $1 AND a.role = 'customer'"
                          " AND (a.email LIKE $2 ESCAPE '\\' OR LOWER(a.name) LIKE $2 ESCAPE '\\')"
                          " ORDER BY a.id DESC LIMIT $3";
-    struct customer *customers = arena_array(db_arena(db), struct customer, (size_t)limit);
     Str pattern = text_like_pattern(db_arena(db), q);
     struct stmt *st = db_prepare(db, list);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
     bind_text(st, pattern);
     bind_int(st, limit);
-    return customers_read(st, limit, customers, ret, ret_count);
+    return db_rows(st, customer_read, limit, ret, ret_count);
 }
 
 enum err customer_list_after(struct db *db, Id after, int64_t limit, struct customer **ret, size_t *ret_count)
 {
     static const char list[] = CUSTOMER_COLUMNS " WHERE a.id > $1 ORDER BY a.id LIMIT $2";
-    struct customer *customers = arena_array(db_arena(db), struct customer, (size_t)limit);
     struct stmt *st = db_prepare(db, list);
     bind_id(st, after);
     bind_int(st, limit);
-    return customers_read(st, limit, customers, ret, ret_count);
+    return db_rows(st, customer_read, limit, ret, ret_count);
 }
 
 enum err customer_find(struct db *db, Id id, struct customer *ret)
 {
     static const char find[] = CUSTOMER_COLUMNS " WHERE a.id = $1";
-    struct customer c = {0};
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
-    bool found = db_step(st);
-    if (found) customer_read(st, &c);
-    enum err e = db_done(st);
-    if (e) return e;
-    if (!found) return ERR_NOT_FOUND;
-    *ret = c;
-    return OK;
+    return db_row(st, customer_read, ret);
 }
 
 enum err customer_change(struct db *db, Id id, const struct customer_change *change)

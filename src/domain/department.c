@@ -1,56 +1,34 @@
 /* domain/department.c - see department.h. */
 #include "domain/department.h"
 
+#include "db/rows.h"
+
 #define COLUMNS "id, name, is_active"
 
-/* There are only a few; the list grows as it is read. */
-#define LIST_STEP 16
-
-static struct department read_row(struct stmt *st)
+static void read_row(struct stmt *st, struct department *d)
 {
-    struct department d;
-    d.id = col_id(st);
-    d.name = col_text(st);
-    d.is_active = col_bool(st);
-    return d;
+    d->id = col_id(st);
+    d->name = col_text(st);
+    d->is_active = col_bool(st);
 }
+DB_READER(read_row);
 
 enum err department_list(struct db *db, bool active_only, struct department **ret, size_t *ret_count)
 {
     static const char all[] = "SELECT " COLUMNS " FROM department ORDER BY name, id";
     static const char active[] = "SELECT " COLUMNS " FROM department WHERE is_active = 1 ORDER BY name, id";
 
-    struct department *items = NULL;
-    size_t count = 0, cap = 0;
     struct stmt *st = db_prepare(db, active_only ? active : all);
-    while (db_step(st)) {
-        if (count == cap) {
-            items = arena_grow(db_arena(db), items, cap * sizeof *items, (cap + LIST_STEP) * sizeof *items);
-            cap += LIST_STEP;
-        }
-        items[count++] = read_row(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = items;
-    *ret_count = count;
-    return OK;
+    return db_rows(st, read_row, ROWS_ALL, ret, ret_count);
 }
 
 enum err department_find(struct db *db, Id id, struct department *ret)
 {
     static const char find[] = "SELECT " COLUMNS " FROM department WHERE id = $1";
 
-    struct department d = {0};
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
-    bool found = db_step(st);
-    if (found) d = read_row(st);
-    enum err e = db_done(st);
-    if (e) return e;
-    if (!found) return ERR_NOT_FOUND;
-    *ret = d;
-    return OK;
+    return db_row(st, read_row, ret);
 }
 
 enum err department_create(struct db *db, Str name, bool is_active, struct department *ret)

@@ -1,6 +1,8 @@
 /* domain/dispute.c - see dispute.h. */
 #include "domain/dispute.h"
 
+#include "db/rows.h"
+
 #define LISTED_MAX 20
 
 const char *const dispute_status_names[] = {"open", "won", "lost", "withdrawn", NULL};
@@ -20,18 +22,7 @@ static void read_row(struct stmt *st, struct dispute *d)
     d->opened_at = col_time(st);
     d->closed_at = col_time(st);
 }
-
-static enum err read_one(struct stmt *st, struct dispute *ret)
-{
-    struct dispute d = {0};
-    bool found = db_step(st);
-    if (found) read_row(st, &d);
-    enum err e = db_done(st);
-    if (e) return e;
-    if (!found) return ERR_NOT_FOUND;
-    *ret = d;
-    return OK;
-}
+DB_READER(read_row);
 
 enum err dispute_find(struct db *db, Id payment, Str ref, struct dispute *ret)
 {
@@ -40,7 +31,7 @@ enum err dispute_find(struct db *db, Id payment, Str ref, struct dispute *ret)
     struct stmt *st = db_prepare(db, find);
     bind_id(st, payment);
     bind_text(st, ref);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err dispute_add(struct db *db, const struct dispute *want, Time now, struct dispute *ret)
@@ -55,7 +46,7 @@ enum err dispute_add(struct db *db, const struct dispute *want, Time now, struct
     bind_money(st, want->frozen);
     bind_opt_time(st, want->due_at);
     bind_time(st, now);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err dispute_set_due(struct db *db, Id id, Time due_at)
@@ -134,14 +125,7 @@ enum err dispute_list(struct db *db, Id payment, struct dispute **ret, size_t *r
 {
     static const char list[] = "SELECT " COLUMNS " FROM dispute WHERE payment_id = $1 ORDER BY id LIMIT 20";
 
-    struct dispute *all = arena_array(db_arena(db), struct dispute, LISTED_MAX);
-    size_t count = 0;
     struct stmt *st = db_prepare(db, list);
     bind_id(st, payment);
-    while (count < LISTED_MAX && db_step(st)) read_row(st, &all[count++]);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = all;
-    *ret_count = count;
-    return OK;
+    return db_rows(st, read_row, LISTED_MAX, ret, ret_count);
 }

@@ -7,6 +7,8 @@
 
 #include <assert.h>
 
+#include "db/rows.h"
+
 const char *const ledger_kind_names[] = {
     [LEDGER_ADJUSTMENT] = "adjustment",
     [LEDGER_ORDER] = "order",
@@ -235,6 +237,16 @@ enum err wallet_set_credit_limit(struct db *db, Id account, Money limit)
     "SELECT id, is_credit, amount, description, created_at FROM (" SIDE("0", debits) " UNION ALL " SIDE(               \
         "1", credits) " ORDER BY id DESC LIMIT $3) AS page ORDER BY id"
 
+static void read_transaction(struct stmt *st, struct wallet_transaction *t)
+{
+    t->id = col_id(st);
+    t->is_credit = col_bool(st);
+    t->amount = col_money(st);
+    t->description = col_text(st);
+    t->created_at = col_time(st);
+}
+DB_READER(read_transaction);
+
 enum err wallet_transactions(struct db *db, Id ledger, Id before, int64_t limit, struct wallet_transaction **ret,
                              size_t *ret_count)
 {
@@ -242,26 +254,27 @@ enum err wallet_transactions(struct db *db, Id ledger, Id before, int64_t limit,
     static const char postgres[] = HISTORY(DB_PAGE_POSTGRES("debit_id", "id"), DB_PAGE_POSTGRES("credit_id", "id"));
 
     assert(limit > 0);
-    struct wallet_transaction *items = arena_array(db_arena(db), struct wallet_transaction, (size_t)limit);
-    size_t count = 0;
     struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
     bind_id(st, ledger);
     bind_id(st, id_is(before) ? before : (Id){ID_MAX});
     bind_int(st, limit);
-    while (db_step(st)) {
-        struct wallet_transaction *t = &items[count++];
-        t->id = col_id(st);
-        t->is_credit = col_bool(st);
-        t->amount = col_money(st);
-        t->description = col_text(st);
-        t->created_at = col_time(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = items;
-    *ret_count = count;
-    return OK;
+    return db_rows(st, read_transaction, limit, ret, ret_count);
 }
+
+static void read_ledger_row(struct stmt *st, struct ledger_row *r)
+{
+    r->id = col_id(st);
+    r->debit = col_text(st);
+    r->credit = col_text(st);
+    r->debit_email = col_text(st);
+    r->credit_email = col_text(st);
+    r->amount = col_money(st);
+    r->kind = col_text(st);
+    r->reference = col_id(st);
+    r->description = col_text(st);
+    r->created_at = col_time(st);
+}
+DB_READER(read_ledger_row);
 
 enum err ledger_list(struct db *db, Id after, int64_t limit, struct ledger_row **ret, size_t *ret_count)
 {
@@ -270,27 +283,8 @@ enum err ledger_list(struct db *db, Id after, int64_t limit, struct ledger_row *
         " FROM transfer t JOIN ledger_account d ON d.id = t.debit_id JOIN ledger_account c ON c.id = t.credit_id"
         " LEFT JOIN account da ON da.id = d.owner_id LEFT JOIN account ca ON ca.id = c.owner_id"
         " WHERE t.id > $1 ORDER BY t.id LIMIT $2";
-    struct ledger_row *rows = arena_array(db_arena(db), struct ledger_row, (size_t)limit);
-    size_t n = 0;
     struct stmt *st = db_prepare(db, list);
     bind_id(st, after);
     bind_int(st, limit);
-    while (n < (size_t)limit && db_step(st)) {
-        struct ledger_row *r = &rows[n++];
-        r->id = col_id(st);
-        r->debit = col_text(st);
-        r->credit = col_text(st);
-        r->debit_email = col_text(st);
-        r->credit_email = col_text(st);
-        r->amount = col_money(st);
-        r->kind = col_text(st);
-        r->reference = col_id(st);
-        r->description = col_text(st);
-        r->created_at = col_time(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = rows;
-    *ret_count = n;
-    return OK;
+    return db_rows(st, read_ledger_row, limit, ret, ret_count);
 }

@@ -1,8 +1,7 @@
 /* domain/notification.c - see notification.h. All that ever changes in a row is whether it was read. */
 #include "domain/notification.h"
 
-#include <assert.h>
-
+#include "db/rows.h"
 #include "domain/mail.h"
 
 enum err notification_add(struct db *db, Id account, const struct notification *n, Time now)
@@ -37,26 +36,16 @@ enum err notification_add_staff(struct db *db, const struct notification *n, Tim
 
 #define SELECT_NOTIFICATION "SELECT id, kind, message, reference_id, is_read, created_at FROM notification"
 
-static enum err read_all(struct db *db, struct stmt *st, int64_t limit, struct notification **ret, size_t *ret_count)
+static void read_row(struct stmt *st, struct notification *n)
 {
-    assert(limit > 0);
-    struct notification *items = arena_array(db_arena(db), struct notification, (size_t)limit);
-    size_t count = 0;
-    while (count < (size_t)limit && db_step(st)) {
-        struct notification *n = &items[count++];
-        n->id = col_id(st);
-        n->kind = col_text(st);
-        n->message = col_text(st);
-        n->reference = col_id(st);
-        n->is_read = col_bool(st);
-        n->created_at = col_time(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = items;
-    *ret_count = count;
-    return OK;
+    n->id = col_id(st);
+    n->kind = col_text(st);
+    n->message = col_text(st);
+    n->reference = col_id(st);
+    n->is_read = col_bool(st);
+    n->created_at = col_time(st);
 }
+DB_READER(read_row);
 
 enum err notification_list(struct db *db, Id account, Id before, int64_t limit, struct notification **ret,
                            size_t *ret_count)
@@ -65,7 +54,7 @@ enum err notification_list(struct db *db, Id account, Id before, int64_t limit, 
     bind_id(st, account);
     bind_id(st, id_is(before) ? before : (Id){ID_MAX});
     bind_int(st, limit);
-    return read_all(db, st, limit, ret, ret_count);
+    return db_rows(st, read_row, limit, ret, ret_count);
 }
 
 enum err notification_list_unread(struct db *db, Id account, int64_t limit, struct notification **ret,
@@ -77,7 +66,7 @@ enum err notification_list_unread(struct db *db, Id account, int64_t limit, stru
     struct stmt *st = db_prepare(db, list);
     bind_id(st, account);
     bind_int(st, limit);
-    return read_all(db, st, limit, ret, ret_count);
+    return db_rows(st, read_row, limit, ret, ret_count);
 }
 
 enum err notification_mark_read(struct db *db, Id account, Id up_to, int64_t *ret_marked)

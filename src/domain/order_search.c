@@ -2,24 +2,18 @@
 #include "domain/order_search.h"
 
 #include "base/text.h"
+#include "db/rows.h"
 #include "domain/order_row.h"
 
 #define SELECT_ORDERS                                                                                                  \
     "SELECT " ORDER_COLUMNS ", (SELECT email FROM account WHERE account.id = orders.account_id) FROM orders"
 
-static enum err read_rows(struct stmt *st, int64_t limit, struct order *orders, struct order **ret, size_t *ret_count)
+static void read_row(struct stmt *st, struct order *o)
 {
-    size_t n = 0;
-    while (n < (size_t)limit && db_step(st)) {
-        order_read_row(st, &orders[n]);
-        orders[n++].email = col_text(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = orders;
-    *ret_count = n;
-    return OK;
+    order_read_row(st, o);
+    o->email = col_text(st);
 }
+DB_READER(read_row);
 
 enum err order_search(struct db *db, const struct order_filter *filter, Id before, int64_t limit, struct order **ret,
                       size_t *ret_count)
@@ -32,7 +26,6 @@ enum err order_search(struct db *db, const struct order_filter *filter, Id befor
     struct arena *a = db_arena(db);
     int64_t number = 0;
     str_to_int64(filter->q, &number);
-    struct order *orders = arena_array(a, struct order, (size_t)limit);
     struct stmt *st = db_prepare(db, search);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
     bind_text(st, filter->has_status ? str_from(order_status_names[filter->status]) : STR(""));
@@ -41,15 +34,14 @@ enum err order_search(struct db *db, const struct order_filter *filter, Id befor
     bind_int(st, number);
     bind_int(st, limit);
     bind_text(st, filter->q);
-    return read_rows(st, limit, orders, ret, ret_count);
+    return db_rows(st, read_row, limit, ret, ret_count);
 }
 
 enum err order_list_after(struct db *db, Id after, int64_t limit, struct order **ret, size_t *ret_count)
 {
     static const char list[] = SELECT_ORDERS " WHERE id > $1 ORDER BY id LIMIT $2";
-    struct order *orders = arena_array(db_arena(db), struct order, (size_t)limit);
     struct stmt *st = db_prepare(db, list);
     bind_id(st, after);
     bind_int(st, limit);
-    return read_rows(st, limit, orders, ret, ret_count);
+    return db_rows(st, read_row, limit, ret, ret_count);
 }

@@ -136,40 +136,35 @@ enum err outbox_done(struct db *db, Id id, Time now)
     return db_run(st);
 }
 
+/* A waiting row and what is noted about it: $2 is a time, $3 an error. */
+static enum err note(struct db *db, const char *sql, Id id, Time at, Str error)
+{
+    struct stmt *st = db_prepare(db, sql);
+    bind_id(st, id);
+    bind_time(st, at);
+    bind_text(st, error);
+    return db_run(st);
+}
+
 enum err outbox_retry(struct db *db, Id id, Time due_at, Str error)
 {
     static const char retry[] =
         "UPDATE outbox SET due_at = $2, last_error = $3, claims = 0 WHERE id = $1 AND status = 'waiting'";
-
-    struct stmt *st = db_prepare(db, retry);
-    bind_id(st, id);
-    bind_time(st, due_at);
-    bind_text(st, error);
-    return db_run(st);
+    return note(db, retry, id, due_at, error);
 }
 
 enum err outbox_postpone(struct db *db, Id id, Time due_at, Str why)
 {
     static const char postpone[] = "UPDATE outbox SET due_at = $2, attempts = attempts - 1, last_error = $3, claims = 0"
                                    " WHERE id = $1 AND status = 'waiting' AND attempts > 0";
-
-    struct stmt *st = db_prepare(db, postpone);
-    bind_id(st, id);
-    bind_time(st, due_at);
-    bind_text(st, why);
-    return db_run(st);
+    return note(db, postpone, id, due_at, why);
 }
 
 enum err outbox_fail(struct db *db, Id id, Str error, Time now)
 {
-    static const char fail[] = "UPDATE outbox SET status = 'failed', done_at = $3, last_error = $2, claims = 0"
+    static const char fail[] = "UPDATE outbox SET status = 'failed', done_at = $2, last_error = $3, claims = 0"
                                " WHERE id = $1 AND status = 'waiting'";
-
-    struct stmt *st = db_prepare(db, fail);
-    bind_id(st, id);
-    bind_text(st, error);
-    bind_time(st, now);
-    return db_run(st);
+    return note(db, fail, id, now, error);
 }
 
 enum err outbox_find(struct db *db, enum outbox_kind kind, Id payment, Id *ret)

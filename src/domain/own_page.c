@@ -1,46 +1,27 @@
 /* domain/own_page.c - see own_page.h. */
 #include "domain/own_page.h"
 
+#include "db/rows.h"
 #include "domain/settings.h"
 
 #define COLUMNS "id, slug, title, body, in_footer, updated_at"
 
-static struct own_page read_row(struct stmt *st)
+static void read_row(struct stmt *st, struct own_page *p)
 {
-    struct own_page p;
-    p.id = col_id(st);
-    p.slug = col_text(st);
-    p.title = col_text(st);
-    p.body = col_text(st);
-    p.in_footer = col_bool(st);
-    p.updated_at = col_time(st);
-    return p;
+    p->id = col_id(st);
+    p->slug = col_text(st);
+    p->title = col_text(st);
+    p->body = col_text(st);
+    p->in_footer = col_bool(st);
+    p->updated_at = col_time(st);
 }
-
-static enum err read_one(struct stmt *st, struct own_page *ret)
-{
-    struct own_page p = {0};
-    bool found = db_step(st);
-    if (found) p = read_row(st);
-    enum err e = db_done(st);
-    if (e) return e;
-    if (!found) return ERR_NOT_FOUND;
-    *ret = p;
-    return OK;
-}
+DB_READER(read_row);
 
 enum err own_page_list(struct db *db, struct own_page **ret, size_t *ret_count)
 {
     static const char list[] = "SELECT " COLUMNS " FROM own_page ORDER BY id";
-    struct own_page *pages = arena_array(db_arena(db), struct own_page, OWN_PAGES_MAX);
-    size_t n = 0;
     struct stmt *st = db_prepare(db, list);
-    while (n < OWN_PAGES_MAX && db_step(st)) pages[n++] = read_row(st);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = pages;
-    *ret_count = n;
-    return OK;
+    return db_rows(st, read_row, OWN_PAGES_MAX, ret, ret_count);
 }
 
 enum err own_page_find(struct db *db, Id id, struct own_page *ret)
@@ -48,7 +29,7 @@ enum err own_page_find(struct db *db, Id id, struct own_page *ret)
     static const char find[] = "SELECT " COLUMNS " FROM own_page WHERE id = $1";
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err own_page_find_slug(struct db *db, Str slug, struct own_page *ret)
@@ -56,7 +37,7 @@ enum err own_page_find_slug(struct db *db, Str slug, struct own_page *ret)
     static const char find[] = "SELECT " COLUMNS " FROM own_page WHERE slug = $1";
     struct stmt *st = db_prepare(db, find);
     bind_text(st, slug);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 static enum err count_pages(struct db *db, int64_t *ret)

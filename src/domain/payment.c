@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/random.h"
+#include "db/rows.h"
 #include "domain/outbox.h"
 
 #define REFERENCE_CHARS 24
@@ -49,30 +50,7 @@ static void read_row(struct stmt *st, struct payment *p)
     p->ended_at = col_time(st);
     p->succeeded_at = col_time(st);
 }
-
-static enum err read_one(struct stmt *st, struct payment *ret)
-{
-    struct payment p = {0};
-    bool found = db_step(st);
-    if (found) read_row(st, &p);
-    enum err e = db_done(st);
-    if (e) return e;
-    if (!found) return ERR_NOT_FOUND;
-    *ret = p;
-    return OK;
-}
-
-static enum err read_list(struct db *db, struct stmt *st, size_t limit, struct payment **ret, size_t *ret_count)
-{
-    struct payment *all = arena_array(db_arena(db), struct payment, limit);
-    size_t count = 0;
-    while (count < limit && db_step(st)) read_row(st, &all[count++]);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = all;
-    *ret_count = count;
-    return OK;
-}
+DB_READER(read_row);
 
 enum err payment_create(struct db *db, const struct payment *want, Time now, struct payment *ret)
 {
@@ -113,7 +91,7 @@ enum err payment_find(struct db *db, Id id, struct payment *ret)
 
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err payment_find_reference(struct db *db, Id account, Str reference, struct payment *ret)
@@ -123,7 +101,7 @@ enum err payment_find_reference(struct db *db, Id account, Str reference, struct
     struct stmt *st = db_prepare(db, find);
     bind_text(st, reference);
     bind_id(st, account);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err payment_find_order(struct db *db, Id order, struct payment *ret)
@@ -133,7 +111,7 @@ enum err payment_find_order(struct db *db, Id order, struct payment *ret)
 
     struct stmt *st = db_prepare(db, find);
     bind_id(st, order);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err payment_find_paying(struct db *db, Id order, struct payment *ret)
@@ -142,7 +120,7 @@ enum err payment_find_paying(struct db *db, Id order, struct payment *ret)
 
     struct stmt *st = db_prepare(db, find);
     bind_id(st, order);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err payment_list_order(struct db *db, Id order, struct payment **ret, size_t *ret_count)
@@ -151,7 +129,7 @@ enum err payment_list_order(struct db *db, Id order, struct payment **ret, size_
 
     struct stmt *st = db_prepare(db, list);
     bind_id(st, order);
-    return read_list(db, st, OF_ORDER_MAX, ret, ret_count);
+    return db_rows(st, read_row, OF_ORDER_MAX, ret, ret_count);
 }
 
 enum err payment_list(struct db *db, const struct payment_filter *filter, Id before, int64_t limit,
@@ -168,7 +146,7 @@ enum err payment_list(struct db *db, const struct payment_filter *filter, Id bef
     bind_text(st, filter->gateway_label);
     bind_id(st, filter->order_id);
     bind_int(st, limit);
-    return read_list(db, st, (size_t)limit, ret, ret_count);
+    return db_rows(st, read_row, limit, ret, ret_count);
 }
 
 /* An UPDATE that changes nothing is the row lock that both engines have. */
@@ -178,7 +156,7 @@ static enum err lock_one(struct db *db, Id id, struct payment *ret)
 
     struct stmt *st = db_prepare(db, lock);
     bind_id(st, id);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err payment_lock(struct db *db, Id id, struct payment *ret)

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/random.h"
+#include "db/rows.h"
 #include "domain/product_row.h"
 #include "domain/slug.h"
 
@@ -64,6 +65,8 @@ enum err product_find_slug(struct db *db, Str slug, struct product *ret)
     "(s.variant_id = 0 OR s.variant_id IN"                                                                             \
     " (SELECT v.id FROM variant v WHERE v.product_id = p.id AND v.is_active = 1))"
 
+DB_READER(product_row_read);
+
 enum err product_list(struct db *db, int64_t after_position, Id after_id, int64_t limit, struct product **ret,
                       size_t *ret_count)
 {
@@ -71,18 +74,11 @@ enum err product_list(struct db *db, int64_t after_position, Id after_id, int64_
         POOLS_ON_SALE) " FROM product p"
                        " WHERE CAST($2 AS BIGINT) = 0 OR p.position > $1 OR (p.position = $1 AND p.id > $2)"
                        " ORDER BY p.position, p.id LIMIT $3";
-    struct product *list = arena_array(db_arena(db), struct product, (size_t)limit);
-    size_t n = 0;
     struct stmt *st = db_prepare(db, find);
     bind_int(st, after_position);
     bind_id(st, after_id);
     bind_int(st, limit);
-    while (n < (size_t)limit && db_step(st)) product_row_read(st, &list[n++]);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = list;
-    *ret_count = n;
-    return OK;
+    return db_rows(st, product_row_read, limit, ret, ret_count);
 }
 
 static void bind_some(struct stmt *st, int64_t n)

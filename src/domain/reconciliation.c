@@ -1,11 +1,24 @@
 /* domain/reconciliation.c - see reconciliation.h. */
 #include "domain/reconciliation.h"
 
+#include "db/rows.h"
 #include "domain/outbox.h"
 #include "domain/payment.h"
 #include "domain/review.h"
 
 #define EVERY_MS TIME_DAY
+
+static void read_row(struct stmt *st, struct reconciliation *r)
+{
+    r->gateway_id = col_id(st);
+    r->gateway_label = col_text(st);
+    r->asked_at = col_time(st);
+    r->ran_at = col_time(st);
+    for (int i = 0; i < BOOK_COUNT; i++) r->counts[i] = col_int(st);
+    r->differences = col_int(st);
+    r->error = col_text(st);
+}
+DB_READER(read_row);
 
 enum err reconciliation_list(struct db *db, struct reconciliation **ret, size_t *ret_count)
 {
@@ -14,24 +27,8 @@ enum err reconciliation_list(struct db *db, struct reconciliation **ret, size_t 
         " FROM gateway g LEFT JOIN reconciliation r ON r.gateway_id = g.id"
         " WHERE g.api_key IS NOT NULL AND g.provider <> 'sandbox' ORDER BY g.id LIMIT 32";
 
-    struct reconciliation *all = arena_array(db_arena(db), struct reconciliation, GATEWAYS_MAX);
-    size_t count = 0;
     struct stmt *st = db_prepare(db, list);
-    while (db_step(st)) {
-        struct reconciliation *r = &all[count++];
-        *r = (struct reconciliation){.gateway_id = col_id(st)};
-        r->gateway_label = str_dup(db_arena(db), col_text(st));
-        r->asked_at = col_time(st);
-        r->ran_at = col_time(st);
-        for (int i = 0; i < BOOK_COUNT; i++) r->counts[i] = col_int(st);
-        r->differences = col_int(st);
-        r->error = str_dup(db_arena(db), col_text(st));
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = all;
-    *ret_count = count;
-    return OK;
+    return db_rows(st, read_row, GATEWAYS_MAX, ret, ret_count);
 }
 
 enum err reconciliation_ask(struct db *db, Id gateway, Time now)

@@ -1,6 +1,8 @@
 /* domain/refund.c - see refund.h. */
 #include "domain/refund.h"
 
+#include "db/rows.h"
+
 const char *const refund_status_names[] = {"requested", "done", "failed", NULL};
 
 /* In the order in which read_row takes them. */
@@ -26,18 +28,7 @@ static void read_row(struct stmt *st, struct refund *r)
     r->requested_at = col_time(st);
     r->done_at = col_time(st);
 }
-
-static enum err read_one(struct stmt *st, struct refund *ret)
-{
-    struct refund r = {0};
-    bool found = db_step(st);
-    if (found) read_row(st, &r);
-    enum err e = db_done(st);
-    if (e) return e;
-    if (!found) return ERR_NOT_FOUND;
-    *ret = r;
-    return OK;
-}
+DB_READER(read_row);
 
 enum err refund_add(struct db *db, const struct refund *want, Time now, struct refund *ret)
 {
@@ -61,7 +52,7 @@ enum err refund_add(struct db *db, const struct refund *want, Time now, struct r
     bind_opt_id(st, want->requested_by);
     bind_time(st, now);
     bind_opt_time(st, want->status == REFUND_DONE ? now : (Time){0});
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err refund_save(struct db *db, const struct refund *r)
@@ -87,7 +78,7 @@ enum err refund_find(struct db *db, Id id, struct refund *ret)
 
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err refund_find_ref(struct db *db, Id payment, Str refund_ref, struct refund *ret)
@@ -99,19 +90,7 @@ enum err refund_find_ref(struct db *db, Id payment, Str refund_ref, struct refun
     struct stmt *st = db_prepare(db, find);
     bind_id(st, payment);
     bind_text(st, refund_ref);
-    return read_one(st, ret);
-}
-
-static enum err read_list(struct db *db, struct stmt *st, struct refund **ret, size_t *ret_count)
-{
-    struct refund *all = arena_array(db_arena(db), struct refund, REFUNDS_LISTED_MAX);
-    size_t count = 0;
-    while (count < REFUNDS_LISTED_MAX && db_step(st)) read_row(st, &all[count++]);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = all;
-    *ret_count = count;
-    return OK;
+    return db_row(st, read_row, ret);
 }
 
 enum err refund_list_order(struct db *db, Id order, struct refund **ret, size_t *ret_count)
@@ -120,7 +99,7 @@ enum err refund_list_order(struct db *db, Id order, struct refund **ret, size_t 
 
     struct stmt *st = db_prepare(db, list);
     bind_id(st, order);
-    return read_list(db, st, ret, ret_count);
+    return db_rows(st, read_row, REFUNDS_LISTED_MAX, ret, ret_count);
 }
 
 enum err refund_list_payment(struct db *db, Id payment, struct refund **ret, size_t *ret_count)
@@ -129,7 +108,7 @@ enum err refund_list_payment(struct db *db, Id payment, struct refund **ret, siz
 
     struct stmt *st = db_prepare(db, list);
     bind_id(st, payment);
-    return read_list(db, st, ret, ret_count);
+    return db_rows(st, read_row, REFUNDS_LISTED_MAX, ret, ret_count);
 }
 
 enum err refund_sum_requested(struct db *db, Id payment, Money *ret)

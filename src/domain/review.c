@@ -1,6 +1,7 @@
 /* domain/review.c - see review.h. */
 #include "domain/review.h"
 
+#include "db/rows.h"
 #include "domain/notification.h"
 
 const char *const review_kind_names[] = {"unmatched", "amount",    "late",           "stock", "refund_failed",
@@ -202,21 +203,15 @@ static void read_row(struct stmt *st, struct review *r)
     r->email = col_text(st);
     r->gateway_label = col_text(st);
 }
+DB_READER(read_row);
 
 enum err review_find(struct db *db, Id id, struct review *ret)
 {
     static const char find[] = "SELECT " COLUMNS " FROM review r WHERE r.id = $1";
 
-    struct review r = {0};
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
-    bool found = db_step(st);
-    if (found) read_row(st, &r);
-    enum err e = db_done(st);
-    if (e) return e;
-    if (!found) return ERR_NOT_FOUND;
-    *ret = r;
-    return OK;
+    return db_row(st, read_row, ret);
 }
 
 enum err review_list(struct db *db, const struct review_filter *filter, Id before, int64_t limit, struct review **ret,
@@ -226,17 +221,10 @@ enum err review_list(struct db *db, const struct review_filter *filter, Id befor
                                " AND (CAST($2 AS TEXT) = '' OR r.status = $2)"
                                " AND (CAST($3 AS TEXT) = '' OR r.kind = $3) ORDER BY r.id DESC LIMIT $4";
 
-    struct review *all = arena_array(db_arena(db), struct review, (size_t)limit);
-    size_t count = 0;
     struct stmt *st = db_prepare(db, list);
     bind_id(st, id_is(before) ? before : (Id){ID_MAX});
     bind_text(st, filter->has_status ? str_from(review_status_names[filter->status]) : STR(""));
     bind_text(st, filter->has_kind ? str_from(review_kind_names[filter->kind]) : STR(""));
     bind_int(st, limit);
-    while (count < (size_t)limit && db_step(st)) read_row(st, &all[count++]);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = all;
-    *ret_count = count;
-    return OK;
+    return db_rows(st, read_row, limit, ret, ret_count);
 }

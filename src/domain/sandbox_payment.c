@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/random.h"
+#include "db/rows.h"
 #include "domain/outbox.h"
 #include "domain/sandbox_message.h"
 
@@ -17,33 +18,25 @@ const char *const sandbox_mood_names[] = {"willing", "refuses_refunds", "loses_a
     "id, ref, reference, order_ref, description, amount, refunded, currency, status, success_url, cancel_url,"         \
     " received, paid_currency, dispute_ref, mood"
 
-static enum err read_one(struct stmt *st, struct sandbox_payment *ret)
+static void read_row(struct stmt *st, struct sandbox_payment *p)
 {
-    struct sandbox_payment p = {0};
-    bool found = db_step(st);
-    if (found) {
-        p.id = col_id(st);
-        p.ref = col_text(st);
-        p.reference = col_text(st);
-        p.order_ref = col_text(st);
-        p.description = col_text(st);
-        p.amount = col_money(st);
-        p.refunded = col_money(st);
-        p.currency = col_text(st);
-        p.status = col_choice(st, sandbox_status_names);
-        p.success_url = col_text(st);
-        p.cancel_url = col_text(st);
-        p.received = col_money(st);
-        p.paid_currency = col_text(st);
-        p.dispute_ref = col_text(st);
-        p.mood = col_choice(st, sandbox_mood_names);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    if (!found) return ERR_NOT_FOUND;
-    *ret = p;
-    return OK;
+    p->id = col_id(st);
+    p->ref = col_text(st);
+    p->reference = col_text(st);
+    p->order_ref = col_text(st);
+    p->description = col_text(st);
+    p->amount = col_money(st);
+    p->refunded = col_money(st);
+    p->currency = col_text(st);
+    p->status = col_choice(st, sandbox_status_names);
+    p->success_url = col_text(st);
+    p->cancel_url = col_text(st);
+    p->received = col_money(st);
+    p->paid_currency = col_text(st);
+    p->dispute_ref = col_text(st);
+    p->mood = col_choice(st, sandbox_mood_names);
 }
+DB_READER(read_row);
 
 Str sandbox_ref(struct arena *a, Str prefix)
 {
@@ -75,7 +68,7 @@ enum err sandbox_create(struct db *db, const struct sandbox_payment *want, Time 
     if (e) return e;
     st = db_prepare(db, find);
     bind_text(st, want->reference);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err sandbox_find(struct db *db, Str ref, struct sandbox_payment *ret)
@@ -84,7 +77,7 @@ enum err sandbox_find(struct db *db, Str ref, struct sandbox_payment *ret)
 
     struct stmt *st = db_prepare(db, find);
     bind_text(st, ref);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err sandbox_lock(struct db *db, Str ref, struct sandbox_payment *ret)
@@ -93,7 +86,7 @@ enum err sandbox_lock(struct db *db, Str ref, struct sandbox_payment *ret)
 
     struct stmt *st = db_prepare(db, lock);
     bind_text(st, ref);
-    return read_one(st, ret);
+    return db_row(st, read_row, ret);
 }
 
 enum err sandbox_save(struct db *db, const struct sandbox_payment *p)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "db/rows.h"
 #include "domain/catalog.h"
 #include "domain/sealed_code.h"
 #include "domain/serial_hint.h"
@@ -304,6 +305,17 @@ enum err serial_import(struct db *db, Id product, Id variant, const Str *codes, 
     return OK;
 }
 
+static void read_pool(struct stmt *st, struct serial_pool *p)
+{
+    p->variant_id = col_id(st);
+    p->variant_name = col_text(st);
+    p->free = col_int(st);
+    p->reserved = col_int(st);
+    p->taken = col_int(st);
+    p->refunded = col_int(st);
+}
+DB_READER(read_pool);
+
 enum err serial_pools(struct db *db, Id product, struct serial_pool **ret, size_t *ret_count)
 {
     static const char find[] =
@@ -314,30 +326,20 @@ enum err serial_pools(struct db *db, Id product, struct serial_pool **ret, size_
         " SUM(CASE WHEN status = 'reserved' THEN 1 ELSE 0 END) AS reserved,"
         " SUM(CASE WHEN status = 'refunded' THEN 1 ELSE 0 END) AS refunded FROM serial WHERE product_id = $1"
         " GROUP BY variant_id) c ON c.variant_id = v.id ORDER BY v.id";
-    struct arena *a = db_arena(db);
-    struct serial_pool *list = NULL;
-    size_t n = 0, cap = 0;
     struct stmt *st = db_prepare(db, find);
     bind_id(st, product);
-    while (db_step(st)) {
-        if (n == cap) {
-            cap = cap ? cap * 2 : 8;
-            list = arena_grow(a, list, n * sizeof *list, cap * sizeof *list);
-        }
-        struct serial_pool *p = &list[n++];
-        p->variant_id = col_id(st);
-        p->variant_name = col_text(st);
-        p->free = col_int(st);
-        p->reserved = col_int(st);
-        p->taken = col_int(st);
-        p->refunded = col_int(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = list;
-    *ret_count = n;
-    return OK;
+    return db_rows(st, read_pool, ROWS_ALL, ret, ret_count);
 }
+
+static void read_shortage(struct stmt *st, struct serial_shortage *s)
+{
+    s->product_id = col_id(st);
+    s->variant_id = col_id(st);
+    s->product_name = col_text(st);
+    s->variant_name = col_text(st);
+    s->free = col_int(st);
+}
+DB_READER(read_shortage);
 
 enum err serial_shortages(struct db *db, int64_t free_max, struct serial_shortage **ret, size_t *ret_count)
 {
@@ -352,28 +354,9 @@ enum err serial_shortages(struct db *db, int64_t free_max, struct serial_shortag
         " UNION ALL SELECT p.id, v.id, p.name, v.name FROM variant v JOIN product p ON p.id = v.product_id"
         " WHERE p.is_active = 1 AND v.is_active = 1 AND p.delivery_type = 'serial_code') o) x"
         " WHERE free <= $1 ORDER BY free, product_id, variant_id";
-    struct arena *a = db_arena(db);
-    struct serial_shortage *list = NULL;
-    size_t n = 0, cap = 0;
     struct stmt *st = db_prepare(db, find);
     bind_int(st, free_max);
-    while (db_step(st)) {
-        if (n == cap) {
-            cap = cap ? cap * 2 : 8;
-            list = arena_grow(a, list, n * sizeof *list, cap * sizeof *list);
-        }
-        struct serial_shortage *s = &list[n++];
-        s->product_id = col_id(st);
-        s->variant_id = col_id(st);
-        s->product_name = col_text(st);
-        s->variant_name = col_text(st);
-        s->free = col_int(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = list;
-    *ret_count = n;
-    return OK;
+    return db_rows(st, read_shortage, ROWS_ALL, ret, ret_count);
 }
 
 enum err serial_list(struct db *db, Id product, Id before, int64_t limit, struct serial_row **ret, size_t *ret_count)

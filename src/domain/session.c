@@ -2,6 +2,7 @@
 #include "domain/session.h"
 
 #include "base/random.h"
+#include "db/rows.h"
 #include "domain/vault.h"
 
 bool session_is_plausible(Str text)
@@ -114,27 +115,23 @@ enum err session_end(struct db *db, Id session)
     return db_run(st);
 }
 
+static void read_row(struct stmt *st, struct token *t)
+{
+    t->account = col_id(st);
+    t->id = col_id(st);
+    t->created_at = col_time(st);
+    t->expires_at = col_time(st);
+}
+DB_READER(read_row);
+
 enum err session_list(struct db *db, Id account, int64_t limit, struct token **ret, size_t *ret_count)
 {
-    static const char list[] = "SELECT id, created_at, expires_at FROM token"
+    static const char list[] = "SELECT account_id, id, created_at, expires_at FROM token"
                                " WHERE account_id = $1 AND kind = 'shop' ORDER BY id DESC LIMIT $2";
-    struct token *tokens = arena_array(db_arena(db), struct token, (size_t)limit);
-    size_t n = 0;
     struct stmt *st = db_prepare(db, list);
     bind_id(st, account);
     bind_int(st, limit);
-    while (n < (size_t)limit && db_step(st)) {
-        struct token *t = &tokens[n++];
-        t->account = account;
-        t->id = col_id(st);
-        t->created_at = col_time(st);
-        t->expires_at = col_time(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = tokens;
-    *ret_count = n;
-    return OK;
+    return db_rows(st, read_row, limit, ret, ret_count);
 }
 
 Str session_csrf(struct arena *a, const uint8_t hash[TOKEN_HASH_BYTES])

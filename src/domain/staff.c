@@ -2,6 +2,7 @@
 #include "domain/staff.h"
 
 #include "base/random.h"
+#include "db/rows.h"
 #include "domain/token.h"
 #include "domain/vault.h"
 
@@ -82,37 +83,24 @@ static void staff_read(struct stmt *st, struct staff_member *m)
     m->account.created_at = col_time(st);
     m->totp_is_on = col_bool(st);
 }
+DB_READER(staff_read);
 
 enum err staff_list(struct db *db, Id after, int64_t limit, struct staff_member **ret, size_t *ret_count)
 {
     static const char list[] =
         STAFF_COLUMNS " WHERE role IN ('staff', 'owner') AND role <> 'customer' AND id > $1 ORDER BY id LIMIT $2";
-    struct staff_member *members = arena_array(db_arena(db), struct staff_member, (size_t)limit);
-    size_t n = 0;
     struct stmt *st = db_prepare(db, list);
     bind_id(st, after);
     bind_int(st, limit);
-    while (n < (size_t)limit && db_step(st)) staff_read(st, &members[n++]);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = members;
-    *ret_count = n;
-    return OK;
+    return db_rows(st, staff_read, limit, ret, ret_count);
 }
 
 enum err staff_find(struct db *db, Id id, struct staff_member *ret)
 {
     static const char find[] = STAFF_COLUMNS " WHERE role IN ('staff', 'owner') AND id = $1";
-    struct staff_member m = {0};
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
-    bool found = db_step(st);
-    if (found) staff_read(st, &m);
-    enum err e = db_done(st);
-    if (e) return e;
-    if (!found) return ERR_NOT_FOUND;
-    *ret = m;
-    return OK;
+    return db_row(st, staff_read, ret);
 }
 
 /* Owners are counted after the change, with their rows locked in one order: two owners demoting each other at the same

@@ -1,6 +1,7 @@
 /* domain/ticket.c - see ticket.h. */
 #include "domain/ticket.h"
 
+#include "db/rows.h"
 #include "domain/department.h"
 #include "domain/license.h"
 #include "domain/notification.h"
@@ -16,21 +17,20 @@ static const char *const author_names[] = {"customer", "staff", NULL}; /* by_sta
     "SELECT t.id, t.account_id, t.department_id, t.subject, t.order_id, t.license_id, d.name, t.status, t.created_at," \
     " t.last_reply_at FROM ticket t JOIN department d ON d.id = t.department_id"
 
-static struct ticket read_ticket(struct stmt *st)
+static void read_ticket(struct stmt *st, struct ticket *t)
 {
-    struct ticket t;
-    t.id = col_id(st);
-    t.account = col_id(st);
-    t.department_id = col_id(st);
-    t.subject = col_text(st);
-    t.order_id = col_id(st);
-    t.license_id = col_id(st);
-    t.department = col_text(st);
-    t.status = col_choice(st, ticket_status_names);
-    t.created_at = col_time(st);
-    t.last_reply_at = col_time(st);
-    return t;
+    t->id = col_id(st);
+    t->account = col_id(st);
+    t->department_id = col_id(st);
+    t->subject = col_text(st);
+    t->order_id = col_id(st);
+    t->license_id = col_id(st);
+    t->department = col_text(st);
+    t->status = col_choice(st, ticket_status_names);
+    t->created_at = col_time(st);
+    t->last_reply_at = col_time(st);
 }
+DB_READER(read_ticket);
 
 enum err ticket_find(struct db *db, Id id, Id account, struct ticket *ret)
 {
@@ -40,7 +40,7 @@ enum err ticket_find(struct db *db, Id id, Id account, struct ticket *ret)
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
     bool found = db_step(st);
-    if (found) t = read_ticket(st);
+    if (found) read_ticket(st, &t);
     enum err e = db_done(st);
     if (e) return e;
     if (!found || (id_is(account) && !id_eq(t.account, account))) return ERR_NOT_FOUND;
@@ -49,21 +49,13 @@ enum err ticket_find(struct db *db, Id id, Id account, struct ticket *ret)
 }
 
 /* Binds the page (the last three parameters) and reads the list. */
-static enum err read_list(struct db *db, struct stmt *st, const struct ticket_page *page, struct ticket **ret,
-                          size_t *ret_count)
+static enum err read_list(struct stmt *st, const struct ticket_page *page, struct ticket **ret, size_t *ret_count)
 {
     assert(page->limit > 0);
-    struct ticket *items = arena_array(db_arena(db), struct ticket, (size_t)page->limit);
-    size_t count = 0;
     bind_time(st, id_is(page->after_id) ? page->after : (Time){INT64_MAX});
     bind_id(st, id_is(page->after_id) ? page->after_id : (Id){ID_MAX});
     bind_int(st, page->limit);
-    while (db_step(st)) items[count++] = read_ticket(st);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = items;
-    *ret_count = count;
-    return OK;
+    return db_rows(st, read_ticket, page->limit, ret, ret_count);
 }
 
 enum err ticket_list_account(struct db *db, Id account, const struct ticket_page *page, struct ticket **ret,
@@ -71,7 +63,7 @@ enum err ticket_list_account(struct db *db, Id account, const struct ticket_page
 {
     struct stmt *st = db_prepare(db, DB_PAGE_2(db, SELECT_TICKET, "t.account_id", "t.last_reply_at", "t.id"));
     bind_id(st, account);
-    return read_list(db, st, page, ret, ret_count);
+    return read_list(st, page, ret, ret_count);
 }
 
 enum err ticket_list_all(struct db *db, int status, Id department, const struct ticket_page *page, struct ticket **ret,
@@ -90,7 +82,7 @@ enum err ticket_list_all(struct db *db, int status, Id department, const struct 
     struct stmt *st = db_prepare(db, texts[status >= 0][id_is(department)]);
     if (status >= 0) bind_choice(st, ticket_status_names, (unsigned)status);
     if (id_is(department)) bind_id(st, department);
-    return read_list(db, st, page, ret, ret_count);
+    return read_list(st, page, ret, ret_count);
 }
 
 #define SELECT_MESSAGE                                                                                                 \

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/random.h"
+#include "db/rows.h"
 #include "domain/vault.h"
 
 #define RANDOM_CHARS 32
@@ -189,48 +190,45 @@ enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES],
     return OK;
 }
 
+#define LISTED(kind)                                                                                                   \
+    "SELECT account_id, id, " kind ", name, hint, scopes, created_at, expires_at, last_used_at, network FROM token"
+
+static void read_row(struct stmt *st, struct token *t)
+{
+    t->account = col_id(st);
+    t->id = col_id(st);
+    t->kind = col_choice(st, kind_names);
+    t->name = col_text(st);
+    t->hint = col_text(st);
+    t->scopes = (unsigned)col_int(st);
+    t->created_at = col_time(st);
+    t->expires_at = col_time(st);
+    t->last_used_at = col_time(st);
+    t->network = col_text(st);
+}
+DB_READER(read_row);
+
 static enum err list_of(struct db *db, const char *list, Id account, Id before, int64_t limit, struct token **ret,
                         size_t *ret_count)
 {
-    struct token *tokens = arena_array(db_arena(db), struct token, (size_t)limit);
-    size_t n = 0;
     struct stmt *st = db_prepare(db, list);
     bind_id(st, account);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
     bind_int(st, limit);
-    while (n < (size_t)limit && db_step(st)) {
-        struct token *t = &tokens[n++];
-        t->account = account;
-        t->id = col_id(st);
-        t->kind = col_choice(st, kind_names);
-        t->name = col_text(st);
-        t->hint = col_text(st);
-        t->scopes = (unsigned)col_int(st);
-        t->created_at = col_time(st);
-        t->expires_at = col_time(st);
-        t->last_used_at = col_time(st);
-        t->network = col_text(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = tokens;
-    *ret_count = n;
-    return OK;
+    return db_rows(st, read_row, limit, ret, ret_count);
 }
 
 enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count)
 {
     static const char list[] =
-        "SELECT id, kind, name, hint, scopes, created_at, expires_at, last_used_at, network FROM token"
-        " WHERE account_id = $1 AND id < $2 AND kind IN ('login', 'api') ORDER BY id DESC LIMIT $3";
+        LISTED("kind") " WHERE account_id = $1 AND id < $2 AND kind IN ('login', 'api') ORDER BY id DESC LIMIT $3";
     return list_of(db, list, account, before, limit, ret, ret_count);
 }
 
 enum err token_list_logins(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count)
 {
     static const char list[] =
-        "SELECT id, 'login', name, hint, scopes, created_at, expires_at, last_used_at, network FROM token"
-        " WHERE account_id = $1 AND id < $2 AND kind IN ('login', 'shop') ORDER BY id DESC LIMIT $3";
+        LISTED("'login'") " WHERE account_id = $1 AND id < $2 AND kind IN ('login', 'shop') ORDER BY id DESC LIMIT $3";
     return list_of(db, list, account, before, limit, ret, ret_count);
 }
 

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <sodium.h>
 
+#include "db/rows.h"
+
 const char *const webhook_status_names[] = {"handled", "unmatched", "review", "ignored", NULL};
 
 static const char *const mode_names[] = {"", "test", "live", NULL}; /* enum event_mode */
@@ -45,6 +47,14 @@ static void read_row(struct stmt *st, struct webhook_event *w)
     e->occurred_at = col_time(st);
     w->received_at = col_time(st);
 }
+DB_READER(read_row);
+
+static void read_whole(struct stmt *st, struct webhook_event *w)
+{
+    read_row(st, w);
+    w->body = col_blob(st);
+}
+DB_READER(read_whole);
 
 static void bind_opt_money(struct stmt *st, bool has, Money m)
 {
@@ -142,29 +152,7 @@ enum err webhook_event_find(struct db *db, Id id, struct webhook_event *ret)
 
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
-    struct webhook_event w = {0};
-    bool found = db_step(st);
-    if (found) {
-        read_row(st, &w);
-        w.body = col_blob(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    if (!found) return ERR_NOT_FOUND;
-    *ret = w;
-    return OK;
-}
-
-static enum err read_list(struct db *db, struct stmt *st, size_t limit, struct webhook_event **ret, size_t *ret_count)
-{
-    struct webhook_event *all = arena_array(db_arena(db), struct webhook_event, limit);
-    size_t count = 0;
-    while (count < limit && db_step(st)) read_row(st, &all[count++]);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = all;
-    *ret_count = count;
-    return OK;
+    return db_row(st, read_whole, ret);
 }
 
 enum err webhook_event_list(struct db *db, const struct webhook_filter *filter, Id before, int64_t limit,
@@ -177,7 +165,7 @@ enum err webhook_event_list(struct db *db, const struct webhook_filter *filter, 
     bind_id(st, id_is(before) ? before : (Id){ID_MAX});
     bind_text(st, filter->has_status ? str_from(webhook_status_names[filter->status]) : STR(""));
     bind_int(st, limit);
-    return read_list(db, st, (size_t)limit, ret, ret_count);
+    return db_rows(st, read_row, limit, ret, ret_count);
 }
 
 #define UNMATCHED_MAX 20
@@ -195,5 +183,5 @@ enum err webhook_event_unmatched(struct db *db, Id gateway, const struct payment
     bind_text(st, names->payment_ref);
     bind_text(st, names->group_ref);
     bind_text(st, names->order_ref);
-    return read_list(db, st, UNMATCHED_MAX, ret, ret_count);
+    return db_rows(st, read_row, UNMATCHED_MAX, ret, ret_count);
 }

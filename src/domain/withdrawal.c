@@ -1,6 +1,7 @@
 /* domain/withdrawal.c - see withdrawal.h. */
 #include "domain/withdrawal.h"
 
+#include "db/rows.h"
 #include "domain/ledger.h"
 #include "domain/notification.h"
 #include "domain/settings.h"
@@ -11,21 +12,20 @@ const char *const withdrawal_status_names[] = {"pending", "approved", "rejected"
 
 #define COLUMNS "id, account_id, amount, status, destination, first_by, reason, requested_at, decided_at, decided_by"
 
-static struct withdrawal read_row(struct stmt *st)
+static void read_row(struct stmt *st, struct withdrawal *w)
 {
-    struct withdrawal w;
-    w.id = col_id(st);
-    w.account = col_id(st);
-    w.amount = col_money(st);
-    w.status = col_choice(st, withdrawal_status_names);
-    w.destination = col_text(st);
-    w.first_by = col_id(st);
-    w.reason = col_text(st);
-    w.requested_at = col_time(st);
-    w.decided_at = col_time(st);
-    w.decided_by = col_id(st);
-    return w;
+    w->id = col_id(st);
+    w->account = col_id(st);
+    w->amount = col_money(st);
+    w->status = col_choice(st, withdrawal_status_names);
+    w->destination = col_text(st);
+    w->first_by = col_id(st);
+    w->reason = col_text(st);
+    w->requested_at = col_time(st);
+    w->decided_at = col_time(st);
+    w->decided_by = col_id(st);
 }
+DB_READER(read_row);
 
 enum err withdrawal_request(struct db *db, Id account, Money amount, Str destination, Time now, struct withdrawal *ret)
 {
@@ -76,7 +76,7 @@ static enum err decide(struct db *db, Id id, enum withdrawal_status status, Id b
     bind_time(st, now);
     bind_opt_id(st, by);
     bool decided = db_step(st);
-    if (decided) w = read_row(st);
+    if (decided) read_row(st, &w);
     enum err e = db_done(st);
     if (e) return e;
     if (!decided) {
@@ -102,7 +102,7 @@ static enum err lock(struct db *db, Id id, Id by, struct withdrawal *ret)
     struct stmt *st = db_prepare(db, lock);
     bind_id(st, id);
     bool found = db_step(st);
-    if (found) w = read_row(st);
+    if (found) read_row(st, &w);
     enum err e = db_done(st);
     if (e) return e;
     if (!found) return ERR_NOT_FOUND;
@@ -201,23 +201,11 @@ enum err withdrawal_find(struct db *db, Id id, Id account, struct withdrawal *re
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
     bool found = db_step(st);
-    if (found) w = read_row(st);
+    if (found) read_row(st, &w);
     enum err e = db_done(st);
     if (e) return e;
     if (!found || (id_is(account) && !id_eq(w.account, account))) return ERR_NOT_FOUND;
     *ret = w;
-    return OK;
-}
-
-static enum err read_list(struct db *db, struct stmt *st, int64_t limit, struct withdrawal **ret, size_t *ret_count)
-{
-    struct withdrawal *items = arena_array(db_arena(db), struct withdrawal, (size_t)limit);
-    size_t count = 0;
-    while (db_step(st)) items[count++] = read_row(st);
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = items;
-    *ret_count = count;
     return OK;
 }
 
@@ -233,7 +221,7 @@ enum err withdrawal_list_account(struct db *db, Id account, Id before, int64_t l
     bind_id(st, account);
     bind_id(st, below(before));
     bind_int(st, limit);
-    return read_list(db, st, limit, ret, ret_count);
+    return db_rows(st, read_row, limit, ret, ret_count);
 }
 
 enum err withdrawal_list_status(struct db *db, enum withdrawal_status status, Id before, int64_t limit,
@@ -243,7 +231,7 @@ enum err withdrawal_list_status(struct db *db, enum withdrawal_status status, Id
     bind_choice(st, withdrawal_status_names, status);
     bind_id(st, below(before));
     bind_int(st, limit);
-    return read_list(db, st, limit, ret, ret_count);
+    return db_rows(st, read_row, limit, ret, ret_count);
 }
 
 enum err withdrawal_list_all(struct db *db, Id before, int64_t limit, struct withdrawal **ret, size_t *ret_count)
@@ -253,5 +241,5 @@ enum err withdrawal_list_all(struct db *db, Id before, int64_t limit, struct wit
     struct stmt *st = db_prepare(db, list);
     bind_id(st, below(before));
     bind_int(st, limit);
-    return read_list(db, st, limit, ret, ret_count);
+    return db_rows(st, read_row, limit, ret, ret_count);
 }

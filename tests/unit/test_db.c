@@ -1,5 +1,6 @@
 /* Statements, parameters, columns and errors: the same cases on both engines. */
 #include "database.h"
+#include "db/rows.h"
 
 static struct test_database t;
 
@@ -502,6 +503,66 @@ static void test_choices(void **state)
     assert_int_equal(test_number(t.d, count), 0);
 }
 
+/* Rows as structs: none, one, a page and a list that outgrows its first room. */
+struct thing {
+    Id id;
+    int64_t n;
+    Str s;
+};
+
+static void read_thing(struct stmt *st, struct thing *ret)
+{
+    ret->id = col_id(st);
+    ret->n = col_int(st);
+    ret->s = col_text(st);
+}
+DB_READER(read_thing);
+
+static enum err rows(void *arg, struct db *db)
+{
+    (void)arg;
+    static const char list[] = "SELECT id, n, s FROM thing WHERE n > $1 ORDER BY n";
+    enum { FIRST = 5000, COUNT = 100 };
+    for (int i = 0; i < COUNT; i++) add(db, FIRST + i, i % 2 ? STR("odd") : STR("even"), STR(""));
+
+    struct thing kept = {.n = 7}, *all = NULL;
+    struct stmt *st = db_prepare(db, list);
+    bind_int(st, FIRST + COUNT);
+    check(db_row(st, read_thing, &kept) == ERR_NOT_FOUND);
+    check(kept.n == 7);
+
+    st = db_prepare(db, list);
+    bind_int(st, FIRST + COUNT - 2);
+    check(db_row(st, read_thing, &kept) == OK);
+    check(kept.n == FIRST + COUNT - 1 && str_eq(kept.s, STR("odd")));
+
+    size_t n = 0;
+    st = db_prepare(db, list);
+    bind_int(st, FIRST);
+    check(db_rows(st, read_thing, 10, &all, &n) == OK);
+    check(n == 10 && all[9].n == FIRST + 10);
+
+    st = db_prepare(db, list);
+    bind_int(st, FIRST - 1);
+    check(db_rows(st, read_thing, ROWS_ALL, &all, &n) == OK);
+    check(n == COUNT);
+    for (size_t i = 0; i < n; i++)
+        check(all[i].n == FIRST + (int64_t)i && str_eq(all[i].s, i % 2 ? STR("odd") : STR("even")));
+
+    db_step(db_prepare(db, "SELECT nothing FROM nowhere"));
+    st = db_prepare(db, list);
+    bind_int(st, 0);
+    check(db_rows(st, read_thing, ROWS_ALL, &all, &n) == ERR_INTERNAL);
+    check(n == COUNT);
+    return OK;
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    assert_int_equal(tx_call(t.d, TX_WRITE, rows, NULL, NULL), ERR_INTERNAL);
+}
+
 #define ON_BOTH(f)                                                                                                     \
     {"sqlite " #f, f, open_sqlite, close_it, NULL},                                                                    \
     {                                                                                                                  \
@@ -514,7 +575,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_BOTH(test_values), ON_BOTH(test_nulls),      ON_BOTH(test_numbering), ON_BOTH(test_nesting),
         ON_BOTH(test_sticky), ON_BOTH(test_late_error), ON_BOTH(test_misuse),    ON_BOTH(test_half_way),
-        ON_BOTH(test_modes),  ON_BOTH(test_ids),        ON_BOTH(test_choices),
+        ON_BOTH(test_modes),  ON_BOTH(test_ids),        ON_BOTH(test_choices),   ON_BOTH(test_rows),
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, NULL, NULL);
