@@ -87,10 +87,11 @@ void field_errors_add(struct field_errors *errors, Str field, enum err e);
 bool field_error_min(const struct field_error *e, int64_t *ret);
 bool field_error_max(const struct field_error *e, int64_t *ret);
 
-/* OK with *ret in the arena, or ERR_VALIDATION with every bad field in `errors`, in the table's order, unknown ones
- * last (their names cut at 64 code points). Root NULL or not an object: ERR_VALIDATION with field "" and wrong_type. At
- * most 100 errors are kept. The body's texts point into the tree, and so into the input, where nothing was changed.
- * `exponent` is the decimals of the store's currency. */
+/* *ret is in the arena. OK, or ERR_VALIDATION with every bad field in `errors`, in the table's order, unknown ones last
+ * (their names cut at 64 code points); *ret then has the good fields, and zeros for the bad ones. Root NULL or not an
+ * object: ERR_VALIDATION with field "" and wrong_type, and *ret is untouched. At most 100 errors are kept. The body's
+ * texts point into the tree, and so into the input, where nothing was changed. `exponent` is the decimals of the
+ * store's currency. */
 enum err shape_read(const struct shape *shape, const struct json *root, int exponent, struct arena *a, const void **ret,
                     struct field_errors *errors);
 
