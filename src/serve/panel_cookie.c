@@ -17,21 +17,6 @@ static Str cookie_name(const struct request *req)
     return is_tls(req) ? STR(NAME_TLS) : STR(NAME);
 }
 
-/* When there are two of this name, neither is trusted. */
-static Str cookie_value(const struct request *req)
-{
-    Str list = request_header(req, "Cookie"), wanted = cookie_name(req), found = {0};
-    while (list.len) {
-        Str item = list, rest = {0}, name, value;
-        str_cut(list, ';', &item, &rest);
-        list = rest;
-        if (!str_cut(str_trim(item), '=', &name, &value) || !str_eq(name, wanted)) continue;
-        if (found.len) return (Str){0};
-        found = value;
-    }
-    return found;
-}
-
 bool panel_is_calling(const struct request *req)
 {
     Str site = request_header(req, "Sec-Fetch-Site");
@@ -40,7 +25,7 @@ bool panel_is_calling(const struct request *req)
 
 Str panel_cookie_read(const struct request *req)
 {
-    return panel_is_calling(req) ? cookie_value(req) : (Str){0};
+    return panel_is_calling(req) ? request_cookie(req, cookie_name(req)) : (Str){0};
 }
 
 static void send_cookie(struct request *req, Str value, int64_t max_age_s)

@@ -11,6 +11,20 @@ Str request_header(const struct request *req, const char *name)
     return http_header_get(&req->exchange->head, name);
 }
 
+Str request_cookie(const struct request *req, Str name)
+{
+    Str list = request_header(req, "Cookie"), found = {0};
+    while (list.len) {
+        Str item = list, rest = {0}, key, value;
+        str_cut(list, ';', &item, &rest);
+        list = rest;
+        if (!str_cut(str_trim(item), '=', &key, &value) || !str_eq(key, name)) continue;
+        if (found.len) return (Str){0};
+        found = value;
+    }
+    return found;
+}
+
 enum err request_bad_field(struct request *req, const char *field, enum err e)
 {
     field_errors_add(&req->errors, str_from(field), e);

@@ -60,6 +60,8 @@ struct request {
 
 /* The value of a header as sent, or an empty Str. */
 Str request_header(const struct request *req, const char *name);
+/* The value of a cookie; empty also when there are two of this name, because neither can then be trusted. */
+Str request_cookie(const struct request *req, Str name);
 
 /* Adds a bad field; returns ERR_VALIDATION for `return request_bad_field(…)`. */
 enum err request_bad_field(struct request *req, const char *field, enum err e);

@@ -22,21 +22,6 @@ static const char *cookie_name(const struct request *req)
     return visit_is_tls(req) ? COOKIE_TLS : COOKIE;
 }
 
-/* The value of our cookie; when there are two of this name, neither is trusted. */
-static Str cookie_value(const struct request *req)
-{
-    Str list = request_header(req, "Cookie"), wanted = str_from(cookie_name(req)), found = {0};
-    while (list.len) {
-        Str item = list, rest = {0}, name, value;
-        str_cut(list, ';', &item, &rest);
-        list = rest;
-        if (!str_cut(str_trim(item), '=', &name, &value) || !str_eq(name, wanted)) continue;
-        if (found.len) return (Str){0};
-        found = value;
-    }
-    return found;
-}
-
 static void set_cookie(struct request *req, Str value, long long max_age_s)
 {
     request_add_header(req, "Set-Cookie",
@@ -103,7 +88,7 @@ static bool comes_from_here(const struct request *req)
 static enum err find_session(struct call *c, struct db *db)
 {
     struct request *req = &c->req;
-    Str text = cookie_value(req);
+    Str text = request_cookie(req, str_from(cookie_name(req)));
     if (!session_is_plausible(text)) return OK;
     token_hash(text, c->token);
     struct session *s = arena_new(req->arena, struct session);

@@ -1,5 +1,6 @@
 /* api/shop/shop_cart.c - the cart of a browser, or of the customer who is logged in. Each form leads back to the cart.
  */
+#include "api/cart_body.h"
 #include "api/shop/shop.h"
 #include "api/tables.h"
 #include "domain/product.h"
@@ -7,38 +8,18 @@
 #include "serve/form.h"
 #include "serve/visit.h"
 
-struct line_form {
-    Id product_id, variant_id;
-    int64_t quantity;
+struct add_form {
+    struct cart_line_body line; /* first */
     int then;
 };
 static const char *const then_words[] = {"cart", "checkout", NULL};
 
 static const struct field add_fields[] = {
-    {"product_id", FIELD_ID, REQUIRED, offsetof(struct line_form, product_id)},
-    {"variant_id", FIELD_ID, OPTIONAL, offsetof(struct line_form, variant_id)},
-    {"quantity", FIELD_INT, REQUIRED, offsetof(struct line_form, quantity), .min = 1, .max = CART_QUANTITY_MAX},
-    {"then", FIELD_CHOICE, OPTIONAL, offsetof(struct line_form, then), .choices = then_words},
+    CART_LINE_FIELDS(1),
+    {"then", FIELD_CHOICE, OPTIONAL, offsetof(struct add_form, then), .choices = then_words},
     {0},
 };
-static const struct shape add_form = {add_fields, sizeof(struct line_form)};
-
-static const struct field update_fields[] = {
-    {"product_id", FIELD_ID, REQUIRED, offsetof(struct line_form, product_id)},
-    {"variant_id", FIELD_ID, OPTIONAL, offsetof(struct line_form, variant_id)},
-    {"quantity", FIELD_INT, REQUIRED, offsetof(struct line_form, quantity), .min = 0, .max = CART_QUANTITY_MAX},
-    {0},
-};
-static const struct shape update_form = {update_fields, sizeof(struct line_form)};
-
-struct coupon_form {
-    Str code;
-};
-static const struct field coupon_fields[] = {
-    {"code", FIELD_LINE, REQUIRED, offsetof(struct coupon_form, code), .min = 1, .max = 255},
-    {0},
-};
-static const struct shape coupon_form = {coupon_fields, sizeof(struct coupon_form)};
+static const struct shape add_form = {add_fields, sizeof(struct add_form)};
 
 enum err shop_show_cart(struct request *req, const struct trouble *t)
 {
@@ -84,29 +65,14 @@ static enum err get_cart(struct request *req)
     return shop_show_cart(req, &(struct trouble){0});
 }
 
-/* The errors of a line belong to a field of its form. */
-static enum err line_error(struct request *req, enum err e)
+static enum err add_write(struct request *req, const struct add_form *in)
 {
-    switch (e) {
-    case ERR_PRODUCT_NOT_FOUND:
-    case ERR_NOT_FOUND: return request_bad_field(req, "product_id", ERR_FIELD_NOT_FOUND);
-    case ERR_FIELD_REQUIRED:
-    case ERR_FIELD_NOT_FOUND:
-    case ERR_FIELD_CONFLICT: return request_bad_field(req, "variant_id", e);
-    case ERR_LINE_LIMIT:
-    case ERR_FIELD_RANGE: return request_bad_field(req, "quantity", e);
-    default: return e;
-    }
-}
-
-static enum err add_write(struct request *req, const struct line_form *in)
-{
+    const struct cart_line_body *l = &in->line;
     struct cart cart;
     enum err e = req->session ? OK : visit_begin(req, (Id){0});
     if (!e)
-        e = cart_add(req->db, req->token_id, req->account, in->product_id, in->variant_id, in->quantity, req->now,
-                     &cart);
-    return e ? line_error(req, e) : shop_go(req, in->then == 1 ? STR("/checkout") : STR("/cart"));
+        e = cart_add(req->db, req->token_id, req->account, l->product_id, l->variant_id, l->quantity, req->now, &cart);
+    return e ? cart_line_error(req, e) : shop_go(req, in->then == 1 ? STR("/checkout") : STR("/cart"));
 }
 REQUEST_STEP(add_write);
 
@@ -136,25 +102,25 @@ static enum err post_add(struct request *req)
     return request_step(req, TX_READ, product_step, &t);
 }
 
-static enum err update_write(struct request *req, const struct line_form *in)
+static enum err update_write(struct request *req, const struct cart_line_body *in)
 {
     struct cart cart;
     if (!req->session) return shop_go(req, STR("/cart"));
     enum err e =
         cart_set(req->db, req->token_id, req->account, in->product_id, in->variant_id, in->quantity, req->now, &cart);
-    return e ? line_error(req, e) : shop_go(req, STR("/cart"));
+    return e ? cart_line_error(req, e) : shop_go(req, STR("/cart"));
 }
 REQUEST_STEP(update_write);
 
 static enum err post_update(struct request *req)
 {
     void *in;
-    enum err e = form_read(req, &update_form, &in);
+    enum err e = form_read(req, &cart_set_body, &in);
     if (!e) e = request_step(req, TX_WRITE, update_write, in);
     return e ? show_again(req, e) : OK;
 }
 
-static enum err coupon_write(struct request *req, const struct coupon_form *in)
+static enum err coupon_write(struct request *req, const struct cart_coupon_body *in)
 {
     struct cart cart;
     if (!req->session) return shop_go(req, STR("/cart"));
@@ -166,7 +132,7 @@ REQUEST_STEP(coupon_write);
 static enum err post_coupon(struct request *req)
 {
     void *in;
-    enum err e = form_read(req, &coupon_form, &in);
+    enum err e = form_read(req, &cart_coupon_body, &in);
     if (!e) e = request_step(req, TX_WRITE, coupon_write, in);
     return e ? show_again(req, e) : OK;
 }
