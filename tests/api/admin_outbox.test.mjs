@@ -76,7 +76,7 @@ test('a row that cannot be opened is set aside and shown, and stops nobody else'
 test('a row that is begun again and again and never ends is set aside', async () => {
   shop.seed.sql("INSERT INTO outbox (kind, due_at, created_at, attempts, claims) VALUES ('sandbox', 1, 1, 5, 5);");
   const row = await shop.until(async () => (await outbox('&status=failed&kind=gateway'))[0], 'set aside');
-  assert.match(row.last_error, /never came to an end/);
+  assert.match(row.last_error, /never finished/);
   assert.equal(row.what, 'a webhook of the sandbox');
 });
 
