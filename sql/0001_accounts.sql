@@ -21,6 +21,7 @@ CREATE TABLE account (
     role          TEXT NOT NULL DEFAULT 'customer' CHECK (role IN ('customer', 'staff', 'owner')),
     is_active     @int NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
     is_unproven   @int NOT NULL DEFAULT 0 CHECK (is_unproven IN (0, 1)), -- registered by itself, and nobody has shown to read its mail yet
+    language      TEXT NOT NULL DEFAULT '',         -- code of the language last read in the shop; '': not known
     created_at    @int NOT NULL
 ) @strict;
 CREATE INDEX account_staff ON account (id) WHERE role <> 'customer'; -- few among very many
@@ -35,6 +36,16 @@ CREATE TABLE mail_link (
 ) @norowid;
 CREATE INDEX mail_link_by_account ON mail_link (account_id, purpose, created_at);
 CREATE INDEX mail_link_by_end ON mail_link (expires_at);
+
+-- Words of mails that the merchant has changed; where there is no row, those of the program are used.
+CREATE TABLE mail_words (
+    kind       TEXT NOT NULL,                       -- as in web/shop/mail/kinds
+    language   TEXT NOT NULL,                       -- a code: en, de, …
+    subject    TEXT NOT NULL,
+    body       TEXT NOT NULL,                       -- Markdown with {{parameters}}
+    updated_at @int NOT NULL,
+    PRIMARY KEY (kind, language)
+) @norowid;
 
 CREATE TABLE token (
     id         @id_kept,

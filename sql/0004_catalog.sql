@@ -52,6 +52,14 @@ CREATE INDEX serial_pool ON serial (product_id, variant_id, id) WHERE taken_by I
 CREATE INDEX serial_by_product ON serial (product_id, id); -- staff reads the newest codes of a large pool
 CREATE INDEX serial_by_item ON serial (taken_by) WHERE taken_by IS NOT NULL;
 
+-- What staff were told to be low on codes, until it is filled up: domain/stock_notice.h.
+CREATE TABLE stock_notice (
+    product_id @int NOT NULL,                       -- may be deleted: the row goes at the next look
+    variant_id @int NOT NULL,                       -- 0: the product has none
+    told_at    @int NOT NULL,
+    PRIMARY KEY (product_id, variant_id)
+) @norowid;
+
 CREATE TABLE coupon (
     id         @id_kept,
     code       TEXT NOT NULL UNIQUE,                -- upper-case

@@ -54,6 +54,7 @@ const struct route *const route_tables[] = {
     shop_checkout_routes,
     shop_login_routes,
     shop_pages_routes,
+    admin_mail_texts_routes,
     admin_pages_routes,
     admin_images_routes,
     shop_account_routes,

@@ -58,6 +58,7 @@ extern const struct route shop_cart_routes[];
 extern const struct route shop_checkout_routes[];
 extern const struct route shop_login_routes[];
 extern const struct route shop_pages_routes[];
+extern const struct route admin_mail_texts_routes[];
 extern const struct route admin_pages_routes[];
 extern const struct route admin_images_routes[];
 extern const struct route shop_account_routes[];

@@ -5,8 +5,9 @@ const char *const role_names[] = {"", "customer", "staff", "owner", NULL};
 
 enum err account_create(struct db *db, const struct account *a, Time now, struct account *ret)
 {
-    static const char insert[] = "INSERT INTO account (email, name, password_hash, role, created_at, is_unproven)"
-                                 " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (email) DO NOTHING RETURNING id";
+    static const char insert[] =
+        "INSERT INTO account (email, name, password_hash, role, created_at, is_unproven,"
+        " language) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (email) DO NOTHING RETURNING id";
     struct stmt *st = db_prepare(db, insert);
     bind_text(st, a->email);
     bind_text(st, a->name);
@@ -14,6 +15,7 @@ enum err account_create(struct db *db, const struct account *a, Time now, struct
     bind_choice(st, role_names, a->role);
     bind_time(st, now);
     bind_bool(st, a->is_unproven);
+    bind_text(st, a->language);
     Id id = db_step(st) ? col_id(st) : (Id){0};
     enum err e = db_done(st);
     if (e) return e;
@@ -26,7 +28,8 @@ enum err account_create(struct db *db, const struct account *a, Time now, struct
     return OK;
 }
 
-#define ACCOUNT_COLUMNS "SELECT id, email, name, password_hash, role, is_active, is_unproven, created_at FROM account"
+#define ACCOUNT_COLUMNS                                                                                                \
+    "SELECT id, email, name, password_hash, role, is_active, is_unproven, language, created_at FROM account"
 
 static enum err account_read(struct stmt *st, struct account *ret)
 {
@@ -40,6 +43,7 @@ static enum err account_read(struct stmt *st, struct account *ret)
         a.role = col_choice(st, role_names);
         a.is_active = col_bool(st);
         a.is_unproven = col_bool(st);
+        a.language = col_text(st);
         a.created_at = col_time(st);
     }
     enum err e = db_done(st);
@@ -77,6 +81,15 @@ enum err account_prove_email(struct db *db, Id id, Id kept_token)
     st = db_prepare(db, end);
     bind_id(st, id);
     bind_id(st, kept_token);
+    return db_run(st);
+}
+
+enum err account_set_language(struct db *db, Id id, Str code)
+{
+    static const char set[] = "UPDATE account SET language = $2 WHERE id = $1 AND language <> $2";
+    struct stmt *st = db_prepare(db, set);
+    bind_id(st, id);
+    bind_text(st, code);
     return db_run(st);
 }
 

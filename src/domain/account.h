@@ -14,6 +14,7 @@ struct account {
     enum role role;
     bool is_active;
     bool is_unproven; /* self-registered; nobody has proved yet that they can read its mail */
+    Str language;     /* code of the one last read in the shop; empty: not known */
     Time created_at;
 };
 
@@ -25,6 +26,8 @@ enum err account_find_email(struct db *db, Str email, struct account *ret);
 /* The address is proved. The first time, sessions and tokens that were made without the proof end, except `kept_token`
  * (0: none), so that registering somebody else's address in advance gains nothing. */
 enum err account_prove_email(struct db *db, Id id, Id kept_token);
+/* What the account's mail is written in. Nothing is written when it is so already. */
+enum err account_set_language(struct db *db, Id id, Str code);
 enum err account_set_name(struct db *db, Id id, Str name);
 /* Sets a new hash and ends all logins, in the API and in the shop; API tokens too, when nobody has proved that they
  * knew the old password. */

@@ -2,7 +2,6 @@
 #include "domain/notification.h"
 
 #include "db/rows.h"
-#include "domain/mail.h"
 
 enum err notification_add(struct db *db, Id account, const struct notification *n, Time now)
 {
@@ -15,8 +14,7 @@ enum err notification_add(struct db *db, Id account, const struct notification *
     bind_text(st, n->message);
     bind_id(st, n->reference);
     bind_time(st, now);
-    enum err e = db_run(st);
-    return e ? e : mail_notification(db, account, n->kind, n->message, now);
+    return db_run(st);
 }
 
 enum err notification_add_staff(struct db *db, const struct notification *n, Time now)

@@ -16,7 +16,8 @@ static Str mail_text(struct arena *a, Str payload)
 {
     struct queued_mail m;
     if (!payload.len || !queued_mail_unpack(payload, &m)) return STR("a message that cannot be read");
-    return str_printf(a, "%.*s: %.*s", STR_FMT(m.to), STR_FMT(m.subject));
+    Str subject = mail_subject(a, m.kind, mail_defaults[m.lang][m.kind].subject, &m.values);
+    return str_printf(a, "%.*s: %.*s", STR_FMT(m.to), STR_FMT(subject));
 }
 
 static Str what_text(struct arena *a, const struct outbox_item *item, Str gateway)

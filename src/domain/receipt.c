@@ -1,36 +1,97 @@
 /* domain/receipt.c - see receipt.h. */
 #include "domain/receipt.h"
 
+#include "domain/account.h"
 #include "domain/mail.h"
+#include "domain/mail_link.h"
 #include "domain/notification.h"
 #include "domain/order_ref.h"
 #include "domain/settings.h"
+#include "page/words.h"
 
-#define MAIL_BYTES_MAX                                                                                                 \
-    (128 * 1024) /* of a text; the mail for an order of a thousand units is cut, and the shop shows all of it */
+#define ITEMS_BYTES_MAX (64 * 1024) /* the list of an order of a thousand units is cut; the shop shows all of it */
+#define PASSWORD_LINK_DAYS 7
 
-static void write_item(struct buf *b, struct arena *a, const struct order_item *i)
+/* A line of a mail's list, or nothing where there is no room for all of it. */
+static void add_line(struct buf *b, char kind, Str text)
 {
-    buf_printf(b, "\n%lld x %.*s", (long long)i->quantity, STR_FMT(i->name));
-    if (i->variant_name.len) buf_printf(b, " (%.*s)", STR_FMT(i->variant_name));
+    size_t start = b->len;
+    buf_char(b, kind);
+    for (size_t i = 0; i < text.len; i++) buf_char(b, (unsigned char)text.ptr[i] < ' ' ? ' ' : text.ptr[i]);
     buf_char(b, '\n');
-    for (size_t n = 0; n < i->delivery_count; n++) {
-        buf_lit(b, "  ");
-        buf_append(b, delivery_text(a, mail_base_url(), &i->deliveries[n]));
-        buf_char(b, '\n');
+    if (b->full) b->len = start;
+}
+
+static Str item_text(struct mail_draft *m, const struct order_item *i)
+{
+    struct arena *a = m->page.arena;
+    Str name = i->variant_name.len ? str_printf(a, "%.*s (%.*s)", STR_FMT(i->name), STR_FMT(i->variant_name)) : i->name;
+    Str sum = mail_amount(m, i->subtotal, (Str){0});
+    return str_printf(a, "%lld × %.*s: %.*s", (long long)i->quantity, STR_FMT(name), STR_FMT(sum));
+}
+
+static Str items_of(struct mail_draft *m, const struct order *o, bool with_goods)
+{
+    struct buf b;
+    buf_init(&b, m->page.arena, ITEMS_BYTES_MAX);
+    for (size_t i = 0; i < o->item_count; i++) {
+        const struct order_item *item = &o->items[i];
+        add_line(&b, '*', item_text(m, item));
+        for (size_t n = 0; with_goods && n < item->delivery_count; n++) {
+            const struct delivery *d = &item->deliveries[n];
+            add_line(&b, d->type == DELIVERY_DOWNLOAD_URL ? '@' : '=', delivery_text(b.arena, mail_base_url(), d));
+        }
     }
+    return buf_str(&b);
+}
+
+static Str order_address(struct mail_draft *m, Id order)
+{
+    return mail_address(m, "/order/%.*s", STR_FMT(ref_make(m->page.arena, REF_ORDER, order)));
+}
+
+/* Somebody who bought with an address alone can make the account theirs. */
+static enum err add_password_link(struct db *db, Id account, struct mail_draft *m, Time now)
+{
+    struct account a;
+    Str token = {0};
+    enum err e = account_find(db, account, &a);
+    if (e || a.password_hash.len || a.role != ROLE_CUSTOMER) return e;
+    e = mail_link_make(db, account, MAIL_LINK_RESET, now, PASSWORD_LINK_DAYS * TIME_DAY, &token);
+    if (e || !token.len) return e;
+    m->values.of[PARAM_password_link] = mail_address(m, "/reset?token=%.*s", STR_FMT(token));
+    m->values.of[PARAM_password_days] = page_int(&m->page, PASSWORD_LINK_DAYS);
+    return OK;
 }
 
 static enum err mail_order(struct db *db, const struct order *o, Time now)
 {
-    struct buf b;
-    buf_init(&b, db_arena(db), MAIL_BYTES_MAX);
-    buf_printf(&b, "Thank you. Your order #%lld is confirmed; here is what you bought:\n", (long long)o->id.v);
-    for (size_t i = 0; i < o->item_count; i++) write_item(&b, db_arena(db), &o->items[i]);
-    buf_printf(&b, "\nThis order's page; whoever has the address sees the order:\n%s/order/%.*s\n", mail_base_url(),
-               STR_FMT(ref_make(db_arena(db), REF_ORDER, o->id)));
-    return mail_queue(db, o->account_id, str_printf(db_arena(db), "Your order #%lld", (long long)o->id.v), buf_str(&b),
-                      now);
+    struct mail_draft m;
+    enum err e = mail_begin(db, o->account_id, MAIL_order, &m);
+    if (!e) e = add_password_link(db, o->account_id, &m, now);
+    if (e) return e;
+    m.values.of[PARAM_number] = mail_number(&m, o->id);
+    m.values.of[PARAM_total] = mail_amount(&m, o->total, (Str){0});
+    m.values.of[PARAM_items] = items_of(&m, o, true);
+    m.values.of[PARAM_link] = order_address(&m, o->id);
+    return mail_queue(db, &m, now);
+}
+
+/* Where the store wants to hear of each. */
+static enum err mail_staff(struct db *db, const struct order *o, Time now)
+{
+    struct mail_draft m;
+    Str wanted;
+    enum err e = settings_get(db, "mail_new_order", &wanted);
+    if (e || !str_eq(wanted, STR("1"))) return e;
+    e = mail_begin_staff(db, MAIL_staff_order, &m);
+    if (e) return e;
+    m.values.of[PARAM_number] = mail_number(&m, o->id);
+    m.values.of[PARAM_total] = mail_amount(&m, o->total, (Str){0});
+    m.values.of[PARAM_items] = items_of(&m, o, false);
+    m.values.of[PARAM_customer] = o->email;
+    m.values.of[PARAM_link] = mail_address(&m, "/admin/#/orders/%lld", (long long)o->id.v);
+    return mail_queue(db, &m, now);
 }
 
 enum err receipt_order(struct db *db, Id order, Time now)
@@ -44,17 +105,9 @@ enum err receipt_order(struct db *db, Id order, Time now)
         .reference = order,
     };
     e = notification_add(db, o.account_id, &n, now);
-    return e || !mail_is_enabled() ? e : mail_order(db, &o, now);
-}
-
-enum err receipt_topup(struct db *db, const struct payment *p, Time now)
-{
-    struct notification n = {
-        .kind = STR("topup_credited"),
-        .message = str_printf(db_arena(db), "Your top-up #%lld was credited to your wallet.", (long long)p->id.v),
-        .reference = p->id,
-    };
-    return notification_add(db, p->account_id, &n, now);
+    if (e || !mail_is_enabled()) return e;
+    e = mail_order(db, &o, now);
+    return e ? e : mail_staff(db, &o, now);
 }
 
 static Str money_text(struct arena *a, Money m, Str currency)
@@ -77,6 +130,40 @@ static enum err tell(struct db *db, Id account, const char *kind, Id reference, 
     return notification_add(db, account, &n, now);
 }
 
+static Str wallet_address(struct mail_draft *m)
+{
+    return mail_address(m, "/account/wallet");
+}
+
+enum err receipt_topup(struct db *db, const struct payment *p, Time now)
+{
+    struct mail_draft m;
+    Str message = str_printf(db_arena(db), "Your top-up #%lld was credited to your wallet.", (long long)p->id.v);
+    enum err e = tell(db, p->account_id, "topup_credited", p->id, message, now);
+    if (e || !mail_is_enabled()) return e;
+    e = mail_begin(db, p->account_id, MAIL_topup, &m);
+    if (e) return e;
+    m.values.of[PARAM_number] = mail_number(&m, p->id);
+    m.values.of[PARAM_amount] = mail_amount(&m, p->credited, p->currency);
+    m.values.of[PARAM_link] = wallet_address(&m);
+    return mail_queue(db, &m, now);
+}
+
+static enum err mail_refund(struct db *db, Id account, Id order, Id payment, Money amount, Str currency, Str claim,
+                            enum word way, Time now)
+{
+    struct mail_draft m;
+    if (!mail_is_enabled()) return OK;
+    enum err e = mail_begin(db, account, MAIL_refund, &m);
+    if (e) return e;
+    m.values.of[PARAM_what] = mail_what(&m, order, payment);
+    m.values.of[PARAM_amount] = mail_amount(&m, amount, currency);
+    m.values.of[PARAM_way] = words_text(m.page.lang, way);
+    m.values.of[PARAM_claim_link] = claim;
+    m.values.of[PARAM_link] = id_is(order) ? order_address(&m, order) : wallet_address(&m);
+    return mail_queue(db, &m, now);
+}
+
 enum err receipt_refund(struct db *db, const struct payment *p, const struct refund *r, Time now)
 {
     struct arena *a = db_arena(db);
@@ -85,7 +172,10 @@ enum err receipt_refund(struct db *db, const struct payment *p, const struct ref
                                                 STR_FMT(what), STR_FMT(r->claim_url))
                                    : str_printf(a, "%.*s of your %.*s were given back the way you paid.",
                                                 STR_FMT(amount), STR_FMT(what));
-    return tell(db, p->account_id, "refunded", id_is(p->order_id) ? p->order_id : p->id, message, now);
+    enum err e = tell(db, p->account_id, "refunded", id_is(p->order_id) ? p->order_id : p->id, message, now);
+    if (e) return e;
+    return mail_refund(db, p->account_id, p->order_id, p->id, r->amount, p->currency, r->claim_url,
+                       WORD_refund_same_way, now);
 }
 
 enum err receipt_refund_order(struct db *db, const struct order *o, Money amount, Time now)
@@ -98,24 +188,53 @@ enum err receipt_refund_order(struct db *db, const struct order *o, Money amount
     bool by_wallet = str_eq(o->paid_with, STR(PAID_WITH_WALLET));
     Str message = str_printf(a, "%.*s of your order #%lld were given back%s.", STR_FMT(text), (long long)o->id.v,
                              by_wallet ? " to your wallet" : "");
-    return tell(db, o->account_id, "refunded", o->id, message, now);
+    e = tell(db, o->account_id, "refunded", o->id, message, now);
+    if (e) return e;
+    return mail_refund(db, o->account_id, o->id, (Id){0}, amount, (Str){0}, (Str){0},
+                       by_wallet ? WORD_refund_to_wallet : WORD_refund_same_way, now);
 }
 
 enum err receipt_cancelled(struct db *db, Id order, Time now)
 {
     struct order o;
+    struct mail_draft m;
     enum err e = order_find(db, (Id){0}, order, &o);
     if (e) return e;
     Str message = str_printf(db_arena(db), "Your order #%lld was cancelled.", (long long)order.v);
-    return tell(db, o.account_id, "order_cancelled", order, message, now);
+    e = tell(db, o.account_id, "order_cancelled", order, message, now);
+    if (e || !mail_is_enabled()) return e;
+    e = mail_begin(db, o.account_id, MAIL_order_cancelled, &m);
+    if (e) return e;
+    m.values.of[PARAM_number] = mail_number(&m, order);
+    m.values.of[PARAM_link] = order_address(&m, order);
+    return mail_queue(db, &m, now);
+}
+
+/* The reason in the receiver's language; one that there are no words for stays as it is. */
+static Str reason_text(const struct mail_draft *m, const char *why)
+{
+    static const enum word known[] = {WORD_trouble_over, WORD_trouble_under, WORD_trouble_more,
+                                      WORD_trouble_late, WORD_trouble_twice, WORD_trouble_cancelled};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (str_eq(words_text(LANG_en, known[i]), str_from(why))) return words_text(m->page.lang, known[i]);
+    return str_from(why);
 }
 
 enum err receipt_trouble(struct db *db, const struct payment *p, Money amount, const char *why, bool is_credited,
                          Time now)
 {
     struct arena *a = db_arena(db);
+    struct mail_draft m;
     Str text = money_text(a, amount, p->currency), what = what_for(a, p->order_id, p->id);
     Str message = str_printf(a, "Your payment for %.*s: %s. %.*s %s.", STR_FMT(what), why, STR_FMT(text),
                              is_credited ? "were credited to your wallet" : "are being given back the way you paid");
-    return tell(db, p->account_id, "payment_trouble", id_is(p->order_id) ? p->order_id : p->id, message, now);
+    enum err e = tell(db, p->account_id, "payment_trouble", id_is(p->order_id) ? p->order_id : p->id, message, now);
+    if (e || !mail_is_enabled()) return e;
+    e = mail_begin(db, p->account_id, is_credited ? MAIL_payment_credited : MAIL_payment_returned, &m);
+    if (e) return e;
+    m.values.of[PARAM_what] = mail_what(&m, p->order_id, p->id);
+    m.values.of[PARAM_reason] = reason_text(&m, why);
+    m.values.of[PARAM_amount] = mail_amount(&m, amount, p->currency);
+    m.values.of[PARAM_link] = is_credited || !id_is(p->order_id) ? wallet_address(&m) : order_address(&m, p->order_id);
+    return mail_queue(db, &m, now);
 }

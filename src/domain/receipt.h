@@ -1,5 +1,5 @@
-/* domain/receipt.h - tells a customer what became of their money: a notification, and an e-mail where mail is on. In
- * the transaction of the event itself. TX_WRITE. */
+/* domain/receipt.h - tells a customer what became of their money: a notification, and an e-mail where mail is on; and
+ * staff of a new order where the settings say so. In the transaction of the event itself. TX_WRITE. */
 #pragma once
 
 #include "domain/order.h"

@@ -2,6 +2,7 @@
 #include "domain/review.h"
 
 #include "db/rows.h"
+#include "domain/mail.h"
 #include "domain/notification.h"
 
 const char *const review_kind_names[] = {"unmatched", "amount",    "late",           "stock", "refund_failed",
@@ -69,6 +70,38 @@ static enum err insert(struct db *db, const struct review *want, Time now, Id *r
     return e;
 }
 
+/* Books that differ differ in many places at once: staff get one mail until all are settled. */
+static enum err is_only_difference(struct db *db, bool *ret)
+{
+    static const char count[] = "SELECT COUNT(*) FROM (SELECT 1 AS one FROM review WHERE status = 'open' AND kind = "
+                                "'reconciliation' LIMIT 2) r";
+
+    struct stmt *st = db_prepare(db, count);
+    int64_t n = db_step(st) ? col_int(st) : 0;
+    enum err e = db_done(st);
+    if (!e) *ret = n <= 1;
+    return e;
+}
+
+static enum err mail_staff(struct db *db, Id id, const struct review *r, Time now)
+{
+    struct mail_draft m;
+    enum mail_kind kind = r->kind == REVIEW_DISPUTE         ? MAIL_staff_dispute
+                          : r->kind == REVIEW_REFUND_FAILED ? MAIL_staff_refund_failed
+                                                            : MAIL_staff_review;
+    bool wanted = mail_is_enabled();
+    enum err e = wanted && r->kind == REVIEW_RECONCILIATION ? is_only_difference(db, &wanted) : OK;
+    if (e || !wanted) return e;
+    e = mail_begin_staff(db, kind, &m);
+    if (e) return e;
+    m.values.of[PARAM_what] = mail_what(&m, r->order_id, r->payment_id);
+    if (r->amount.minor) m.values.of[PARAM_amount] = mail_amount(&m, r->amount, r->currency);
+    m.values.of[PARAM_reason] = r->reason;
+    if (kind == MAIL_staff_dispute && time_is(r->due_at)) m.values.of[PARAM_due] = page_moment(&m.page, r->due_at);
+    m.values.of[PARAM_link] = mail_address(&m, "/admin/#/reviews/%lld", (long long)id.v);
+    return mail_queue(db, &m, now);
+}
+
 enum err review_open(struct db *db, const struct review *want, Time now, Id *ret)
 {
     Id id = {0};
@@ -88,7 +121,8 @@ enum err review_open(struct db *db, const struct review *want, Time now, Id *ret
                               STR_FMT(want->reason)),
         .reference = id,
     };
-    return notification_add_staff(db, &n, now);
+    e = notification_add_staff(db, &n, now);
+    return e ? e : mail_staff(db, id, want, now);
 }
 
 /* Marks the event of a settled review as handled. */

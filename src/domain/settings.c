@@ -48,8 +48,8 @@ enum err settings_load(struct db *db, struct settings *ret)
         "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
         " 'rate_customer', 'require_verified_email', 'order_units_max', 'storefront', "
         "'languages', 'accent', 'tagline', 'withdraw_min', 'withdraw_max', 'second_person_above', 'reserve_minutes',"
-        " 'reserve_codes_max')";
-    struct settings s = {.currency = "USD",
+        " 'reserve_codes_max', 'mail_new_order', 'low_stock', 'staff_mail')";
+    struct settings s = {.currency = SETTINGS_CURRENCY,
                          .exponent = 2,
                          .store_name = "souk",
                          .rate_v1 = 120,
@@ -91,6 +91,12 @@ enum err settings_load(struct db *db, struct settings *ret)
             copy_text(s.tagline, sizeof s.tagline, value);
         } else if (str_eq(name, STR("order_units_max"))) {
             str_to_int64(value, &s.order_units_max);
+        } else if (str_eq(name, STR("mail_new_order"))) {
+            s.mail_new_order = str_eq(value, STR("1"));
+        } else if (str_eq(name, STR("low_stock"))) {
+            str_to_int64(value, &s.low_stock);
+        } else if (str_eq(name, STR("staff_mail"))) {
+            copy_text(s.staff_mail, sizeof s.staff_mail, value);
         } else if (str_eq(name, STR("reserve_minutes"))) {
             str_to_int64(value, &s.reserve_minutes);
         } else if (str_eq(name, STR("reserve_codes_max"))) {

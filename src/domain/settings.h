@@ -5,6 +5,8 @@
 
 #include "db/db.h"
 
+#define SETTINGS_CURRENCY "USD" /* until one is chosen */
+
 struct settings {
     int64_t revision;
     char currency[4];
@@ -18,6 +20,9 @@ struct settings {
     char accent[8];                   /* "#rrggbb"; empty: the shop's own */
     char tagline[652];                /* bytes; up to 160 code points */
     int64_t order_units_max;          /* units of one order */
+    bool mail_new_order;              /* staff get a mail for every order */
+    int64_t low_stock;                /* staff get a mail when so many codes or fewer are left; 0: never */
+    char staff_mail[255];             /* where mail to staff goes; empty: to everybody who works here */
     int64_t reserve_minutes;          /* serial codes are kept while a payment is open; 0: not at all */
     int64_t reserve_codes_max;        /* of one customer at once */
     char theme[17];                   /* hash of colour and style sheet; empty: there is neither */

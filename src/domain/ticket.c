@@ -2,8 +2,10 @@
 #include "domain/ticket.h"
 
 #include "db/rows.h"
+#include "domain/account.h"
 #include "domain/department.h"
 #include "domain/license.h"
+#include "domain/mail.h"
 #include "domain/notification.h"
 #include "domain/order.h"
 
@@ -144,6 +146,35 @@ static Id add_message(struct db *db, Id ticket, bool by_staff, Id author, Str bo
     return id;
 }
 
+static enum err mail_staff(struct db *db, Id ticket, Id account, Str subject, Str message, Time now)
+{
+    struct mail_draft m;
+    struct account customer;
+    if (!mail_is_enabled()) return OK;
+    enum err e = account_find(db, account, &customer);
+    if (!e) e = mail_begin_staff(db, MAIL_staff_ticket, &m);
+    if (e) return e;
+    m.values.of[PARAM_number] = mail_number(&m, ticket);
+    m.values.of[PARAM_subject] = subject;
+    m.values.of[PARAM_message] = message;
+    m.values.of[PARAM_customer] = customer.email;
+    m.values.of[PARAM_link] = mail_address(&m, "/admin/#/tickets/%lld", (long long)ticket.v);
+    return mail_queue(db, &m, now);
+}
+
+static enum err mail_answer(struct db *db, Id ticket, Id account, Str subject, Str answer, Time now)
+{
+    struct mail_draft m;
+    if (!mail_is_enabled()) return OK;
+    enum err e = mail_begin(db, account, MAIL_ticket_answered, &m);
+    if (e) return e;
+    m.values.of[PARAM_number] = mail_number(&m, ticket);
+    m.values.of[PARAM_subject] = subject;
+    m.values.of[PARAM_answer] = answer;
+    m.values.of[PARAM_link] = mail_address(&m, "/account/tickets/%lld", (long long)ticket.v);
+    return mail_queue(db, &m, now);
+}
+
 /* Orders and licences of somebody else are not there. A licence without an order named beside it names its own. */
 static enum err check_about(struct db *db, Id account, Id *order, Id license, struct ticket_unknown *ret)
 {
@@ -198,6 +229,7 @@ enum err ticket_create(struct db *db, const struct ticket *want, Str message, Ti
     if (e) return e;
     add_message(db, t.id, false, t.account, message, now);
     e = db_err(db);
+    if (!e) e = mail_staff(db, t.id, t.account, t.subject, message, now);
     if (e) return e;
     t.status = TICKET_OPEN;
     t.department = d.name;
@@ -265,6 +297,7 @@ enum err ticket_reply_staff(struct db *db, Id id, Id staff, Str message, Time no
         .reference = id,
     };
     e = notification_add(db, customer, &n, now);
+    if (!e) e = mail_answer(db, id, customer, subject, message, now);
     if (e) return e;
     return finish_reply(db, id, true, staff, message, at, ret);
 }

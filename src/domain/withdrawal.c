@@ -3,6 +3,7 @@
 
 #include "db/rows.h"
 #include "domain/ledger.h"
+#include "domain/mail.h"
 #include "domain/notification.h"
 #include "domain/settings.h"
 
@@ -26,6 +27,19 @@ static void read_row(struct stmt *st, struct withdrawal *w)
     w->decided_by = col_id(st);
 }
 DB_READER(read_row);
+
+static enum err send_mail(struct db *db, const struct withdrawal *w, enum mail_kind kind, Time now)
+{
+    struct mail_draft m;
+    if (!mail_is_enabled()) return OK;
+    enum err e = mail_begin(db, w->account, kind, &m);
+    if (e) return e;
+    m.values.of[PARAM_number] = mail_number(&m, w->id);
+    m.values.of[PARAM_amount] = mail_amount(&m, w->amount, (Str){0});
+    if (kind == MAIL_withdrawal_rejected) m.values.of[PARAM_reason] = w->reason;
+    m.values.of[PARAM_link] = mail_address(&m, "/account/wallet");
+    return mail_queue(db, &m, now);
+}
 
 enum err withdrawal_request(struct db *db, Id account, Money amount, Str destination, Time now, struct withdrawal *ret)
 {
@@ -58,7 +72,7 @@ enum err withdrawal_request(struct db *db, Id account, Money amount, Str destina
     if (e) return e;
     *ret = (struct withdrawal){
         .id = id, .account = account, .amount = amount, .destination = destination, .requested_at = now};
-    return OK;
+    return send_mail(db, ret, MAIL_withdrawal_requested, now);
 }
 
 /* Leaves `pending`, once. */
@@ -87,10 +101,12 @@ static enum err decide(struct db *db, Id id, enum withdrawal_status status, Id b
     return OK;
 }
 
-static enum err tell(struct db *db, const struct withdrawal *w, const char *kind, Str message, Time now)
+static enum err tell(struct db *db, const struct withdrawal *w, const char *kind, enum mail_kind mail, Str message,
+                     Time now)
 {
     const struct notification n = {.kind = str_from(kind), .message = message, .reference = w->id};
-    return notification_add(db, w->account, &n, now);
+    enum err e = notification_add(db, w->account, &n, now);
+    return e ? e : send_mail(db, w, mail, now);
 }
 
 /* Locks the withdrawal; it must not belong to the person who decides. */
@@ -148,7 +164,7 @@ enum err withdrawal_approve(struct db *db, Id id, Id by, Money two_above, Time n
     e = ledger_move(db, LEDGER_HELD, LEDGER_PAID_OUT, &pay);
     if (e) return e;
     Str message = str_printf(a, "Your withdrawal request #%lld was approved.", (long long)id.v);
-    e = tell(db, &w, "withdrawal_approved", message, now);
+    e = tell(db, &w, "withdrawal_approved", MAIL_withdrawal_approved, message, now);
     if (e) return e;
     *ret = w;
     return OK;
@@ -172,6 +188,7 @@ enum err withdrawal_cancel(struct db *db, Id id, Id account, Time now, struct wi
     enum err e = withdrawal_find(db, id, account, &w);
     if (!e) e = decide(db, id, WITHDRAWAL_CANCELLED, (Id){0}, STR(""), now, &w);
     if (!e) e = give_back(db, &w, "cancelled", now);
+    if (!e) e = send_mail(db, &w, MAIL_withdrawal_cancelled, now);
     if (!e) *ret = w;
     return e;
 }
@@ -187,7 +204,7 @@ enum err withdrawal_reject(struct db *db, Id id, Id by, Str reason, Time now, st
     Str message = reason.len > 0 ? str_printf(a, "Your withdrawal request #%lld was rejected: %.*s", (long long)id.v,
                                               STR_FMT(reason))
                                  : str_printf(a, "Your withdrawal request #%lld was rejected.", (long long)id.v);
-    e = tell(db, &w, "withdrawal_rejected", message, now);
+    e = tell(db, &w, "withdrawal_rejected", MAIL_withdrawal_rejected, message, now);
     if (e) return e;
     *ret = w;
     return OK;

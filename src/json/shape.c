@@ -29,6 +29,13 @@ void field_errors_add(struct field_errors *errors, Str field, enum err e)
     add(errors, field, e, NULL);
 }
 
+void field_errors_add_about(struct field_errors *errors, Str field, enum err e, Str about)
+{
+    struct field_error **place = errors->last;
+    add(errors, field, e, NULL);
+    if (*place) (*place)->about = about;
+}
+
 bool field_error_min(const struct field_error *e, int64_t *ret)
 {
     const struct field *f = e->rule;

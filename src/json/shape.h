@@ -71,6 +71,7 @@ struct shape {
 struct field_error {
     Str field;
     enum err err;
+    Str about;                /* a part of the value that it is about; empty: all of it */
     const struct field *rule; /* the row whose bounds or choices were broken; NULL: no row of the table */
     struct field_error *next;
 };
@@ -83,6 +84,7 @@ struct field_errors {
 
 void field_errors_init(struct field_errors *errors, struct arena *a);
 void field_errors_add(struct field_errors *errors, Str field, enum err e);
+void field_errors_add_about(struct field_errors *errors, Str field, enum err e, Str about);
 /* How many characters or items, or which number, the rule behind an error asks for. False: nothing to tell. */
 bool field_error_min(const struct field_error *e, int64_t *ret);
 bool field_error_max(const struct field_error *e, int64_t *ret);

@@ -30,6 +30,8 @@ struct transfer_state {
     bool allows_private;
     bool is_refused; /* the address was private */
     size_t sent;     /* bytes of the mail */
+    struct buf said; /* the mail server's last reply */
+    bool said_all;   /* its last line was there: what comes next is another one */
 };
 
 static void must(bool ok)
@@ -136,6 +138,25 @@ static const char *prepare_http(struct outbound_job *job)
     return NULL;
 }
 
+#define SAID_BYTES_MAX 400
+
+/* Lines of the mail server: "250-more", "250 last". Only the last reply is kept, as one line of printable text; after a
+ * refusal the library says goodbye, and the answer to that (221) is not meant. */
+static size_t on_said(char *bytes, size_t size, size_t count, void *user)
+{
+    struct transfer_state *s = user;
+    Str line = str_trim((Str){bytes, size * count});
+    if (str_starts(line, STR("221"))) return size * count;
+    if (s->said_all) s->said.len = 0, s->said.full = false;
+    s->said_all = line.len < 4 || line.ptr[3] != '-';
+    if (s->said.len && line.len > 4) line = (Str){line.ptr + 4, line.len - 4}, buf_char(&s->said, ' ');
+    for (size_t i = 0; i < line.len; i++) {
+        unsigned char c = (unsigned char)line.ptr[i];
+        buf_char(&s->said, c < 0x20 || c > 0x7e ? '?' : line.ptr[i]);
+    }
+    return size * count;
+}
+
 static const char *prepare_mail(struct outbound_job *job)
 {
     struct transfer_state *s = job->state;
@@ -161,6 +182,9 @@ static const char *prepare_mail(struct outbound_job *job)
     SET(s->easy, CURLOPT_READFUNCTION, on_read);
     SET(s->easy, CURLOPT_READDATA, job);
     SET(s->easy, CURLOPT_WRITEFUNCTION, on_drop);
+    SET(s->easy, CURLOPT_HEADERFUNCTION, on_said);
+    SET(s->easy, CURLOPT_HEADERDATA, s);
+    buf_init(&s->said, job->arena, SAID_BYTES_MAX);
     return NULL;
 }
 
@@ -226,11 +250,25 @@ static void unlink_running(struct outbound *o, const struct outbound_job *job)
     assert(false && "a transfer ended that was not running");
 }
 
-static const char *failure_of(const struct transfer_state *s, CURLcode code)
+/* What a mail server refused with says more than what the library calls it. */
+static const char *failure_of_mail(struct outbound_job *job, CURLcode code)
 {
+    struct transfer_state *s = job->state;
+    Str said = buf_str(&s->said);
+    bool is_refusal = said.len >= 3 && (said.ptr[0] == '4' || said.ptr[0] == '5');
+    bool is_about_it = code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_LOGIN_DENIED ||
+                       code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_REMOTE_ACCESS_DENIED ||
+                       code == CURLE_UPLOAD_FAILED || code == CURLE_USE_SSL_FAILED;
+    return is_refusal && is_about_it ? str_cstr(job->arena, said) : curl_easy_strerror(code);
+}
+
+static const char *failure_of(struct outbound_job *job, CURLcode code)
+{
+    const struct transfer_state *s = job->state;
     if (s->is_refused) return "the address is private";
     if (s->reply.full) return "the answer is too long";
-    return code == CURLE_OK ? NULL : curl_easy_strerror(code);
+    if (code == CURLE_OK) return NULL;
+    return job->mail ? failure_of_mail(job, code) : curl_easy_strerror(code);
 }
 
 static void finish(struct outbound *o, CURL *easy, CURLcode code)
@@ -245,7 +283,7 @@ static void finish(struct outbound *o, CURL *easy, CURLcode code)
     struct transfer_state *s = job->state;
     curl_multi_remove_handle(o->multi, easy);
     unlink_running(o, job);
-    const char *failure = failure_of(s, code);
+    const char *failure = failure_of(job, code);
     job->retry_after_s = (int64_t)retry_after;
     if (job->mail)
         job->reply.status = failure ? (int)status : 250; /* the reply to the last command, the refused one */

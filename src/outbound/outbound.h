@@ -46,7 +46,8 @@ struct outbound_job {
     void *ctx;
     /* The reply. For mail: status 250 when it was accepted, else the server's reply code or 0. */
     struct http_reply reply;
-    const char *failure;   /* NULL when there was a reply; else a text for logs, without secrets */
+    const char *failure;   /* NULL when there was a reply; else a text for logs, without secrets. Of a mail server that
+                              refused: its reply */
     int64_t retry_after_s; /* as the other side asked; 0: it did not */
     /* The module's own. */
     struct transfer_state *state;

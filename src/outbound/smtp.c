@@ -8,7 +8,8 @@
 
 #define LINE_MAX_CHARS 76
 #define WORD_BYTES_MAX 39 /* of text in one encoded word: "Subject: =?UTF-8?B?…?=" stays within one line */
-#define MESSAGE_BYTES_MAX (256 * 1024)
+#define MESSAGE_BYTES_MAX (1024 * 1024)
+#define BOUNDARY "=_souk" /* "=_" never stands in quoted-printable */
 
 static bool is_atom(char c)
 {
@@ -132,6 +133,26 @@ static void quoted_printable(struct buf *b, Str text)
     if (q.column) buf_lit(b, "\r\n");
 }
 
+static void part(struct buf *b, const char *type, Str text)
+{
+    buf_printf(b, "Content-Type: %s; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n", type);
+    quoted_printable(b, text);
+}
+
+/* Programs show the last part that they can. */
+static void body(struct buf *b, const struct mail *m)
+{
+    if (!m->html.len) {
+        part(b, "text/plain", m->text);
+        return;
+    }
+    buf_lit(b, "Content-Type: multipart/alternative; boundary=\"" BOUNDARY "\"\r\n\r\n--" BOUNDARY "\r\n");
+    part(b, "text/plain", m->text);
+    buf_lit(b, "\r\n--" BOUNDARY "\r\n");
+    part(b, "text/html", m->html);
+    buf_lit(b, "\r\n--" BOUNDARY "--\r\n");
+}
+
 bool mail_message(struct arena *a, const struct mail *m, Str *ret)
 {
     if (!mail_address_is_fine(m->from_address) || !mail_address_is_fine(m->to_address)) return false;
@@ -152,9 +173,8 @@ bool mail_message(struct arena *a, const struct mail *m, Str *ret)
     buf_append(&b, m->message_id);
     buf_lit(&b, ">\r\nSubject: ");
     header_text(a, &b, m->subject);
-    buf_lit(&b, "\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n"
-                "Content-Transfer-Encoding: quoted-printable\r\nAuto-Submitted: auto-generated\r\n\r\n");
-    quoted_printable(&b, m->text);
+    buf_lit(&b, "\r\nAuto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n");
+    body(&b, m);
     if (b.full) return false;
     *ret = buf_str(&b);
     return true;

@@ -4,6 +4,7 @@
  * references of ours that make a repeated call harmless: a worker may have made the same call before it died. */
 #pragma once
 
+#include "domain/mail.h"
 #include "domain/outbox.h"
 #include "domain/reconciliation.h"
 #include "domain/refund.h"
@@ -19,7 +20,8 @@ struct errand {
     struct refund refund;
     struct gateway_config gateway;
     struct settings settings;
-    Str email;
+    Str email;               /* of the payment's customer, or of the mail's receiver */
+    struct mail_parts *mail; /* NULL: it cannot be read */
     struct gateway_op op;
     struct books books;
     /* How it went. */

@@ -46,6 +46,20 @@ static bool is_open(const struct payment *p)
     return p->status == PAYMENT_OPEN || p->status == PAYMENT_FAILED;
 }
 
+static enum err mail_staff(struct errand *x, struct db *db)
+{
+    struct mail_draft m;
+    if (!mail_is_enabled()) return OK;
+    enum err e = mail_begin_staff(db, MAIL_staff_gateway_failed, &m);
+    if (e) return e;
+    m.values.of[PARAM_what] = mail_what(&m, x->payment.order_id, x->payment.id);
+    m.values.of[PARAM_gateway] = x->gateway.label;
+    m.values.of[PARAM_reason] = str_from(x->error);
+    m.values.of[PARAM_link] = mail_address(&m, "/admin/#/outbox");
+    return mail_queue(db, &m, x->now);
+}
+
+/* A refund that failed waits on the review desk, which has written already. */
 static enum err give_up(struct errand *x, struct db *db, const char *what)
 {
     struct notification n = {
@@ -55,6 +69,7 @@ static enum err give_up(struct errand *x, struct db *db, const char *what)
         .reference = x->payment.id,
     };
     enum err e = notification_add_staff(db, &n, x->now);
+    if (!e && x->item->kind != OUTBOX_REFUND) e = mail_staff(x, db);
     return e ? e : errand_fail(x, db);
 }
 

@@ -2,8 +2,9 @@
 #include "page/markdown.h"
 
 #include <assert.h>
-#include <cmark.h>
 #include <stdlib.h>
+
+#include "page/markdown_tree.h"
 
 /* Raw HTML becomes text: inline HTML in its line, a block as a paragraph of its own. */
 static void html_to_text(cmark_node *node)
@@ -20,7 +21,7 @@ static void html_to_text(cmark_node *node)
     cmark_node_free(node);
 }
 
-static void unwrap(cmark_node *node)
+void markdown_unwrap(cmark_node *node)
 {
     for (cmark_node *child; (child = cmark_node_first_child(node));) cmark_node_insert_before(node, child);
     cmark_node_unlink(node);
@@ -36,7 +37,7 @@ static bool is_inside_link(cmark_node *node)
 
 static void mend_link(cmark_node *node)
 {
-    if (!page_url_is_fine(str_from(cmark_node_get_url(node)))) unwrap(node);
+    if (!page_url_is_fine(str_from(cmark_node_get_url(node)))) markdown_unwrap(node);
 }
 
 static void mend_picture(cmark_node *node)
@@ -44,7 +45,7 @@ static void mend_picture(cmark_node *node)
     Str url = str_from(cmark_node_get_url(node));
     if (str_starts(url, STR("/")) && !str_starts(url, STR("//")) && page_url_is_fine(url)) return;
     if (!page_url_is_fine(url) || is_inside_link(node)) {
-        unwrap(node);
+        markdown_unwrap(node);
         return;
     }
     cmark_node *link = cmark_node_new(CMARK_NODE_LINK);
@@ -78,11 +79,16 @@ static void mend(cmark_node *node)
     }
 }
 
-/* Leaves are changed when the walk enters them, other nodes when it leaves them: cmark's iterator has then moved on. */
-static cmark_node *parsed(Str source)
+cmark_node *markdown_parse(Str source)
 {
     cmark_node *root = cmark_parse_document(source.len ? source.ptr : "", source.len, CMARK_OPT_VALIDATE_UTF8);
     assert(root);
+    return root;
+}
+
+/* Leaves are changed when the walk enters them, other nodes when it leaves them: cmark's iterator has then moved on. */
+void markdown_mend(cmark_node *root)
+{
     cmark_iter *walk = cmark_iter_new(root);
     for (cmark_event_type event; (event = cmark_iter_next(walk)) != CMARK_EVENT_DONE;) {
         cmark_node *node = cmark_iter_get_node(walk);
@@ -91,16 +97,28 @@ static cmark_node *parsed(Str source)
         if (is_leaf || event == CMARK_EVENT_EXIT) mend(node);
     }
     cmark_iter_free(walk);
+}
+
+static cmark_node *parsed(Str source)
+{
+    cmark_node *root = markdown_parse(source);
+    markdown_mend(root);
     return root;
+}
+
+struct markup markdown_html(struct arena *a, cmark_node *root)
+{
+    /* Without CMARK_OPT_UNSAFE, so that cmark itself leaves out anything that the walk above might miss. */
+    char *html = cmark_render_html(root, CMARK_OPT_VALIDATE_UTF8);
+    struct markup m = {str_dup(a, str_from(html))};
+    free(html);
+    return m;
 }
 
 struct markup markdown_render(struct arena *a, Str source)
 {
     cmark_node *root = parsed(source);
-    /* Without CMARK_OPT_UNSAFE, so that cmark itself leaves out anything that the walk above might miss. */
-    char *html = cmark_render_html(root, CMARK_OPT_VALIDATE_UTF8);
-    struct markup m = {str_dup(a, str_from(html))};
-    free(html);
+    struct markup m = markdown_html(a, root);
     cmark_node_free(root);
     return m;
 }

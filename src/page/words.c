@@ -60,6 +60,17 @@ bool lang_find(Str code, enum lang *ret)
     return false;
 }
 
+size_t lang_list(Str codes, enum lang ret[LANG_COUNT])
+{
+    size_t n = 0;
+    for (Str code, rest; codes.len && n < LANG_COUNT; codes = rest) {
+        if (!str_cut(codes, ',', &code, &rest)) code = codes, rest = (Str){0};
+        if (lang_find(code, &ret[n])) n++;
+    }
+    if (!n) ret[n++] = LANG_en;
+    return n;
+}
+
 /* "0.8" -> 800; anything else is 1000, and 0 is "not at all". */
 static int quality(Str params)
 {

@@ -18,5 +18,8 @@ enum word words_find(Str name);
 
 /* The language of that code ("de"); false when the shop has no words in it. */
 bool lang_find(Str code, enum lang *ret);
+/* The languages of a list of codes with commas between them; unknown ones are left out. `ret` has room for all there
+ * are; at least one is given back. */
+size_t lang_list(Str codes, enum lang ret[LANG_COUNT]);
 /* The best of `offered` for an Accept-Language header; the first when none fits. n > 0. */
 enum lang lang_choose(Str accept_language, const enum lang *offered, size_t n);

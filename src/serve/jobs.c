@@ -5,6 +5,7 @@
 #include "domain/outbox.h"
 #include "domain/reconciliation.h"
 #include "domain/reservation.h"
+#include "domain/stock_notice.h"
 #include "domain/token.h"
 #include "serve/app.h"
 #include "serve/periodic.h"
@@ -53,10 +54,16 @@ static enum err free_reserved_codes(struct app *app, struct db *db)
     return reservation_expire(db, time_now());
 }
 
+static enum err watch_stock(struct app *app, struct db *db)
+{
+    return stock_notice_check(db, app_settings(app)->low_stock, time_now());
+}
+
 const struct periodic periodic_jobs[] = {
     {"settings", 1000, TX_READ, reload_settings, false},
     {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
     {"reconciliation", 10000, TX_READ, reconcile, false},
+    {"stock", 5000, TX_READ, watch_stock, false},
     {"reservations", 1000, TX_READ, free_reserved_codes, false},
     {"tokens", 10000, TX_READ, forget_old_tokens, false},
     {"idempotency", 1000, TX_READ, forget_old_keys, false},

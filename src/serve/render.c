@@ -75,6 +75,7 @@ static Str field_message(struct arena *a, const struct field_error *f)
     const char *message = err_info(f->err)->message;
     int64_t min, max;
     bool has_min = field_error_min(f, &min), has_max = field_error_max(f, &max);
+    if (f->about.len) return str_printf(a, "%s: %.*s", message, STR_FMT(f->about));
     if (has_min && has_max) return str_printf(a, "%s: %lld to %lld", message, (long long)min, (long long)max);
     if (has_min) return str_printf(a, "%s: at least %lld", message, (long long)min);
     if (has_max) return str_printf(a, "%s: at most %lld", message, (long long)max);

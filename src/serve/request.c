@@ -31,6 +31,12 @@ enum err request_bad_field(struct request *req, const char *field, enum err e)
     return ERR_VALIDATION;
 }
 
+enum err request_bad_part(struct request *req, const char *field, enum err e, Str about)
+{
+    field_errors_add_about(&req->errors, str_from(field), e, about);
+    return ERR_VALIDATION;
+}
+
 enum err request_is_confirmed(struct request *req, unsigned flags)
 {
     if (req->token_kind == TOKEN_API) {

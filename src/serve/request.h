@@ -65,6 +65,8 @@ Str request_cookie(const struct request *req, Str name);
 
 /* Adds a bad field; returns ERR_VALIDATION for `return request_bad_field(…)`. */
 enum err request_bad_field(struct request *req, const char *field, enum err e);
+/* The same, naming the part of the value that is wrong. */
+enum err request_bad_part(struct request *req, const char *field, enum err e, Str about);
 
 /* What SENSITIVE rows demand, for handlers where the body decides: ERR_CONFIRMATION_REQUIRED, ERR_INSUFFICIENT_SCOPE.
  */

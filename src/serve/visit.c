@@ -1,9 +1,11 @@
 /* serve/visit.c - see visit.h. */
 #include "serve/visit.h"
 
+#include "domain/account.h"
 #include "domain/cart.h"
 #include "domain/session.h"
 #include "domain/vault.h"
+#include "page/words.h"
 #include "serve/app.h"
 #include "serve/call.h"
 #include "serve/form.h"
@@ -37,6 +39,7 @@ enum err visit_begin(struct request *req, Id account)
     if (!e && req->session && !id_is(req->session->account))
         e = cart_move(req->db, req->session->cart, s->cart, req->now);
     if (!e && req->session) e = session_end(req->db, req->session->id);
+    if (!e && id_is(account)) e = account_set_language(req->db, account, str_from(lang_codes[visit_lang(req)]));
     if (e) return e;
     req->account = account;
     req->token_id = s->cart;
@@ -53,14 +56,7 @@ enum err visit_end(struct request *req)
 enum lang visit_lang(const struct request *req)
 {
     enum lang offered[LANG_COUNT];
-    size_t n = 0;
-    for (Str list = str_from(req->settings->languages); list.len && n < LANG_COUNT;) {
-        Str code = list, rest = {0};
-        str_cut(list, ',', &code, &rest);
-        list = rest;
-        if (lang_find(code, &offered[n])) n++;
-    }
-    if (!n) return LANG_en;
+    size_t n = lang_list(str_from(req->settings->languages), offered);
     return lang_choose(request_header(req, "Accept-Language"), offered, n);
 }
 

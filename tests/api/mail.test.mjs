@@ -26,14 +26,23 @@ test('an order that is paid for is delivered by mail, over an encrypted connecti
   const buyer = await shop.buyerWith([[editor, 2]]);
   const { order_id } = await shop.checkout(buyer, 'card_gateway_a');
   dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order_id, amount: 9998, intent: 'pi_mail' })));
-  const { headers, text } = await mailTo(buyer.email);
+  const { headers, text, html } = await mailTo(buyer.email);
   assert.equal(headers.subject, `Your order #${order_id}`);
   assert.match(headers.from, /<shop@shop\.example>$/);
   assert.equal(headers.to, `<${buyer.email}>`);
   assert.match(headers['message-id'], /^<souk\.\d+\.\d+@shop\.example>$/);
   assert.equal(headers['auto-submitted'], 'auto-generated');
   assert.ok(text.includes('Éditeur – 北京'), text);
-  for (const { value } of (await shop.order(buyer, order_id)).items[0].deliveries) assert.ok(text.includes(value), text);
+  for (const { value } of (await shop.order(buyer, order_id)).items[0].deliveries) {
+    assert.ok(text.includes(`  - ${value}\n`), text);
+    assert.ok(html.includes(`<code>${value}</code>`), html);
+  }
+  assert.match(text, /^- 2 × Éditeur – 北京: \$99\.98$/m);
+  assert.match(text, /^Total: \$99\.98$/m);
+  assert.match(html, /<strong>Total: \$99\.98<\/strong>/);
+  assert.match(html, /<a href="https:\/\/shop\.example\/order\/\w+">Your order’s page<\/a>/);
+  assert.doesNotMatch(html, /<script|<img|style=|https?:\/\/(?!shop\.example)/);
+  assert.doesNotMatch(text, /reset\?token/, 'who has a password needs no link to choose one');
   const [mail] = sink.mails.filter((m) => m.to === buyer.email);
   assert.deepEqual([mail.secure, mail.user, mail.from], [true, 'shop', 'shop@shop.example']);
   assert.ok(mail.data.split('\r\n').every((line) => line.length <= 76 && !line.startsWith('.') && /^[\x20-\x7e]*$/.test(line)));
@@ -63,14 +72,19 @@ test('a decision on a withdrawal, and an answer to a ticket', async () => {
   const buyer = await shop.buyer({ balance: 10000 });
   const { withdrawal_id } = dataOf(await shop.souk.post('/api/customer/wallet/withdraw', { amount: 10 }, { token: buyer.token }));
   dataOf(await shop.admin('POST', `/api/admin/withdrawals/${withdrawal_id}/reject`, { reason: 'No.' }));
-  const decided = await mailTo(buyer.email);
-  assert.equal(decided.headers.subject, 'Your withdrawal was rejected');
-  assert.match(decided.text, /rejected: No\./);
+  assert.match((await mailTo(buyer.email, 1, { subject: 'We have your withdrawal request' })).text, /asked for \$10\.00/);
+  const decided = await mailTo(buyer.email, 1, { subject: 'Your withdrawal was rejected' });
+  assert.match(decided.text, /was rejected\. \$10\.00 are back/);
+  assert.match(decided.text, /^Reason: No\.$/m);
   const department = dataOf(await shop.admin('POST', '/api/admin/departments', { name: 'Sales' }), 201);
-  const ticket = dataOf(await shop.souk.post('/api/customer/tickets', { department_id: department.id, subject: 'Hi', message: 'There' }, { token: buyer.token }));
+  const ticket = dataOf(await shop.souk.post('/api/customer/tickets', { department_id: department.id, subject: '**Hi** <b>', message: 'There\n\n# you' }, { token: buyer.token }));
   const answered = await shop.admin('POST', `/api/admin/tickets/${ticket.id}/replies`, { message: '.\n..\nHello' });
   assert.ok(answered.status < 300, answered.text);
-  assert.equal((await mailTo(buyer.email, 2)).headers.subject, 'Your ticket was answered');
+  const { text, html } = await mailTo(buyer.email, 1, { subject: 'Your ticket was answered' });
+  assert.ok(text.includes(`“**Hi** <b>” was answered:\n\n> .\n> ..\n> Hello\n\nRead it all, and reply:\nhttps://shop.example/account/tickets/${ticket.id}\n`), text);
+  assert.ok(html.includes('“**Hi** &lt;b&gt;”'), html);
+  const staff = await mailTo('owner@example.com', 1, { subject: 'New question: **Hi** <b>' });
+  assert.ok(staff.text.includes(`${buyer.email} asks`) && staff.text.includes('> There\n>\n> # you\n'), staff.text);
 });
 
 test('a server that is busy is tried again; one that refuses is not', async () => {

@@ -1,6 +1,6 @@
 // tests/arrows/arrows.mjs - the architecture as rules over the sources: who may include whom, and SQL is fixed text.
 //
-//     base <- json, http, db <- domain <- view <- outbound <- gateway <- outbox <- serve <- api <- cli <- main
+//     base <- json, http, db, page <- domain <- view <- outbound <- gateway <- outbox <- serve <- api <- cli <- main
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -11,7 +11,7 @@ export const LAYERS = {
   http: ['base', 'http'],
   db: ['base', 'db'],
   page: ['base', 'page'],
-  domain: ['base', 'db', 'domain'],
+  domain: ['base', 'db', 'page', 'domain'], // page: amounts, dates and words of the mails that a change sends
   view: ['base', 'json', 'domain', 'view'],
   outbound: ['base', 'http', 'outbound'],
   gateway: ['base', 'json', 'http', 'domain', 'outbound', 'gateway'],
@@ -28,7 +28,7 @@ const GUARDED = [
   { header: /^(libpq-fe|postgres_ext|libpq\/.*|pg_config.*)\.h$/, files: /^db\/postgres[a-z_]*\.[ch]$/ },
   { header: /^uv\.h$/, files: /^(http|cli)\// },
   { header: /^curl\//, files: /^outbound\// },
-  { header: /^cmark\.h$/, files: /^page\/markdown\.c$/ },
+  { header: /^cmark\.h$/, files: /^page\/(markdown|mail_tree|mail_plain)[a-z_]*\.[ch]$/ },
 ];
 
 /** The surfaces stand in rooms by who calls them. What two rooms share stands in api/ itself or below it. */

@@ -13,26 +13,6 @@ static const struct mail plain = {
     .date = {1700000000 * TIME_SECOND},
 };
 
-static void test_message(void **state)
-{
-    (void)state;
-    struct arena a = {0};
-    Str got;
-    assert_true(mail_message(&a, &plain, &got));
-    assert_str(got, STR("Date: Tue, 14 Nov 2023 22:13:20 +0000\r\n"
-                        "From: Souk Store\r\n <shop@shop.example>\r\n"
-                        "To: <customer+tag@example.com>\r\n"
-                        "Message-ID: <m1.abc@shop.example>\r\n"
-                        "Subject: Order 42\r\n"
-                        "MIME-Version: 1.0\r\n"
-                        "Content-Type: text/plain; charset=utf-8\r\n"
-                        "Content-Transfer-Encoding: quoted-printable\r\n"
-                        "Auto-Submitted: auto-generated\r\n"
-                        "\r\n"
-                        "Hello\r\n\r\nYour key: ABCDE\r\n"));
-    arena_done(&a);
-}
-
 /* Lines of at most 76, CRLF everywhere, 7-bit, no line that starts with a dot. */
 static void check_form(Str s)
 {
@@ -78,6 +58,41 @@ static Str body_of(Str message)
         if (memcmp(message.ptr + i, "\r\n\r\n", 4) == 0) return (Str){message.ptr + i + 4, message.len - i - 4};
     fail_msg("no body");
     return (Str){0};
+}
+
+static void test_message(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    Str got;
+    assert_true(mail_message(&a, &plain, &got));
+    assert_str(got, STR("Date: Tue, 14 Nov 2023 22:13:20 +0000\r\n"
+                        "From: Souk Store\r\n <shop@shop.example>\r\n"
+                        "To: <customer+tag@example.com>\r\n"
+                        "Message-ID: <m1.abc@shop.example>\r\n"
+                        "Subject: Order 42\r\n"
+                        "Auto-Submitted: auto-generated\r\n"
+                        "MIME-Version: 1.0\r\n"
+                        "Content-Type: text/plain; charset=utf-8\r\n"
+                        "Content-Transfer-Encoding: quoted-printable\r\n"
+                        "\r\n"
+                        "Hello\r\n\r\nYour key: ABCDE\r\n"));
+    struct mail both = plain;
+    both.html = STR("<p class=\"x\">--=_souk</p>");
+    assert_true(mail_message(&a, &both, &got));
+    check_form(got);
+    assert_str(body_of(got), STR("--=_souk\r\n"
+                                 "Content-Type: text/plain; charset=utf-8\r\n"
+                                 "Content-Transfer-Encoding: quoted-printable\r\n"
+                                 "\r\n"
+                                 "Hello\r\n\r\nYour key: ABCDE\r\n"
+                                 "\r\n--=_souk\r\n"
+                                 "Content-Type: text/html; charset=utf-8\r\n"
+                                 "Content-Transfer-Encoding: quoted-printable\r\n"
+                                 "\r\n"
+                                 "<p class=3D\"x\">--=3D_souk</p>\r\n"
+                                 "\r\n--=_souk--\r\n"));
+    arena_done(&a);
 }
 
 static void test_texts(void **state)

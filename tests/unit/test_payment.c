@@ -629,7 +629,9 @@ static enum err mails(struct db *db)
 {
     stock(db);
     mail_enable(false);
-    assert_int_equal(mail_queue(db, ada, STR("s"), STR("t"), NOW), OK);
+    struct mail_draft draft;
+    assert_int_equal(mail_begin(db, ada, MAIL_verify, &draft), OK);
+    assert_int_equal(mail_queue(db, &draft, NOW), OK);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox"), 0);
     mail_enable(true);
     mail_set_base_url("https://shop.example");
@@ -645,8 +647,9 @@ static enum err mails(struct db *db)
     assert_true(str_eq(m.to, STR("ada@example.com")));
     struct order o;
     assert_int_equal(order_find(db, ada, p.order_id, &o), OK);
-    assert_non_null(
-        memmem(m.text.ptr, m.text.len, o.items[0].deliveries[0].value.ptr, o.items[0].deliveries[0].value.len));
+    Str list = m.values.of[PARAM_items], value = o.items[0].deliveries[0].value;
+    assert_int_equal(m.kind, MAIL_order);
+    assert_non_null(memmem(list.ptr, list.len, value.ptr, value.len));
     assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE payload IS NOT NULL"), 1);
     mail_enable(false);
     return OK;

@@ -5,6 +5,7 @@
     SHOP_DIR/words/LANG     the words of a language; `en` says which there are
     SHOP_DIR/records        what lists and parts are made of
     SHOP_DIR/*.html, *.txt  templates: one function and one struct of parameters each
+    SHOP_DIR/mail/*         the mails, and their texts in each language
     SHOP_DIR/assets/*       style sheets, scripts and pictures of the shop's own
 
 The language of the templates is described in web/shop/README.md. A mistake ends the build with FILE:LINE: MESSAGE, all
@@ -15,6 +16,7 @@ import sys
 
 from assets import read_assets
 from emit import Emitter
+from mails import read_mails
 from mistake import Mistake
 from template import TYPES, parse, parse_type
 from words import read_words
@@ -49,10 +51,11 @@ def read_records(path):
 
 def main():
     folder, out_c, out_h, depfile = (pathlib.Path(arg) for arg in sys.argv[1:])
-    mistakes, templates, words, records = [], {}, None, {}
+    mistakes, templates = [], {}
     paths = sorted([*folder.glob("*.html"), *folder.glob("*.txt")])
     try:
         words = read_words(folder / "words")
+        mails = read_mails(folder / "mail", list(words.languages))
         records = read_records(folder / "records")
         assets = read_assets(folder / "assets")
     except Mistake as m:
@@ -66,7 +69,7 @@ def main():
             templates[path.stem] = parse(path, records, assets)
         except Mistake as m:
             mistakes.append(m)
-    emitter = Emitter(templates, records, words, assets)
+    emitter = Emitter(templates, records, words, assets, mails)
     if not mistakes:
         for template in templates.values():
             try:
@@ -78,6 +81,7 @@ def main():
     out_h.write_text(emitter.header(out_h.name))
     out_c.write_text(emitter.source(out_h.name))
     seen = [folder, folder / "words", folder / "records", *sorted((folder / "words").iterdir()), *paths]
+    seen += [folder / "mail", *sorted((folder / "mail").iterdir())]
     seen += [folder / "assets", *sorted((folder / "assets").glob("*"))]
     seen += sorted(pathlib.Path(__file__).parent.glob("*.py"))
     depfile.write_text(f"{out_c} {out_h}: " + " ".join(str(p).replace(" ", "\\ ") for p in seen if p.exists()) + "\n")

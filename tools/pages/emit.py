@@ -41,8 +41,8 @@ def c_type(kind):
 
 
 class Emitter:
-    def __init__(self, templates, records, words, assets):
-        self.templates, self.records, self.words, self.assets = templates, records, words, assets
+    def __init__(self, templates, records, words, assets, mails):
+        self.templates, self.records, self.words, self.assets, self.mails = templates, records, words, assets, mails
         self.functions = []
 
     # ---- one template ----
@@ -319,6 +319,9 @@ class Emitter:
                "enum lang {\n" + "".join(f"    LANG_{c},\n" for c in codes) + "    LANG_COUNT\n};\n\n",
                "enum word {\n    WORD_NONE,\n" + "".join(f"    WORD_{w},\n" for w in sorted(self.words.all))
                + "    WORD_COUNT\n};\n\n",
+               "enum mail_kind {\n" + "".join(f"    MAIL_{k},\n" for k in self.mails.kinds) + "    MAIL_KIND_COUNT\n};\n\n",
+               "enum mail_param {\n" + "".join(f"    PARAM_{p},\n" for p in self.mails.types)
+               + "    MAIL_PARAM_COUNT\n};\n\n",
                "struct markup {\n    Str html;\n};\n\n",
                "struct page_text_list {\n    const Str *at;\n    size_t count;\n};\n",
                "struct page_word_list {\n    const enum word *at;\n    size_t count;\n};\n"]
@@ -333,7 +336,7 @@ class Emitter:
         return "".join(out)
 
     def source(self, header):
-        out = [f'/* Made by tools/pages from web/shop. */\n#include "page/template.h"\n#include "page/asset.h"\n#include "page/words.h"\n#include "page/{header}"\n\n',
+        out = [f'/* Made by tools/pages from web/shop. */\n#include "page/template.h"\n#include "page/asset.h"\n#include "page/mail_text.h"\n#include "page/words.h"\n#include "page/{header}"\n\n',
                "const char *const lang_codes[LANG_COUNT] = {" + ", ".join(f'"{c}"' for c in self.words.languages) + "};\n",
                "const char *const word_names[WORD_COUNT] = {\n    \"\",\n"
                + "".join(f'    "{w}",\n' for w in sorted(self.words.all)) + "};\n"]
@@ -345,9 +348,29 @@ class Emitter:
                     for w, word in sorted(self.words.all.items()))
                 out.append(f"    {{\n        S(\"\"),\n{rows}    }},\n")
             out.append("};\n")
+        out += self.mail_tables()
         out.append("const struct asset assets[] = {\n")
         for name, a in self.assets.items():
             out.append(f'    {{"{name}", "{a.name}", "{a.type}", "\\"{a.hash}\\"", "\\"{a.hash}-gz\\"",\n     S({c_bytes(a.plain)}),\n'
                        f"     S({c_bytes(a.gzip)})}},\n")
         out.append("    {0},\n};\n")
         return "".join(out) + "\n" + "\n".join(self.functions)
+
+    def mail_tables(self):
+        kinds, types = self.mails.kinds, self.mails.types
+        out = ["const char *const mail_kind_names[] = {" + ", ".join(f'"{k}"' for k in kinds) + ", NULL};\n",
+               "const char *const mail_param_names[] = {" + ", ".join(f'"{p}"' for p in types) + ", NULL};\n",
+               "const enum mail_type mail_param_types[MAIL_PARAM_COUNT] = {"
+               + ", ".join(f"MAIL_TYPE_{t.upper()}" for t in types.values()) + "};\n"]
+        for kind in kinds.values():
+            rows = "".join(f"    {{PARAM_{p}, S({c_string(sample)})}},\n" for p, sample in kind.params.items())
+            out.append(f"static const struct mail_param_use uses_{kind.name}[] = {{\n{rows}}};\n")
+        rows = "".join(f"    {{{'true' if k.to_staff else 'false'}, uses_{k.name}, {len(k.params)}}},\n" for k in kinds.values())
+        out.append(f"const struct mail_kind_info mail_kinds[MAIL_KIND_COUNT] = {{\n{rows}}};\n")
+        out.append("const struct mail_text mail_defaults[LANG_COUNT][MAIL_KIND_COUNT] = {\n")
+        for code in self.words.languages:
+            texts = self.mails.texts[code]
+            rows = "".join(f"        {{S({c_string(texts[k][0])}), S({c_string(texts[k][1])})}},\n" for k in kinds)
+            out.append(f"    {{\n{rows}    }},\n")
+        out.append("};\n")
+        return out

@@ -4,6 +4,7 @@
 #include "api/tables.h"
 #include "domain/outbox_desk.h"
 #include "outbox/mail_errand.h"
+#include "page/words.h"
 #include "serve/app.h"
 
 struct outbox_query {
@@ -109,15 +110,16 @@ static enum err post_mail_test(struct request *req)
 {
     const struct test_body *in = req->body;
     struct app *app = req->app;
-    struct test_mail t = {.to = in->to, .error = "no mail server is configured (--smtp-url)"};
-    const struct queued_mail m = {
-        .to = in->to,
-        .subject = STR("A test of your store's mail"),
-        .text = STR("This message was requested in the panel. Its arrival shows that the mail server works.\n"),
-    };
+    struct test_mail t = {.to = in->to, .error = MAIL_OFF_ERROR};
+    struct mail_look look = mail_look_of(req->settings);
+    struct mail_parts parts;
+    enum lang langs[LANG_COUNT];
+    lang_list(str_from(req->settings->languages), langs);
+    mail_text_render(req->arena, langs[0], MAIL_test, &mail_defaults[langs[0]][MAIL_test], &(struct mail_values){0},
+                     &look, &parts);
     if (*app->options.mail.url)
-        mail_send(app->outbound, &app->options.mail, &m, str_from(req->settings->store_name), (Id){0}, req->now,
-                  req->arena, &t.error);
+        mail_send(app->outbound, &app->options.mail, in->to, &parts, look.store, (Id){0}, req->now, req->arena,
+                  &t.error);
     return request_step(req, TX_WRITE, record_test, &t);
 }
 

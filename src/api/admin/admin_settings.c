@@ -1,6 +1,7 @@
 /* api/admin/admin_settings.c - the store's settings. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
+#include "outbound/smtp.h"
 #include "page/color.h"
 #include "page/words.h"
 #include "serve/app.h"
@@ -51,6 +52,9 @@ static void view_settings(struct json_writer *w, const void *thing)
     json_kv_money(w, "withdraw_min", s->withdraw_min);
     json_kv_money(w, "withdraw_max", s->withdraw_max);
     json_kv_money(w, "second_person_above", s->second_person_above);
+    json_kv_bool(w, "mail_new_order", s->mail_new_order);
+    json_kv_int(w, "low_stock", s->low_stock);
+    json_kv_cstr(w, "staff_mail", s->staff_mail);
     json_kv_int(w, "reserve_minutes", s->reserve_minutes);
     json_kv_int(w, "reserve_codes_max", s->reserve_codes_max);
     json_end_object(w);
@@ -66,6 +70,9 @@ struct settings_body {
         has_languages, has_accent, has_tagline, has_welcome, has_style_sheet, has_order_units_max;
     Money withdraw_min, withdraw_max, second_person_above;
     bool has_withdraw_min, has_withdraw_max, has_second_person_above;
+    bool mail_new_order, has_mail_new_order, has_low_stock, has_staff_mail;
+    int64_t low_stock;
+    Str staff_mail;
     int64_t reserve_minutes, reserve_codes_max;
     bool has_reserve_minutes, has_reserve_codes_max;
 };
@@ -73,6 +80,7 @@ struct settings_body {
 #define RATE_MAX 1000000
 #define UNITS_MAX 10000 /* more would hold up the writer for too long */
 #define RESERVE_MINUTES_MAX (24 * 60)
+#define LOW_STOCK_MAX 1000
 #define WELCOME_MAX 5000
 #define STYLE_MAX 20000
 /* Each code point may come as two escapes of six bytes. */
@@ -109,6 +117,12 @@ static const struct field settings_fields[] = {
      .has = offsetof(struct settings_body, has_withdraw_max)},
     {"second_person_above", FIELD_MONEY, OPTIONAL, offsetof(struct settings_body, second_person_above), .min = 0,
      .max = INT64_MAX, .has = offsetof(struct settings_body, has_second_person_above)},
+    {"mail_new_order", FIELD_BOOL, OPTIONAL, offsetof(struct settings_body, mail_new_order),
+     .has = offsetof(struct settings_body, has_mail_new_order)},
+    {"low_stock", FIELD_INT, OPTIONAL, offsetof(struct settings_body, low_stock), .min = 0, .max = LOW_STOCK_MAX,
+     .has = offsetof(struct settings_body, has_low_stock)},
+    {"staff_mail", FIELD_LINE, OPTIONAL, offsetof(struct settings_body, staff_mail), .max = 254,
+     .has = offsetof(struct settings_body, has_staff_mail)},
     {"reserve_minutes", FIELD_INT, OPTIONAL, offsetof(struct settings_body, reserve_minutes), .min = 0,
      .max = RESERVE_MINUTES_MAX, .has = offsetof(struct settings_body, has_reserve_minutes)},
     {"reserve_codes_max", FIELD_INT, OPTIONAL, offsetof(struct settings_body, reserve_codes_max), .min = 1,
@@ -178,6 +192,16 @@ static enum err set_shop(struct request *req, const struct settings_body *in)
     return e;
 }
 
+/* Who of those who work here is written to, and of what. */
+static enum err set_mail(struct request *req, const struct settings_body *in)
+{
+    if (in->has_staff_mail && in->staff_mail.len && !mail_address_is_fine(in->staff_mail))
+        return request_bad_field(req, "staff_mail", ERR_FIELD_FORMAT);
+    enum err e = set_number(req, in->has_mail_new_order, "mail_new_order", in->mail_new_order);
+    if (!e) e = set_number(req, in->has_low_stock, "low_stock", in->low_stock);
+    return !e && in->has_staff_mail ? settings_set(req->db, "staff_mail", in->staff_mail) : e;
+}
+
 static enum err patch_settings(struct request *req)
 {
     const struct settings_body *in = req->body;
@@ -191,6 +215,7 @@ static enum err patch_settings(struct request *req)
     if (!e) e = set_number(req, in->has_rate_customer, "rate_customer", in->rate_customer);
     if (!e) e = set_number(req, in->has_require_verified_email, "require_verified_email", in->require_verified_email);
     if (!e) e = set_shop(req, in);
+    if (!e) e = set_mail(req, in);
     if (!e) e = set_number(req, in->has_order_units_max, "order_units_max", in->order_units_max);
     if (!e) e = set_number(req, in->has_withdraw_min, "withdraw_min", in->withdraw_min.minor);
     if (!e) e = set_number(req, in->has_withdraw_max, "withdraw_max", in->withdraw_max.minor);

@@ -4,10 +4,12 @@
 #include "api/tables.h"
 #include "domain/email_proof.h"
 #include "domain/password.h"
+#include "page/words.h"
 #include "serve/app.h"
 #include "serve/guess.h"
 #include "serve/panel_cookie.h"
 #include "serve/render.h"
+#include "serve/visit.h"
 #include "view/view_account.h"
 
 #define LOGIN_DAYS 30
@@ -63,9 +65,10 @@ static enum err register_write(struct request *req, const Str *hash)
     struct account want = {
         .email = in->email, .name = in->name, .role = ROLE_CUSTOMER, .password_hash = *hash, .is_unproven = true};
     struct account account;
+    if (request_header(req, "Accept-Language").len) want.language = str_from(lang_codes[visit_lang(req)]);
     enum err e = account_create(req->db, &want, req->now, &account);
     if (!e) e = auth_event(req, "register", &account);
-    if (!e) e = email_proof_begin(req->db, account.id, str_from(req->app->shop_url), req->now);
+    if (!e) e = email_proof_begin(req->db, account.id, true, req->now);
     if (e) return e;
     e = give_token(req, &account, false);
     if (e) return e;

@@ -51,10 +51,9 @@ static enum err post_verify_email(struct request *req)
 
 static enum err post_verify_email_send(struct request *req)
 {
-    const struct app *app = req->app;
     if (!mail_is_enabled()) return ERR_MAIL_OFF;
     req->message = "If your address is not confirmed yet, a message is on its way to it";
-    return email_proof_begin(req->db, req->account, str_from(app->shop_url), req->now);
+    return email_proof_begin(req->db, req->account, false, req->now);
 }
 
 const struct route verify_email_routes[] = {

@@ -83,7 +83,8 @@ static enum err buyer_of(struct request *req, Str email, Id *ret)
     if (!email.len) return request_bad_field(req, "email", ERR_FIELD_REQUIRED);
     enum err e = account_find_email(req->db, email, &a);
     if (e == ERR_NOT_FOUND) {
-        struct account want = {.email = email, .role = ROLE_CUSTOMER};
+        struct account want = {
+            .email = email, .role = ROLE_CUSTOMER, .language = str_from(lang_codes[visit_lang(req)])};
         e = account_create(req->db, &want, req->now, &a);
     }
     if (e) return e;

@@ -172,10 +172,11 @@ static enum err register_write(struct request *req, const struct registration *r
                                  .name = r->in->name,
                                  .role = ROLE_CUSTOMER,
                                  .password_hash = r->hash,
-                                 .is_unproven = true};
+                                 .is_unproven = true,
+                                 .language = str_from(lang_codes[visit_lang(req)])};
     enum err e = account_create(req->db, &want, req->now, &made);
     if (!e) e = auth_event(req, "register", &made);
-    if (!e) e = email_proof_begin(req->db, made.id, str_from(req->app->shop_url), req->now);
+    if (!e) e = email_proof_begin(req->db, made.id, true, req->now);
     if (!e) e = visit_begin(req, made.id);
     return e ? e : shop_go(req, STR("/account"));
 }

@@ -26,13 +26,14 @@ export async function openMailShop({ args = [] } = {}) {
   const { sink, dir, env } = server;
   const shop = await openPaidShop({ args: [...server.args, '--base-url', 'https://shop.example', ...args], env });
 
-  /** Waits for mail number `count` to this address; those that ask to confirm it are counted by themselves (`proof`). */
-  async function mailTo(email, count = 1, { proof = false } = {}) {
+  /** Waits for mail number `count` to this address, of those with this subject; those that ask to confirm it are counted by themselves (`proof`). */
+  async function mailTo(email, count = 1, { proof = false, subject } = {}) {
     const all = await shop.until(() => {
-      const found = sink.mails.filter((m) => m.to === email && proof === (readMail(m.data).headers.subject === 'Confirm your e-mail address'));
+      const found = sink.mails.filter((m) => m.to === email).map((m) => readMail(m.data)).filter((m) =>
+        (subject ? m.headers.subject === subject : proof === m.text.includes('/verify-email?token=')));
       return found.length >= count && found;
     }, `mail number ${count} to ${email}`);
-    return readMail(all[count - 1].data);
+    return all[count - 1];
   }
 
   async function stop() {

@@ -96,15 +96,30 @@ class Sink {
   #listen(socket, secure) { this.#talk(socket, secure); }
 }
 
-/** {headers, text} of a message: unfolded headers, decoded body. */
-export function readMail(raw) {
-  const split = raw.indexOf('\r\n\r\n');
-  const headers = Object.fromEntries(raw.slice(0, split).replace(/\r\n[ \t]+/g, ' ').split('\r\n').map((line) => {
+/** The body of a part, decoded from quoted-printable. */
+function decoded(body) {
+  const bytes = body.replace(/=\r\n/g, '').replace(/=([0-9A-F]{2})/g, (_, h) => String.fromCharCode(parseInt(h, 16)));
+  return Buffer.from(bytes, 'latin1').toString('utf8').replace(/\r\n/g, '\n');
+}
+
+/** [headers, body] of a message or a part: unfolded headers by their small name. */
+function split(raw) {
+  const end = raw.indexOf('\r\n\r\n');
+  const headers = Object.fromEntries(raw.slice(0, end).replace(/\r\n[ \t]+/g, ' ').split('\r\n').map((line) => {
     const colon = line.indexOf(':');
     return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
   }));
+  return [headers, raw.slice(end + 4)];
+}
+
+/** {headers, text, html} of a message: decoded headers and parts. */
+export function readMail(raw) {
+  const [headers, body] = split(raw);
   const words = (s) => s.replace(/\?=\s+=\?/g, '?==?').replace(/=\?UTF-8\?B\?(.*?)\?=/g, (_, b) => Buffer.from(b, 'base64').toString('latin1'));
   for (const [name, value] of Object.entries(headers)) headers[name] = Buffer.from(words(value), 'latin1').toString('utf8');
-  const body = raw.slice(split + 4).replace(/=\r\n/g, '').replace(/=([0-9A-F]{2})/g, (_, h) => String.fromCharCode(parseInt(h, 16)));
-  return { headers, text: Buffer.from(body, 'latin1').toString('utf8').replace(/\r\n/g, '\n') };
+  const boundary = /^multipart\/alternative; boundary="(.*)"$/.exec(headers['content-type'])?.[1];
+  if (!boundary) return { headers, text: decoded(body), html: '' };
+  const parts = body.split(`--${boundary}`).slice(1, -1).map((part) => split(part.replace(/^\r\n/, '').replace(/\r\n$/, '')));
+  const of = (type) => decoded(parts.find(([h]) => h['content-type'].startsWith(type))[1]);
+  return { headers, text: of('text/plain'), html: of('text/html') };
 }

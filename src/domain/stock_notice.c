@@ -1,0 +1,99 @@
+/* domain/stock_notice.c - see stock_notice.h. The table holds what was told and has not been filled up since. */
+#include "domain/stock_notice.h"
+
+#include "domain/mail.h"
+#include "domain/serial.h"
+
+struct told {
+    Id product, variant;
+};
+
+static enum err read_told(struct db *db, struct told **ret, size_t *ret_count)
+{
+    static const char list[] = "SELECT product_id, variant_id FROM stock_notice";
+    struct arena *a = db_arena(db);
+    struct told *all = NULL;
+    size_t n = 0, cap = 0;
+    struct stmt *st = db_prepare(db, list);
+    while (db_step(st)) {
+        if (n == cap) {
+            cap = cap ? cap * 2 : 8;
+            all = arena_grow(a, all, n * sizeof *all, cap * sizeof *all);
+        }
+        all[n].product = col_id(st);
+        all[n++].variant = col_id(st);
+    }
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret = all;
+    *ret_count = n;
+    return OK;
+}
+
+static bool is_same(const struct told *t, const struct serial_shortage *s)
+{
+    return id_eq(t->product, s->product_id) && id_eq(t->variant, s->variant_id);
+}
+
+static enum err mail_staff(struct db *db, const struct serial_shortage *s, Time now)
+{
+    struct mail_draft m;
+    enum err e = mail_begin_staff(db, MAIL_staff_stock, &m);
+    if (e) return e;
+    m.values.of[PARAM_product] = s->variant_name.len ? str_printf(db_arena(db), "%.*s (%.*s)", STR_FMT(s->product_name),
+                                                                  STR_FMT(s->variant_name))
+                                                     : s->product_name;
+    m.values.of[PARAM_left] = page_int(&m.page, s->free);
+    m.values.of[PARAM_link] = mail_address(&m, "/admin/#/products/%lld", (long long)s->product_id.v);
+    return mail_queue(db, &m, now);
+}
+
+/* Of any number of servers that see it at once, one tells. */
+static enum err tell(struct db *db, const struct serial_shortage *s, Time now)
+{
+    static const char add[] = "INSERT INTO stock_notice (product_id, variant_id, told_at) VALUES ($1, $2, $3)"
+                              " ON CONFLICT (product_id, variant_id) DO NOTHING RETURNING product_id";
+    if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+    struct stmt *st = db_prepare(db, add);
+    bind_id(st, s->product_id);
+    bind_id(st, s->variant_id);
+    bind_time(st, now);
+    bool is_new = db_step(st);
+    enum err e = db_done(st);
+    return e || !is_new ? e : mail_staff(db, s, now);
+}
+
+static enum err forget(struct db *db, const struct told *t)
+{
+    static const char drop[] = "DELETE FROM stock_notice WHERE product_id = $1 AND variant_id = $2";
+    if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+    struct stmt *st = db_prepare(db, drop);
+    bind_id(st, t->product);
+    bind_id(st, t->variant);
+    return db_run(st);
+}
+
+#define TOLD_AT_ONCE_MAX 20 /* the others the next time */
+
+enum err stock_notice_check(struct db *db, int64_t low_stock, Time now)
+{
+    struct serial_shortage *low = NULL;
+    struct told *told;
+    size_t low_count = 0, told_count, new_count = 0;
+    if (!mail_is_enabled()) return OK;
+    enum err e = read_told(db, &told, &told_count);
+    if (!e && low_stock) e = serial_shortages(db, low_stock, &low, &low_count);
+    for (size_t i = 0; !e && i < told_count; i++) {
+        bool is_low = false;
+        for (size_t k = 0; !is_low && k < low_count; k++) is_low = is_same(&told[i], &low[k]);
+        if (!is_low) e = forget(db, &told[i]);
+    }
+    for (size_t i = 0; !e && i < low_count && new_count < TOLD_AT_ONCE_MAX; i++) {
+        bool is_told = false;
+        for (size_t k = 0; !is_told && k < told_count; k++) is_told = is_same(&told[k], &low[i]);
+        if (is_told) continue;
+        new_count++;
+        e = tell(db, &low[i], now);
+    }
+    return e;
+}
