@@ -105,6 +105,47 @@ test('a test mail is sent, and a refusal is shown as the mail server put it', as
   assert.equal(mail.sink.mails.filter((m) => m.to === 'postmaster@example.com').length, 1);
 });
 
+test('the text of a mail is changed with a preview beside it, tried, and put back', async () => {
+  await nav('Mail texts');
+  await page.getByRole('heading', { level: 1, name: 'Mail texts' }).waitFor();
+  await checkAccessible(page, 'mail texts');
+  await page.getByRole('link', { name: 'Order', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Mail: Order' }).waitFor();
+  const mailed = page.frameLocator('iframe[title="HTML part"]');
+  await mailed.getByText('here is what you bought').waitFor();
+  assert.equal(await page.locator('iframe').getAttribute('sandbox'), '');
+  await checkAccessible(page, 'a mail text');
+
+  await page.getByLabel('Subject').fill('Order {{nubmer}}');
+  await page.getByRole('button', { name: 'Save text' }).click();
+  await page.locator('.field-error').getByText('{{nubmer}}').waitFor();
+  await page.getByLabel('Subject').fill('Order {{number}} <b>');
+  await page.getByLabel('Body').fill('Thanks, **{{name}}**! <script>document.title = 1</script>\n\n{{items}}\n');
+  await mailed.locator('strong', { hasText: 'Ada' }).waitFor();
+  await mailed.getByText('<script>').waitFor();
+  await page.getByLabel('Text part').getByText('Thanks, Ada!').waitFor();
+
+  await page.getByRole('button', { name: 'Send it to me' }).click();
+  await expectToast(page, 'The mail server took the message to');
+  assert.ok(mail.sink.mails.some((m) => m.data.includes('Subject: Order 1042 <b>')));
+
+  await page.getByRole('button', { name: 'Save text' }).click();
+  await expectToast(page, 'The text was saved.');
+  await page.getByText('Own text').waitFor();
+  await page.getByRole('button', { name: 'Reset to default' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Reset the text' }).click();
+  await expectToast(page, 'The text is as it came.');
+  assert.equal(await page.getByLabel('Subject').inputValue(), 'Your order #{{number}}');
+
+  await nav('Mail texts');
+  await page.getByLabel('Low stock: codes left').fill('3');
+  await page.getByLabel('A mail for every new order').check();
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await expectToast(page, 'The settings were saved.');
+  const settings = await panel.admin('GET', '/settings');
+  assert.deepEqual([settings.low_stock, settings.mail_new_order, settings.staff_mail], [3, true, '']);
+});
+
 /** An order for which this much (in cents) came through Stripe. */
 async function paid(amount) {
   mail.sink.refuse = 0;

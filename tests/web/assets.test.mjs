@@ -12,7 +12,7 @@ import { checkTypes, makeTypes } from '../../web/check.mjs';
 const SCRIPT_BYTES_MAX = 60 * 1024;
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
-  "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+  "frame-src blob:; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 let souk;
 before(async () => {

@@ -15,6 +15,7 @@ import { Events } from './pages/admin_webhook_events/list';
 import { Gateways } from './pages/admin_gateways/list';
 import { License } from './pages/admin_licenses/license';
 import { Licenses } from './pages/admin_licenses/list';
+import { MailTexts } from './pages/admin_mail_texts';
 import { Order } from './pages/admin_orders/order';
 import { Orders } from './pages/admin_orders/list';
 import { Outbox } from './pages/admin_outbox';
@@ -62,6 +63,7 @@ export const PAGES: Entry[] = [
   { path: '/events', page: Events },
   { path: '/events/:id', page: Event },
   { path: '/outbox', page: Outbox, nav: { label: 'Outbox', icon: 'send', group: 'Store' } },
+  { path: '/mail_texts', page: MailTexts, nav: { label: 'Mail texts', icon: 'mail', group: 'Store' } },
   { path: '/settings', page: SettingsPage, nav: { label: 'Settings', icon: 'gear', group: 'Store' } },
   { path: '/staff', page: Staff, nav: { label: 'Staff', icon: 'shield', group: 'Store' }, ownerOnly: true },
   { path: '/audit', page: Audit, nav: { label: 'Audit', icon: 'clock', group: 'Store' } },

@@ -8,9 +8,11 @@
 #include "serve/render.h"
 #include "serve/request.h"
 
-/* Only scripts from this server run, and nothing turns text into markup. */
+/* Only scripts from this server run, and nothing turns text into markup. Frames show what the page itself has made,
+ * under this same policy: the preview of a mail. */
 static const char CONTENT_SECURITY_POLICY[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "frame-src blob:; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 static const struct panel_file *file_find(Str name)

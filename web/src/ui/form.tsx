@@ -238,8 +238,25 @@ export function TextField({
   );
 }
 
-export function TextArea({ value, rows = 4, ...field }: FieldProps & { value?: string; rows?: number }) {
-  return <Field {...field}>{(control) => <textarea {...control} rows={rows} defaultValue={value ?? ''} />}</Field>;
+interface AreaProps extends FieldProps {
+  value?: string;
+  rows?: number;
+  onInput?: (value: string) => void;
+}
+
+export function TextArea({ value, rows = 4, onInput, ...field }: AreaProps) {
+  return (
+    <Field {...field}>
+      {(control) => (
+        <textarea
+          {...control}
+          rows={rows}
+          defaultValue={value ?? ''}
+          onInput={onInput && ((e) => onInput(e.currentTarget.value))}
+        />
+      )}
+    </Field>
+  );
 }
 
 export function FileField({ accept, ...field }: FieldProps & { accept?: string }) {

@@ -12,6 +12,7 @@ import home from 'lucide-static/icons/layout-dashboard.svg';
 import inbox from 'lucide-static/icons/inbox.svg';
 import light from 'lucide-static/icons/sun.svg';
 import logout from 'lucide-static/icons/log-out.svg';
+import mail from 'lucide-static/icons/mail.svg';
 import menu from 'lucide-static/icons/menu.svg';
 import message from 'lucide-static/icons/message-square.svg';
 import pack from 'lucide-static/icons/package.svg';
@@ -46,6 +47,7 @@ const ICONS = {
   inbox,
   light,
   logout,
+  mail,
   menu,
   message,
   pack,
