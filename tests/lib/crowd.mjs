@@ -8,7 +8,7 @@ import { execute, isPostgres, select } from './sql.mjs';
 const folder = fileURLToPath(new URL('../../sql', import.meta.url));
 
 /** What people make by hand, and what there is one of: stays small. */
-export const SMALL = ['setting', 'revision', 'department', 'product', 'variant', 'coupon', 'coupon_product', 'gateway', 'setup_token', 'own_page',
+export const SMALL = ['setting', 'revision', 'mail_words', 'stock_notice', 'department', 'product', 'variant', 'coupon', 'coupon_product', 'gateway', 'setup_token', 'own_page',
   'image', 'media'];
 /** The word that nearly all rows have, where it is not the last of its list. */
 const COMMON = {

@@ -8,6 +8,12 @@ import { isPostgres, selectAll } from './sql.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
+/** A source as the compiler sees it; with the headers that the build has made. */
+function preprocessed(file) {
+  const made = path.join(path.resolve(root, process.env.SOUK_BUILD ?? 'build'), 'src');
+  return execFileSync('gcc', ['-E', '-P', '-D_GNU_SOURCE', '-I', 'src', '-I', made, file], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
+}
+
 const LITERALS = String.raw`((?:\s*"(?:[^"\\]|\\.)*")+)`;
 
 /**
@@ -15,7 +21,7 @@ const LITERALS = String.raw`((?:\s*"(?:[^"\\]|\\.)*")+)`;
  * a name, of its one db_sql(db, …, …).
  */
 export function statementOf(file, fn, name, dbArg) {
-  const code = execFileSync('gcc', ['-E', '-P', '-D_GNU_SOURCE', '-I', 'src', path.join('src', file)], { cwd: root, encoding: 'utf8' });
+  const code = preprocessed(path.join('src', file));
   const start = code.search(new RegExp(`\\b${fn}\\([^;{]*\\)\\s*\\{`));
   assert.ok(start >= 0, `${fn} is not defined in ${file}`);
   const body = code.slice(start);
@@ -43,7 +49,7 @@ export function allStatements(dbArg) {
   const own = isPostgres(dbArg) ? 2 : 1;
   const found = [];
   for (const file of fs.readdirSync(path.join(root, 'src/domain')).filter((f) => f.endsWith('.c')).sort()) {
-    const code = execFileSync('gcc', ['-E', '-P', '-D_GNU_SOURCE', '-I', 'src', `src/domain/${file}`], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
+    const code = preprocessed(`src/domain/${file}`);
     const add = (name, literals) => {
       const text = joined(literals);
       if (/^(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text)) found.push({ file, name, text });
