@@ -95,7 +95,7 @@ class PayPal {
 
   async open(shop) {
     this.shop = shop;
-    this.signer = issue('messageverificationcerts.sandbox.paypal.com');
+    this.signer = issue('messageverificationcerts.sandbox.paypal.com', { rsa: true });
     this.player = await shop.played('paypal', { ca_bundle: this.signer.authority });
     this.player.certificate = this.signer.certificate;
   }
