@@ -53,78 +53,41 @@ static inline enum err facts_read(struct db *db, struct facts *ret)
     return e;
 }
 
-#define NUMBER(column) "COALESCE(CAST(" column " AS TEXT), '-')"
-#define AND_NUMBER(column) " || ' ' || " NUMBER(column)
-#define PLACE(table, id) AND_NUMBER("(SELECT COUNT(*) FROM " table " x WHERE x.id <= " id ")")
+/* ' ' and the column, or '-' for none; and the place of a row in its table. */
+#define N(column) " || ' ' || COALESCE(CAST(" column " AS TEXT), '-')"
+#define PLACE(table, id) N("(SELECT COUNT(*) FROM " table " x WHERE x.id <= " id ")")
 
 /* Gives every row as a line to `line`. */
 static inline enum err state_read(struct db *db, void (*line)(void *arg, Str text), void *arg)
 {
-    static const char list[] = "SELECT 1, id, status" AND_NUMBER("received") AND_NUMBER("waiting") AND_NUMBER(
-        "credited") AND_NUMBER("refunded_total") AND_NUMBER("lost_total") AND_NUMBER("returned")
-        AND_NUMBER("paid_order") AND_NUMBER("is_disputed") AND_NUMBER("ended_at") AND_NUMBER(
-            "succeeded_at") " || COALESCE(payment_ref, '-') || COALESCE(group_ref, '-') FROM payment"
-                            " UNION ALL SELECT 2, id, status || paid_with" AND_NUMBER("refunded_amount")
-                                AND_NUMBER("on_hold") AND_NUMBER("confirmed_at") AND_NUMBER(
-                                    "closed_at") " FROM orders"
-                                                 " UNION ALL SELECT 3, id, type" AND_NUMBER("is_revoked") PLACE(
-                                                     "serial",
-                                                     "d.serial_id") " FROM delivery d"
-                                                                    " UNION ALL SELECT 4, id, status" AND_NUMBER(
-                                                                        "on_hold") " FROM license"
-                                                                                   " UNION ALL SELECT 5, id, " NUMBER(
-                                                                                       "taken_by") " FROM serial"
-                                                                                                   " UNION ALL SELECT "
-                                                                                                   "6, id, status || "
-                                                                                                   "error || "
-                                                                                                   "refund_"
-                                                                                                   "ref" AND_NUMBER("am"
-                                                                                                                    "ou"
-                                                                                                                    "n"
-                                                                                                                    "t") AND_NUMBER(
-                                                                                                       "tries")
-                                                                                                       AND_NUMBER("is_"
-                                                                                                                  "outs"
-                                                                                                                  "id"
-                                                                                                                  "e") " F"
-                                                                                                                       "RO"
-                                                                                                                       "M "
-                                                                                                                       "re"
-                                                                                                                       "fu"
-                                                                                                                       "nd"
-                                                                                                                       " U"
-                                                                                                                       "NI"
-                                                                                                                       "ON"
-                                                                                                                       " A"
-                                                                                                                       "LL"
-                                                                                                                       " S"
-                                                                                                                       "EL"
-                                                                                                                       "EC"
-                                                                                                                       "T "
-                                                                                                                       "7,"
-                                                                                                                       " i"
-                                                                                                                       "d,"
-                                                                                                                       " s"
-                                                                                                                       "ta"
-                                                                                                                       "tu"
-                                                                                                                       "s "
-                                                                                                                       "||"
-                                                                                                                       " r"
-                                                                                                                       "e"
-                                                                                                                       "f" AND_NUMBER("amount") AND_NUMBER("lost") AND_NUMBER("frozen") " FROM dispute"
-                                                                                                                                                                                        " UNION ALL SELECT 8, id, kind || reason" AND_NUMBER("amount") AND_NUMBER("payment_id") PLACE("refund", "r.refund_id") PLACE("dispute", "r.dispute_id") " || COALESCE((SELECT ' of ' || kind || status FROM webhook_event w WHERE w.id = r.event_id), '')"
-                                                                                                                                                                                                                                                                                                                                                " FROM review r WHERE status = 'open'"
-                                                                                                                                                                                                                                                                                                                                                " UNION ALL SELECT 9, id, kind || status || refund_ref || COALESCE(outcome, '-')" AND_NUMBER("amount") AND_NUMBER("refunded_total") " FROM webhook_event WHERE status IN ('unmatched', 'review')"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    " UNION ALL SELECT 10, id, kind" AND_NUMBER("balance") AND_NUMBER(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "frozen") AND_NUMBER("debt") " FROM ledger_account WHERE kind = 'wallet'"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                     " UNION ALL SELECT 11, id, kind || status FROM outbox WHERE kind <> 'mail'"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                     " UNION ALL SELECT 12, MIN(t.id), t.kind || ' ' || d.kind || ' ' || c.kind" AND_NUMBER("SUM(t.amount)") " || CASE WHEN t.kind IN ('order', 'payment') THEN " NUMBER(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                         "COUNT(*)") " ELSE '' END"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                     " FROM transfer t JOIN ledger_account d ON d.id = t.debit_id JOIN ledger_account c ON c.id = t.credit_id"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                     " GROUP BY t.kind, d.kind, c.kind"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                     " UNION ALL SELECT 13, 0, " NUMBER(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                         "COUNT(*)") " FROM coupon_use WHERE released_at IS NULL"
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                     " ORDER BY 1, 2";
+    /* clang-format off */
+    static const char list[] =
+        "SELECT 1, id, status || COALESCE(payment_ref, '-') || COALESCE(group_ref, '-')"
+        N("received") N("waiting") N("credited") N("refunded_total") N("lost_total") N("returned") N("paid_order")
+        N("is_disputed") N("ended_at") N("succeeded_at") " FROM payment"
+        " UNION ALL SELECT 2, id, status || paid_with"
+        N("refunded_amount") N("on_hold") N("confirmed_at") N("closed_at") " FROM orders"
+        " UNION ALL SELECT 3, id, type" N("is_revoked") PLACE("serial", "d.serial_id") " FROM delivery d"
+        " UNION ALL SELECT 4, id, status" N("on_hold") " FROM license"
+        " UNION ALL SELECT 5, id, status" PLACE("order_item", "s.taken_by") " FROM serial s"
+        " UNION ALL SELECT 6, id, status || error || refund_ref" N("amount") N("tries") N("is_outside") " FROM refund"
+        " UNION ALL SELECT 7, id, status || ref" N("amount") N("lost") N("frozen") " FROM dispute"
+        " UNION ALL SELECT 8, id, kind || reason" N("amount") PLACE("payment", "r.payment_id")
+        PLACE("refund", "r.refund_id") PLACE("dispute", "r.dispute_id")
+        " || COALESCE((SELECT ' of ' || kind || status FROM webhook_event w WHERE w.id = r.event_id), '')"
+        " FROM review r WHERE status = 'open'"
+        " UNION ALL SELECT 9, id, kind || status || refund_ref || COALESCE(outcome, '-')"
+        N("amount") N("refunded_total") " FROM webhook_event WHERE status IN ('unmatched', 'review')"
+        " UNION ALL SELECT 10, id, kind" N("balance") N("frozen") N("debt")
+        " FROM ledger_account WHERE kind = 'wallet'"
+        " UNION ALL SELECT 11, id, kind || status FROM outbox WHERE kind <> 'mail'"
+        " UNION ALL SELECT 12, MIN(t.id), t.kind || ' ' || d.kind || ' ' || c.kind" N("SUM(t.amount)")
+        " || CASE WHEN t.kind IN ('order', 'payment') THEN ''" N("COUNT(*)") " ELSE '' END"
+        " FROM transfer t JOIN ledger_account d ON d.id = t.debit_id JOIN ledger_account c ON c.id = t.credit_id"
+        " GROUP BY t.kind, d.kind, c.kind"
+        " UNION ALL SELECT 13, 0, ''" N("COUNT(*)") " FROM coupon_use WHERE released_at IS NULL"
+        " ORDER BY 1, 2";
+    /* clang-format on */
 
     struct stmt *st = db_prepare(db, list);
     while (db_step(st)) {
