@@ -66,6 +66,17 @@ test('too little: kept, and confirmed, given back, credited or cancelled by a pe
   }
 });
 
+test('the dashboard counts open reviews, and what the outbox could not do', async () => {
+  const counts = async () => { const { open: { reviews, outbox } } = dataOf(await shop.admin('GET', '/api/admin/stats?days=1')); return [reviews, outbox]; };
+  const [reviews, outbox] = await counts();
+  const { review } = await short();
+  shop.seed.sql(`INSERT INTO outbox (kind, status, due_at, created_at, done_at) VALUES ('mail', 'failed', 1, 1, 1), ('mail', 'done', 1, 1, ${Date.now()});`);
+  assert.deepEqual(await counts(), [reviews + 1, outbox + 1]);
+  dataOf(await resolve(review, { action: 'settle', note: 'counted' }));
+  shop.seed.sql("DELETE FROM outbox WHERE kind = 'mail' AND created_at = 1;");
+  assert.deepEqual(await counts(), [reviews, outbox]);
+});
+
 test('of many at once one takes effect', async () => {
   const { order, review } = await short();
   const answers = await together(6, 6, (i) => resolve(review, { action: i % 2 ? 'credit' : 'refund' }));

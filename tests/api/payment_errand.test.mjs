@@ -106,6 +106,7 @@ test('BTCPay: one refund after a 500, paid out the way it was paid in', async ()
   // What was made is a promise: the customer gets the link to claim it with.
   const [kept] = dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`)).refunds;
   assert.deepEqual([kept.status, kept.claim_url], ['done', made.viewLink]);
+  assert.deepEqual((await shop.order(order.buyer, order.id)).refunds.map((r) => [r.status, r.claim_url]), [['done', made.viewLink]]);
   const told = dataOf(await shop.souk.get('/api/customer/notifications', { token: order.buyer.token }));
   assert.ok(told.some((n) => n.message.includes(made.viewLink)), JSON.stringify(told));
 });

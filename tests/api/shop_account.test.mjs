@@ -174,6 +174,30 @@ test('a pending order is cancelled once', async () => {
   assert.match(late.text, /no longer possible/);
 });
 
+test('an order says what happened to it, how long codes are kept, and where a refund is claimed', async () => {
+  const b = await customer();
+  await b.open('/p/thing');
+  await b.submit('/cart/add', { then: 'checkout' });
+  await b.submit('/checkout', { pay_with: 'sandbox' }, { expect: 303 });
+  await b.open('/account/orders');
+  const order = /href="(\/account\/orders\/\d+)"/.exec(b.page)[1];
+  const id = order.split('/').pop();
+  shop.seed.sql(`UPDATE orders SET reserved_until = ${Date.now() + 3600000} WHERE id = ${id};`);
+  await b.open(order);
+  assert.match(b.text, /What happened.*Ordered \$2\.50.*Payment begun \$2\.50/s);
+  assert.match(b.text, /kept for you until/);
+  shop.seed.sql(`UPDATE orders SET reserved_until = NULL WHERE id = ${id};`);
+  await b.submit(`${order}/pay`, { pay_with: 'wallet' }, { expect: 303 });
+  assert.match(b.text, /Delivered.*Payment closed/s);
+  assert.doesNotMatch(b.text, /kept for you until|Claim your refund/);
+  dataOf(await shop.admin('POST', `/api/admin/orders/${id}/refund`, { reason: 'not for the customer' }));
+  shop.seed.sql(`UPDATE refund SET claim_url = 'https://btcpay.example/pull-payments/x' WHERE order_id = ${id};`);
+  await b.open(order);
+  assert.match(b.text, /Refund under way \$2\.50.*Refunded \$2\.50/s);
+  assert.match(b.page, /href="https:\/\/btcpay\.example\/pull-payments\/x"/);
+  assert.doesNotMatch(b.text, /not for the customer|owner@example/);
+});
+
 test('an order that waits is paid another way', async () => {
   const b = await customer();
   await b.open('/p/thing');

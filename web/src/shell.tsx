@@ -6,6 +6,8 @@ import { logout, me, settings } from './session';
 import { nextTheme, theme } from './theme';
 import { Button, Empty, LinkButton, Page } from './ui/basic';
 import { Icon } from './ui/icon';
+import { number } from './format';
+import { readWaiting, waiting } from './waiting';
 
 const THEME_ICON = { system: 'system', light: 'light', dark: 'dark' } as const;
 
@@ -26,6 +28,11 @@ function Navigation() {
                     <a href={href(e.path)} aria-current={isHere(e.path) ? 'page' : undefined}>
                       <Icon name={e.nav.icon} />
                       {e.nav.label}
+                      {(waiting.value[e.path] ?? 0) > 0 && (
+                        <span class="count" title="Waiting">
+                          {number(waiting.value[e.path] ?? 0)}
+                        </span>
+                      )}
                     </a>
                   </li>
                 ),
@@ -61,7 +68,10 @@ export function Shell() {
   const { path } = place.value;
   const found = pageAt(path);
   const Current = found?.entry.page;
-  useEffect(() => setOpen(false), [path]);
+  useEffect(() => {
+    setOpen(false);
+    void readWaiting();
+  }, [path]);
   useEffect(() => {
     if (!open) return undefined;
     const close = (e: KeyboardEvent) => {

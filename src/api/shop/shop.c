@@ -1,6 +1,7 @@
 /* api/shop/shop.c - see shop.h. */
 #include "api/shop/shop.h"
 
+#include "api/shop/order_history.h"
 #include "domain/gateway_config.h"
 #include "domain/ledger.h"
 #include "domain/order_ref.h"
@@ -128,7 +129,11 @@ static enum err show_order(struct request *req, const struct order *o, Str pay, 
     sheet_begin(req, &s, (Str){0});
     s.frame.title = words_fill(&s.page, WORD_order_number, 0, (Str[]){page_int(&s.page, o->id.v)}, 1);
     struct page_method_list methods = {0};
+    struct page_happening_list history;
+    struct page_claim_list claims;
     enum err e = is_own && o->status == ORDER_PENDING ? shop_methods(req, &s, o->total, (Str){0}, &methods) : OK;
+    if (!e) e = shop_order_history(req, o->id, &history);
+    if (!e) e = shop_order_claims(req, o->id, &claims);
     if (e) return e;
     Str again = o->status == ORDER_CANCELLED ? ref_make(req->arena, REF_ORDER, o->id) : (Str){0};
     page_write_order(&s.page, &(const struct page_order){.frame = s.frame,
@@ -149,7 +154,10 @@ static enum err show_order(struct request *req, const struct order *o, Str pay, 
                                                          .methods = methods,
                                                          .is_pending = o->status == ORDER_PENDING,
                                                          .again = again,
-                                                         .problem = trouble_text(&s, t)});
+                                                         .problem = trouble_text(&s, t),
+                                                         .kept_until = o->reserved_until,
+                                                         .history = history,
+                                                         .claims = claims});
     sheet_send(req, &s);
     return OK;
 }

@@ -32,6 +32,8 @@ export function SettingsPage() {
                         rate_v1: v.requiredCount('rate_v1'),
                         rate_customer: v.requiredCount('rate_customer'),
                         order_units_max: v.requiredCount('order_units_max'),
+                        reserve_minutes: v.requiredCount('reserve_minutes'),
+                        reserve_codes_max: v.requiredCount('reserve_codes_max'),
                         ...(currency !== s.currency ? { currency } : {}),
                       },
                     }).catch((e: unknown) => {
@@ -73,6 +75,21 @@ export function SettingsPage() {
                     numeric
                     value={s.order_units_max}
                   />
+                  <div class="pair">
+                    <TextField
+                      name="reserve_minutes"
+                      label="Minutes that codes are kept for an open payment"
+                      numeric
+                      value={s.reserve_minutes}
+                      hint="Serial codes of an order that waits are not sold to others. 0: off."
+                    />
+                    <TextField
+                      name="reserve_codes_max"
+                      label="Codes kept for one customer, at most"
+                      numeric
+                      value={s.reserve_codes_max}
+                    />
+                  </div>
                 </Form>
               ) : (
                 <Facts
@@ -82,6 +99,7 @@ export function SettingsPage() {
                     ['v1 API, a minute', s.rate_v1],
                     ['Other API, a minute', s.rate_customer],
                     ['Units in one order', s.order_units_max],
+                    ['Codes are kept, minutes', s.reserve_minutes],
                   ]}
                 />
               )}

@@ -100,6 +100,8 @@ export function Dashboard() {
               <Tile to={href('/orders', { status: 'pending' })} label="Unpaid orders" count={s.open.pending_orders} />
               <Tile to={href('/orders')} label="Orders on hold" count={s.open.orders_on_hold} />
               <Tile to={href('/events')} label="Failed webhooks" count={s.open.webhooks} />
+              <Tile to={href('/reviews')} label="Open reviews" count={s.open.reviews} />
+              <Tile to={href('/outbox')} label="Failed in the outbox" count={s.open.outbox} />
             </div>
             <div class="columns">
               <Card

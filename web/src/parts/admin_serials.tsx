@@ -28,7 +28,7 @@ export function Serials({ product, onChange }: { product: Product; onChange: () 
     <Card title="Serial codes" flush actions={add}>
       <Load of={serials}>
         {({ pools }) =>
-          pools.every((p) => p.free + p.taken + p.refunded === 0) ? (
+          pools.every((p) => p.free + p.reserved + p.taken + p.refunded === 0) ? (
             <Empty title="No codes yet">Import the codes to be sold, one per line. Each is sold once.</Empty>
           ) : (
             <Table
@@ -42,6 +42,7 @@ export function Serials({ product, onChange }: { product: Product; onChange: () 
                   right: true,
                   cell: (p) => (p.free === 0 ? <Badge status="out_of_stock">0</Badge> : number(p.free)),
                 },
+                { head: 'Reserved', right: true, cell: (p) => number(p.reserved) },
                 { head: 'Sold', right: true, cell: (p) => number(p.taken) },
                 { head: 'Refunded', right: true, cell: (p) => number(p.refunded) },
               ]}

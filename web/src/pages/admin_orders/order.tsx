@@ -13,29 +13,9 @@ import { Form, TextField } from '../../ui/form';
 import { Table } from '../../ui/table';
 import { attempt, toast } from '../../ui/toast';
 import { Payments, Refunds } from './payments';
+import { Timeline } from './timeline';
 
 type OrderData = Data<'/api/admin/orders/{id}'>;
-
-function Timeline({ order }: { order: OrderData }) {
-  const steps: [string, string | null, string?][] = [
-    ['Placed', order.created_at, order.channel === 'api' ? 'through the API' : 'from the cart'],
-    ['Paid and delivered', order.confirmed_at, order.paid_with ? `with ${words(order.paid_with)}` : undefined],
-    [order.status === 'refunded' ? 'Refunded' : 'Cancelled', order.closed_at],
-  ];
-  return (
-    <ol class="timeline">
-      {steps
-        .filter(([, at]) => at !== null)
-        .map(([what, at, how]) => (
-          <li key={what}>
-            <strong>{what}</strong>
-            {how && <span>{how}</span>}
-            <Time at={at} />
-          </li>
-        ))}
-    </ol>
-  );
-}
 
 function Deliveries({ order, reveal }: { order: OrderData; reveal: () => void }) {
   const rows = order.items.flatMap((item) => item.deliveries.map((d) => ({ ...d, name: item.name })));
@@ -191,11 +171,12 @@ export function Order({ id }: PageProps) {
                       </strong>,
                     ],
                     ['Refunded', isPositive(data.refunded_amount) ? <Money amount={data.refunded_amount} /> : null],
+                    ['Codes kept until', data.reserved_until ? <Time at={data.reserved_until} /> : null],
                   ]}
                 />
               </Card>
               <Card title="Timeline">
-                <Timeline order={data} />
+                <Timeline of={data.timeline} />
               </Card>
             </div>
           </div>

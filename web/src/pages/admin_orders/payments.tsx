@@ -112,6 +112,13 @@ export function Refunds({ of, onChange }: { of: Refund[]; onChange: () => void }
                 <Badge status={r.status} />
                 {r.reason && <span class="sub">{r.reason}</span>}
                 {r.note && <span class="sub">{r.note}</span>}
+                {r.claim_url && (
+                  <span class="sub">
+                    <a href={r.claim_url} rel="noreferrer" target="_blank">
+                      Where the customer claims it
+                    </a>
+                  </span>
+                )}
               </>
             ),
           },
