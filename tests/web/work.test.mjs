@@ -267,7 +267,14 @@ test('an order is refunded in part, then in full', async () => {
   const timeline = page.getByRole('region', { name: 'Timeline' }).getByRole('listitem');
   assert.deepEqual(
     (await timeline.getByRole('strong').allTextContents()).map((t) => t.trim()),
-    ['Placed US$40.00', 'Paid and delivered', 'Refund requested US$15.00', 'Refunded US$15.00', 'Refund requested US$25.00', 'Refunded US$25.00'],
+    [
+      'Placed US$40.00',
+      'Paid and delivered',
+      'Refund requested US$15.00',
+      'Refunded US$15.00',
+      'Refund requested US$25.00',
+      'Refunded US$25.00',
+    ],
   );
   await timeline.nth(2).getByText('by owner@example.com').waitFor();
 });
