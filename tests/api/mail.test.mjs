@@ -18,7 +18,7 @@ let editor;
 before(async () => {
   ({ shop, sink, dir, mailTo, stop } = await openMailShop());
   editor = shop.seed.product({ name: 'Éditeur – 北京', price: 4999 });
-  await shop.listen('stripe');
+  await shop.listen('stripe', { overpaid: 'credit' });
 });
 after(() => stop());
 
@@ -85,6 +85,66 @@ test('a decision on a withdrawal, and an answer to a ticket', async () => {
   assert.ok(html.includes('“**Hi** &lt;b&gt;”'), html);
   const staff = await mailTo('owner@example.com', 1, { subject: 'New question: **Hi** <b>' });
   assert.ok(staff.text.includes(`${buyer.email} asks`) && staff.text.includes('> There\n>\n> # you\n'), staff.text);
+});
+
+test('who buys without a password gets a link to choose one, with the order', async () => {
+  const made = dataOf(await shop.admin('POST', '/api/admin/customers', { email: 'guest@example.com' }), 201);
+  const { token } = dataOf(await shop.admin('POST', `/api/admin/customers/${made.id}/tokens`, { name: 't' }), 201);
+  dataOf(await shop.admin('POST', `/api/admin/customers/${made.id}/wallet`, { amount: 200, description: 'Gift' }));
+  const buy = async () => {
+    dataOf(await shop.souk.post('/api/store/cart/add', { product_id: editor.id, quantity: 1 }, { token }));
+    const { order_id } = await shop.checkout({ token }, 'wallet');
+    return (await mailTo('guest@example.com', 1, { subject: `Your order #${order_id}` })).text;
+  };
+  const link = /\nYou have no password yet\. .* within 7 days, .*\(https:\/\/shop\.example\/reset\?token=(\w+)\)\n/.exec(await buy());
+  dataOf(await shop.souk.post('/api/auth/password/reset', { token: link[1], password: 'a-new-password' }));
+  const login = dataOf(await shop.souk.post('/api/auth/login', { email: 'guest@example.com', password: 'a-new-password' }));
+  dataOf(await shop.souk.post('/api/store/cart/add', { product_id: editor.id, quantity: 1 }, { token: login.token }));
+  const { order_id } = await shop.checkout({ token: login.token }, 'wallet');
+  assert.doesNotMatch((await mailTo('guest@example.com', 1, { subject: `Your order #${order_id}` })).text, /no password yet|reset\?token/);
+});
+
+test('money that moves is told: credited, refunded, cancelled; disputes and what needs a person to staff', async () => {
+  const paid = async (amount, more = {}) => {
+    const buyer = await shop.buyerWith([[editor, 1]]);
+    const { order_id } = await shop.checkout(buyer, 'card_gateway_a');
+    const intent = `pi_told_${order_id}`;
+    dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order_id, amount, intent, ...more })));
+    return { ...buyer, order: order_id, intent };
+  };
+  const over = await paid(5999);
+  const credited = await mailTo(over.email, 1, { subject: 'About your payment' });
+  assert.ok(credited.text.includes(`About your payment for order #${over.order}: more was paid than was asked for. $10.00 were credited to your wallet.`), credited.text);
+
+  const buyer = await shop.buyerWith([[editor, 1]], { balance: 10000 });
+  const { order_id } = await shop.checkout(buyer, 'wallet');
+  dataOf(await shop.admin('POST', `/api/admin/orders/${order_id}/refund`, {}));
+  const refunded = await mailTo(buyer.email, 1, { subject: 'Your money is on its way back' });
+  assert.ok(refunded.text.includes(`$49.99 of your order #${order_id} were given back to your wallet.\n\nSee what became of it:\nhttps://shop.example/order/`), refunded.text);
+  assert.doesNotMatch(refunded.text, /Claim it/);
+
+  const waiting = await shop.buyerWith([[editor, 1]]);
+  const { order_id: cancelled } = await shop.checkout(waiting, 'card_gateway_a');
+  dataOf(await shop.souk.post(`/api/customer/orders/${cancelled}/cancel`, undefined, { token: waiting.token }));
+  await mailTo(waiting.email, 1, { subject: `Your order #${cancelled} was cancelled` });
+
+  const disputed = await paid(4999);
+  const due = Date.UTC(2030, 0, 31, 12) / 1000;
+  dataOf(await shop.event('stripe', stripeEvent('charge.dispute.created', { payment_intent: disputed.intent, intent: disputed.intent, amount: 4999,
+    id: 'dp_told', object: 'dispute', metadata: {}, status: 'needs_response', evidence_details: { due_by: due } })));
+  const dispute = await mailTo('owner@example.com', 1, { subject: 'A payment is disputed: $49.99' });
+  assert.match(dispute.text, new RegExp(`for order #${disputed.order} is disputed: \\$49\\.99`));
+  assert.match(dispute.text, /by 31 January 2030, 12:00 UTC\./);
+  assert.match(dispute.text, /https:\/\/shop\.example\/admin\/#\/reviews\/\d+\n/);
+
+  // Nothing can be called without an API key: the refund failed, and the next step is a person's.
+  const other = await paid(4999);
+  dataOf(await shop.admin('POST', `/api/admin/orders/${other.order}/refund`, {}));
+  const failed = await mailTo('owner@example.com', 1, { subject: 'A refund failed: $49.99' });
+  assert.match(failed.text, new RegExp(`\\$49\\.99 for order #${other.order} could not be given back`));
+  const short = await paid(1000);
+  const review = await mailTo('owner@example.com', 1, { subject: 'A payment needs a decision' });
+  assert.match(review.text, new RegExp(`for order #${short.order} needs a decision: less was paid`));
 });
 
 test('a server that is busy is tried again; one that refuses is not', async () => {
