@@ -97,6 +97,8 @@ export function pagesOf(ids) {
     '/events',
     `/events/${ids.event}`,
     '/outbox',
+    '/mail_texts',
+    '/mail_texts?kind=order&language=en',
     '/settings',
     '/staff',
     '/audit?action=settings',
