@@ -9,6 +9,7 @@
 
 #define KEY_MARGIN_MS TIME_HOUR /* clocks differ, and a call takes its time */
 #define SILENCE_DAYS 7          /* how long a gateway that does not answer keeps a payment from ending */
+#define SILENT_ASKS 10          /* and how many times it must have been asked: the server may have been down */
 
 static enum err read_payment(struct errand *x, struct db *db)
 {
@@ -217,7 +218,8 @@ static bool is_over(const struct errand *x)
     if (!time_is(end) || x->now.ms < end.ms) return false;
     bool is_silent = x->reply != REPLY_OK && x->reply != REPLY_REFUSED;
     bool is_being_captured = x->reply == REPLY_OK && x->op.event.kind == EVENT_APPROVED && is_open(&x->payment);
-    return (!is_silent && !is_being_captured) || x->now.ms > end.ms + SILENCE_DAYS * TIME_DAY;
+    bool is_given_up = x->now.ms > end.ms + SILENCE_DAYS * TIME_DAY && x->item->attempts >= SILENT_ASKS;
+    return (!is_silent && !is_being_captured) || is_given_up;
 }
 
 static enum err record_ask(struct errand *x, struct db *db)

@@ -32,6 +32,19 @@ test('withdrawals: approved and rejected once each, by any number at once; the c
   assert.ok(kinds.includes('withdrawal_rejected'));
 });
 
+test('a decision under one key is one decision, with the same answer; another decision under it is refused', async () => {
+  const customer = await office.customer({ balance: 30 });
+  const ask = async () => dataOf(await customer.post('/api/customer/wallet/withdraw', { amount: 10 })).withdrawal_id;
+  for (const [path, body] of [['approve', undefined], ['reject', { reason: 'no' }]]) {
+    const id = await ask();
+    const options = { headers: { 'Idempotency-Key': `decision-${id}` } };
+    const first = await staff.post(`/api/admin/withdrawals/${id}/${path}`, body, options);
+    dataOf(first);
+    assert.equal((await staff.post(`/api/admin/withdrawals/${id}/${path}`, body, options)).text, first.text);
+    expectError(await staff.post(`/api/admin/withdrawals/${id}/${path}`, body), 409, 'invalid_state');
+  }
+});
+
 test('payouts by two people: large ones need both, nobody decides on their own, and the customer can take one back', async () => {
   const customer = await office.customer({ balance: 300 });
   dataOf(await owner.patch('/api/admin/settings', { second_person_above: 50, withdraw_min: 5, withdraw_max: 80 }));

@@ -219,6 +219,30 @@ test('payments end: asked about, then closed; without an API key, too', async ()
   await shop.check();
 });
 
+test('after days of downtime each payment is still asked about, once, and silence is no answer', async () => {
+  const DAYS = 30 * 24 * 3600 * 1000;
+  const orders = [await pending(), await pending(), await pending()];
+  const [abandoned, paid, unheard] = orders;
+  for (const order of [paid, unheard]) stripe.pay(order.id);
+  const asks = (order) => stripe.to('GET', `/v1/checkout/sessions/${stripe.page(order.id).id}`).length;
+  await shop.souk.kill9();
+  for (const { id } of orders) {
+    shop.seed.sql(`UPDATE payment SET created_at = created_at - ${DAYS}, expires_at = expires_at - ${DAYS}, ends_at = ends_at - ${DAYS} WHERE order_id = ${id};
+      UPDATE outbox SET due_at = due_at - ${DAYS}, created_at = created_at - ${DAYS} WHERE payment_id IN (SELECT id FROM payment WHERE order_id = ${id});`);
+  }
+  stripe.page(abandoned.id).status = 'expired';
+  stripe.fail({ status: 500, match: new RegExp(`^GET .*/${stripe.page(unheard.id).id}$`) });
+  await shop.souk.restart();
+  await shop.until(async () => (await abandoned.seen()).status === 'cancelled' && (await paid.seen()).status === 'confirmed', 'both were asked about');
+  assert.deepEqual([asks(abandoned), asks(paid)], [1, 1]);
+  await shop.until(() => asks(unheard) === 1, 'asked, and not answered');
+  await shop.until(() => shop.seed.number(`SELECT COUNT(*) FROM outbox WHERE kind = 'ask' AND status = 'waiting' AND claims = 0 AND payment_id IN (SELECT id FROM payment WHERE order_id = ${unheard.id})`) === 1, 'it is tried again later');
+  assert.equal((await unheard.seen()).status, 'pending');
+  shop.hurry('ask');
+  await shop.until(async () => (await unheard.seen()).status === 'confirmed', 'its money is found');
+  await shop.check();
+});
+
 test('a failure is believed for the payment that it names', async () => {
   const order = await pending('no_key');
   await event('payment_intent.payment_failed', order, { amount: 100 }, NO_KEY);

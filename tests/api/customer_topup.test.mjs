@@ -19,6 +19,15 @@ const balance = async (buyer) => (await shop.wallet(buyer)).balance;
 /** Our own reference, as the gateway was given it. */
 const reference = () => stripe.calls[stripe.calls.length - 1].body.client_reference_id;
 
+test('the currency cannot change under a payment', async () => {
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { currency: 'EUR' }));
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { currency: 'USD' }));
+  const buyer = await shop.buyer({ balance: 0 });
+  dataOf(await topup(buyer, { amount: 5, gateway: 'card_gateway_a' }), 201);
+  assert.equal(shop.seed.number('SELECT COUNT(*) FROM transfer'), 0);
+  expectError(await shop.admin('PATCH', '/api/admin/settings', { currency: 'EUR' }), 409, 'invalid_state');
+});
+
 test('a payment at the gateway; its success credits the wallet, once', async () => {
   const buyer = await shop.buyer({ balance: 0 });
   const answer = await topup(buyer, { amount: 50, gateway: 'card_gateway_a', success_url: 'https://shop.example/wallet' });
