@@ -14,11 +14,14 @@ const PARAMS = '{% param name text %}\n{% param body markup %}\n{% param link ur
 const FIRST = PARAMS.split('\n').length;
 const EN = 'hello = Hello\nhi = Hi {name}\nitems.one = {count} item\nitems.other = {count} items\nuntil = until {when:date}\n';
 
+const KINDS = 'every\n  store text Shop\n\nmail order customer\n  number text 12\n  items list * a\n  link url /x\n';
+const MAILS = '# Mails\n\n== order\nOrder {{number}}\n\n{{ items }}\n\n[x]({{link}}) {{store}}\n';
+
 /** Compiles a folder made of `files`; gives { status, said, c }. */
 function compile(t, files) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-templates-'));
   t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
-  for (const [name, text] of Object.entries({ 'words/en': EN, records: RECORDS, 'assets/a.css': 'a { b: c }', ...files })) {
+  for (const [name, text] of Object.entries({ 'words/en': EN, records: RECORDS, 'mail/kinds': KINDS, 'mail/en': MAILS, 'assets/a.css': 'a { b: c }', ...files })) {
     fs.mkdirSync(path.dirname(path.join(dir, name)), { recursive: true });
     fs.writeFileSync(path.join(dir, name), text);
   }
@@ -105,6 +108,24 @@ const WORDS = {
   'an unknown record': [{ records: 'record a\n  b c\n' }, /^records:2: no record is called c/],
 };
 for (const [what, [files, said]] of Object.entries(WORDS)) {
+  test(`${what} is refused`, (t) => {
+    const out = compile(t, files);
+    assert.equal(out.status, 1);
+    assert.match(out.said, said);
+  });
+}
+
+const TEXTS = {
+  'a mail that names what it has not': [{ 'mail/en': MAILS.replace('{{number}}', '{{nubmer}}') }, /^mail\/en:3: the subject of order names \{\{nubmer\}\}/],
+  'a brace of a mail that is not closed': [{ 'mail/en': MAILS.replace('{{store}}', '{{store') }, /^mail\/en:3: a brace/],
+  'a list of a mail among words': [{ 'mail/en': MAILS.replace('{{ items }}', 'See {{items}}') }, /^mail\/en:3: the list \{\{items\}\} of order does not stand alone/],
+  'a mail without a subject': [{ 'mail/en': '== order\n\nText\n' }, /^mail\/en:1: order needs a subject/],
+  'an unknown mail': [{ 'mail/en': `${MAILS}\n== pigeon\na\n\nb\n` }, /^mail\/en:10: pigeon is there twice, or no mail is called so/],
+  'a mail that has no text': [{ 'mail/kinds': `${KINDS}\nmail more staff\n` }, /^mail\/en:1: the text of the mail more is missing/],
+  'a language without mails': [{ 'words/de': EN }, /^mail\/de:1: there is no such file/],
+  'a parameter with two types': [{ 'mail/kinds': `${KINDS}\nmail more staff\n  number url x\n` }, /^mail\/kinds:10: number is there twice, or has another type/],
+};
+for (const [what, [files, said]] of Object.entries(TEXTS)) {
   test(`${what} is refused`, (t) => {
     const out = compile(t, files);
     assert.equal(out.status, 1);

@@ -27,9 +27,15 @@ class Mails:
         self.texts = texts  # language -> {kind: (subject, body)}
 
 
+def text_of(path):
+    if not path.exists():
+        raise Mistake(path, 1, "there is no such file")
+    return path.read_text("utf-8")
+
+
 def read_kinds(path):
     kinds, types, every, here = {}, {}, {}, None
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+    for number, line in enumerate(text_of(path).splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         match = re.fullmatch(rf"mail ({NAME}) (customer|staff)", line)
@@ -58,7 +64,7 @@ def check_text(kind, types, subject, body, path, line):
         for name in PLACE.findall(text):
             if name not in kind.params:
                 raise Mistake(path, line, f"the {field} of {kind.name} names {{{{{name}}}}}, which it has not")
-            if types[name] == "list" and (field == "subject" or not re.search(rf"(^|\n\n)\{{\{{{name}\}}\}}(\n\n|$)", body)):
+            if types[name] == "list" and (field == "subject" or not re.search(rf"(^|\n\n)\{{\{{\s*{name}\s*\}}\}}(\n\n|$)", body)):
                 raise Mistake(path, line, f"the list {{{{{name}}}}} of {kind.name} does not stand alone in a paragraph")
         if re.search(r"\{\{|\}\}", PLACE.sub("", text)):
             raise Mistake(path, line, f"a brace that opens or closes nothing in {kind.name}")
@@ -76,7 +82,7 @@ def read_texts(path, kinds, types):
         check_text(kinds[name], types, subject, body, path, start)
         found[name] = (subject, body + "\n")
 
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+    for number, line in enumerate(text_of(path).splitlines(), start=1):
         match = re.fullmatch(rf"== ({NAME})", line)
         if match:
             end()
