@@ -75,14 +75,14 @@ test('the outbox says what failed and why; it goes out again, or away', async ()
   }
   assert.equal(mail.sink.mails.filter((m) => m.to === sent.buyer.email).length, 1);
 
-  await page.getByRole('button', { name: `Away with it: ${gone.what}` }).click();
-  const dialog = page.getByRole('dialog', { name: 'Away with it?' });
+  await page.getByRole('button', { name: `Delete: ${gone.what}` }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete this?' });
   await dialog.getByText(gone.what).waitFor();
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   await row(gone.what).waitFor();
-  await page.getByRole('button', { name: `Away with it: ${gone.what}` }).click();
-  await dialog.getByRole('button', { name: 'Away with it' }).click();
-  await expectToast(page, 'It is gone.');
+  await page.getByRole('button', { name: `Delete: ${gone.what}` }).click();
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await expectToast(page, 'It was deleted.');
   await row(gone.what).waitFor({ state: 'detached' });
   const left = await panel.admin('GET', '/outbox?limit=100');
   assert.ok(!left.some((o) => o.what === gone.what));
@@ -101,7 +101,7 @@ test('a test mail is sent, and a refusal is shown as the mail server put it', as
   await dialog.getByRole('alert').getByText(refusal.error).waitFor();
   mail.sink.refuse = 0;
   await dialog.getByRole('button', { name: 'Send', exact: true }).click();
-  await expectToast(page, 'The mail server took the message to postmaster@example.com.');
+  await expectToast(page, 'The mail server accepted the message to postmaster@example.com.');
   assert.equal(mail.sink.mails.filter((m) => m.to === 'postmaster@example.com').length, 1);
 });
 

@@ -115,7 +115,7 @@ test('two people do not overwrite each other', async () => {
   await panel.admin('PATCH', `/products/${product.id}`, { position: 7 });
   await page.getByLabel('Description').fill('Mine');
   await page.getByRole('button', { name: 'Save changes' }).click();
-  await page.getByText('Somebody else changed this meanwhile').waitFor();
+  await page.getByText('Somebody else has changed this in the meantime').waitFor();
   await page.reload();
   await page.getByLabel('Description').fill('For people who write at night.');
   await page.getByRole('button', { name: 'Save changes' }).click();

@@ -198,10 +198,10 @@ test('an owner adds, demotes and removes staff, but not the last owner', async (
   await dialog.getByRole('button', { name: 'Add member' }).click();
   await page.getByRole('row', { name: 'new@example.com' }).waitFor();
   await page.getByRole('button', { name: 'Remove new@example.com' }).click();
-  await dialog.getByRole('button', { name: 'Take off the staff' }).click();
+  await dialog.getByRole('button', { name: 'Remove from staff' }).click();
   await expectToast(page, 'new@example.com is no longer staff.');
   await page.getByRole('button', { name: `Remove ${OWNER.email}` }).click();
-  await dialog.getByRole('button', { name: 'Take off the staff' }).click();
+  await dialog.getByRole('button', { name: 'Remove from staff' }).click();
   await dialog.getByText('The store needs at least one active owner.').waitFor();
 });
 

@@ -225,7 +225,7 @@ test('a licence moves to a new computer out of its ticket, and the wallet is cre
   await help.getByText('Bound to old machine').waitFor();
   await help.getByRole('button', { name: 'Clear hardware' }).click();
   const dialog = page.getByRole('dialog', { name: 'Clear the hardware' });
-  await dialog.getByLabel('A word to the customer').fill('Have fun!');
+  await dialog.getByLabel('A note to the customer').fill('Have fun!');
   await dialog.getByRole('button', { name: 'Clear hardware' }).click();
   await expectToast(page, 'The licence is free.');
   await page.getByRole('listitem').filter({ hasText: 'Have fun!' }).waitFor();
@@ -361,7 +361,7 @@ test('settings are saved, departments made, exports downloaded, and all of it is
   await page.getByLabel('Name of the store').fill('Night Shop');
   await page.getByLabel('Currency').fill('EUR');
   await page.getByRole('button', { name: 'Save settings' }).click();
-  await page.getByText('the currency stays as it is').waitFor();
+  await page.getByText('the currency can no longer be changed').waitFor();
   await page.getByLabel('Currency').fill('USD');
   await page.getByRole('button', { name: 'Save settings' }).click();
   await expectToast(page, 'The settings were saved.');
@@ -405,11 +405,11 @@ test('the audit is searched by people and things, not by their numbers', async (
   await page.getByRole('button', { name: 'Show all' }).click();
   await page.getByLabel('By').selectOption('Olivia Owner, owner@example.com');
   await changes.first().waitFor();
-  await page.getByLabel('Search what, or who changed it').fill('night edi');
+  await page.getByLabel('Search objects or people').fill('night edi');
   await page.waitForURL(/q=night/);
   await changes.filter({ hasNotText: 'Night Editor' }).first().waitFor({ state: 'detached' });
   await changes.first().waitFor();
-  await page.getByLabel('Search what, or who changed it').fill('no such thing');
+  await page.getByLabel('Search objects or people').fill('no such thing');
   await page.getByText('Nothing matches').waitFor();
   await page.getByRole('button', { name: 'Show all' }).click();
 

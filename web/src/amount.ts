@@ -2,8 +2,9 @@
 // an amount stays the text that the API wrote, and sums are made of whole minor units.
 
 /**
- * A decimal number as it was written. Nobody calculates with an Amount by accident: the type checker refuses operators.
- * Whole numbers come out of JSON as plain numbers, which are exact, so String(amount) is all that may be asked of one.
+ * A decimal number as it was written. No one can calculate with an Amount by accident: the type checker refuses
+ * operators. Whole numbers come out of JSON as plain numbers, which are exact, so String(amount) is all that may be
+ * asked of one.
  */
 export class Amount {
   constructor(private readonly text: string) {}
@@ -38,8 +39,8 @@ export function writeJson(value: unknown): string {
 }
 
 /**
- * What somebody typed, or null where it is no amount. A comma may stand before the decimals, but "1,000" is refused: it
- * means a thousand to some and one to others.
+ * What was typed, or null where it is not an amount. A comma may precede the decimals, but "1,000" is refused: it means
+ * a thousand to some and one to others.
  */
 export function amountOf(typed: string): Amount | null {
   const text = typed.trim().replace(/,(\d{1,2})$/, '.$1');
@@ -54,7 +55,7 @@ function decimalsOf(text: string): number {
   return point < 0 ? 0 : text.length - point - 1;
 }
 
-/** In units of the last of so many decimals. */
+/** In units of the last decimal. */
 function minor(amount: Amount, decimals: number): bigint {
   const text = String(amount);
   return BigInt(text.replace('.', '') + '0'.repeat(decimals - decimalsOf(text)));
@@ -79,5 +80,5 @@ export const difference = (a: Amount, b: Amount): Amount => sum([a, negated(b)])
 export const isZero = (amount: Amount): boolean => !/[1-9]/.test(String(amount));
 export const isPositive = (amount: Amount): boolean => !isZero(amount) && !String(amount).startsWith('-');
 
-/** How high a bar of a chart is: for drawing only. */
+/** The height of a bar in a chart: for drawing only. */
 export const heightOf = (amount: Amount): number => Number(String(amount));

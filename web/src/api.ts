@@ -49,14 +49,14 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether somebody is logged in, what to do when the session has ended, and how people prove again who they are. */
+/** Whether there is a login, what to do when the session has ended, and how people prove again who they are. */
 export const credentials = {
   isOpen: false,
   onRefused: () => {},
   prove: (refusal: ApiError): Promise<void> => Promise.reject(refusal),
 };
 
-/** Beside the session's cookie, on every call: other sites cannot send it. */
+/** Sent with the session's cookie on every call: other sites cannot send it. */
 const PANEL = 'X-Souk-Panel';
 
 export function urlOf(template: string, path?: object, query?: object): string {
@@ -140,7 +140,7 @@ export const patch = caller('patch');
 export const put = caller('put');
 export const remove = caller('delete');
 
-/** Raw bytes with progress (0 … 1); fetch cannot tell how far an upload is. */
+/** Raw bytes with progress (0 … 1), which fetch does not report. */
 export function upload<T>(
   method: 'PUT' | 'POST',
   url: string,
@@ -168,7 +168,7 @@ export function upload<T>(
 
 export type Export = 'orders' | 'customers' | 'ledger';
 
-/** A whole CSV export; one that does not fit into one answer goes on at its Link. */
+/** A whole CSV export; an export that does not fit into one answer continues at its Link. */
 export async function download(what: Export): Promise<Blob> {
   const parts: string[] = [];
   let url: string | null = `/api/admin/exports/${what}`;

@@ -9,7 +9,7 @@ export function money(amount: Amount, code: string = currency()): string {
   return new Intl.NumberFormat(undefined, { style: 'currency', currency: code }).format(digits(amount));
 }
 
-/** Without a currency and without zeros at the end: 12.5. */
+/** Without a currency and without trailing zeros: 12.5. */
 export const decimal = (amount: Amount): string =>
   new Intl.NumberFormat(undefined, { maximumFractionDigits: 20 }).format(digits(amount));
 

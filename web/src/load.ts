@@ -51,7 +51,7 @@ export interface Listed<T> {
   busy: boolean;
   more: (() => void) | undefined;
   reload: () => void;
-  /** Puts a changed row in its place. */
+  /** Replaces a row that has changed. */
   change: (row: T) => void;
 }
 
@@ -102,7 +102,7 @@ export function useList<T extends { id: number }>(
 
 const PAGES_MAX = 100;
 
-/** All rows of a list, which is not expected to be long. */
+/** All rows of a list that is expected to be short. */
 export async function readAll<T>(read: (cursor: string | undefined) => Promise<Page<T>>): Promise<T[]> {
   const all: T[] = [];
   let cursor: string | undefined;

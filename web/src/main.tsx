@@ -1,4 +1,4 @@
-// The start: who is here, and what to show them.
+// The start: who is logged in, and what to show them.
 import { render } from 'preact';
 import { Login } from './pages/auth/login';
 import { Setup } from './pages/setup';

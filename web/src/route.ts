@@ -1,5 +1,5 @@
-// Where we are: everything behind the #, so that the server knows one page only. Filters live there too: they survive
-// a reload and the Back button.
+// The current page: everything behind the #, so that the server knows only one page. Filters live there too: they
+// survive a reload and the Back button.
 import { signal } from '@preact/signals';
 
 /** What a page is given: the number in its address, or 0. */
@@ -41,7 +41,7 @@ export function setQuery(values: Record<string, string>): void {
 
 /** The token of a setup link, /admin/#setup=TOKEN. */
 export function setupToken(): string | null {
-  void place.value; // whoever asks is told when it changes
+  void place.value; // readers are told when it changes
   const match = /^#setup=(.+)$/.exec(location.hash);
   return match ? decodeURIComponent(match[1] as string) : null;
 }

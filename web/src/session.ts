@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { ApiError, credentials, get, post, type Data } from './api';
 
-/** That there may be a session: without it nobody asks the server in vain. */
+/** Notes that there may be a session, so that the server is not asked in vain. */
 const HINT = 'souk.session';
 
 export type Me = Data<'/api/auth/me'>;
@@ -10,9 +10,9 @@ export type Settings = Data<'/api/admin/settings'>;
 
 export const me = signal<Me | null>(null);
 export const settings = signal<Settings | null>(null);
-/** Whether it is known yet if somebody is logged in. */
+/** Whether it is known yet if there is a login. */
 export const ready = signal(false);
-/** Said above the login form: why one is back there. */
+/** Shown above the login form: why it is back. */
 export const notice = signal('');
 
 credentials.onRefused = () => end('Your session has ended. Please log in again.');
@@ -20,7 +20,7 @@ credentials.onRefused = () => end('Your session has ended. Please log in again.'
 export const isOwner = (): boolean => me.value?.role === 'owner';
 export const currency = (): string => settings.value?.currency ?? 'USD';
 
-/** At start: goes on with the session of this browser, if there is one. */
+/** At start: continues this browser's session, if there is one. */
 export async function resume(): Promise<void> {
   if (localStorage.getItem(HINT)) await open().catch(() => end(''));
   ready.value = true;

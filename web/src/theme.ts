@@ -7,7 +7,7 @@ const stored = localStorage.getItem(KEY);
 
 export const theme = signal<Theme>(stored === 'light' || stored === 'dark' ? stored : 'system');
 const systemIsDark = matchMedia('(prefers-color-scheme: dark)');
-/** What is shown, for what draws itself. */
+/** The theme in effect, for parts that draw themselves. */
 export const shown = signal<'light' | 'dark'>('light');
 
 function update(): void {

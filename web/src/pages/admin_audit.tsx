@@ -9,7 +9,7 @@ import { SearchFilter, SelectFilter, filterValue } from '../ui/filter';
 
 type Entry = Row<'/api/admin/audit'>;
 
-/** Where the thing that an action is about has its page. */
+/** The page of the object that an action changed. */
 const PLACES: Record<string, string> = {
   product: '/products',
   customer: '/customers',
@@ -35,7 +35,7 @@ const KINDS: [string, string][] = [
 
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Of two objects only the members that differ. */
+/** Only the members in which two objects differ. */
 function changes(from: Entry['before'], to: Entry['after']): string[] {
   const before = from as Record<string, unknown> | null;
   const after = to as Record<string, unknown> | null;
@@ -93,7 +93,7 @@ function Line({ of: e }: { of: Entry }) {
   );
 }
 
-/** Who may have done something: the staff as owners see it, or else those who are in the entries read so far. */
+/** Who may have changed something: all staff for owners, else the people in the entries read so far. */
 function useActors(rows: Entry[] | undefined): [string, string][] {
   const staff = useLoad(
     async () => (isOwner() ? readAll((cursor) => get('/api/admin/staff', { query: { limit: 100, cursor } })) : []),
@@ -125,7 +125,7 @@ export function Audit() {
     <Page title="Audit" lead={lead}>
       <Card flush>
         <div class="filters">
-          <SearchFilter label="Search what, or who changed it" />
+          <SearchFilter label="Search objects or people" />
           {!resource && <SelectFilter label="About" name="action" options={KINDS} />}
           <SelectFilter label="By" name="actor" options={actors} />
           {isFiltered && (
@@ -137,7 +137,7 @@ export function Audit() {
           <Loading />
         ) : list.rows.length === 0 ? (
           <Empty title={isFiltered ? 'Nothing matches' : 'Nothing yet'}>
-            {isFiltered ? 'Change the filters to see more.' : 'Changes are written down here by themselves.'}
+            {isFiltered ? 'Change the filters to see more.' : 'Changes are recorded here automatically.'}
           </Empty>
         ) : (
           <ul class="entries" aria-label="Changes">

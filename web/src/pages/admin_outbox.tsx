@@ -1,4 +1,4 @@
-// What is to leave the server: what waits, what failed and why; and a message that tries the mail server.
+// What waits to be sent, what failed and why; and a test message for the mail server.
 import { useState } from 'preact/hooks';
 import { get, post, remove, type Row } from '../api';
 import { useList } from '../load';
@@ -15,7 +15,8 @@ type Item = Row<'/api/admin/outbox'>;
 const STATUS = ['waiting', 'failed'] as const;
 const KIND = ['mail', 'gateway', 'event'] as const;
 
-/** About a payment: one that was given up goes on at the payment or refund; one that waits may not be forgotten. */
+/** A call about a payment: once given up, it continues with its payment or refund; while it waits, it cannot be
+ * deleted. */
 const isCall = (item: Item): boolean => item.kind === 'gateway' && item.payment_id !== null;
 const canRetry = (item: Item): boolean => !isCall(item) || item.status === 'waiting';
 const canForget = (item: Item): boolean => !isCall(item) || item.status === 'failed';
@@ -32,18 +33,18 @@ export function Outbox() {
     });
   const forget = (item: Item) =>
     ask({
-      title: 'Away with it?',
+      title: 'Delete this?',
       text: (
         <>
-          <strong>{item.what}</strong> is never sent. This cannot be taken back.
+          <strong>{item.what}</strong> is never sent. This cannot be undone.
         </>
       ),
-      action: 'Away with it',
+      action: 'Delete',
       danger: true,
       run: async () => {
         await remove('/api/admin/outbox/{id}', { path: { id: item.id } });
         list.reload();
-        toast('It is gone.');
+        toast('It was deleted.');
       },
     });
   return (
@@ -71,7 +72,7 @@ export function Outbox() {
             status || kind ? (
               <Empty title="Nothing matches">Change the filters to see others.</Empty>
             ) : (
-              <Empty title="Nothing waits">All that was to be sent has been sent.</Empty>
+              <Empty title="Nothing waits">Everything has been sent.</Empty>
             )
           }
           columns={[
@@ -127,8 +128,8 @@ export function Outbox() {
                     </Button>
                   )}
                   {canForget(i) && (
-                    <Button small label={`Away with it: ${i.what}`} onClick={() => forget(i)}>
-                      Away with it
+                    <Button small label={`Delete: ${i.what}`} onClick={() => forget(i)}>
+                      Delete
                     </Button>
                   )}
                 </>
@@ -150,8 +151,8 @@ function TestMail({ onClose }: { onClose: () => void }) {
         onCancel={onClose}
         onSubmit={async (v) => {
           const { data } = await post('/api/admin/mail/test', { body: { to: v.trimmed('to') } });
-          if (!data.sent) throw new Error(data.error ?? 'The mail server did not take the message.');
-          toast(`The mail server took the message to ${data.to}.`);
+          if (!data.sent) throw new Error(data.error ?? 'The mail server did not accept the message.');
+          toast(`The mail server accepted the message to ${data.to}.`);
           onClose();
         }}
       >

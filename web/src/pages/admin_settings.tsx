@@ -1,4 +1,4 @@
-// The store's settings. Everybody on staff reads them, owners change them.
+// The store's settings. All staff can read them, owners can change them.
 import { ApiError, get, patch } from '../api';
 import { useLoad } from '../load';
 import { isOwner, settings } from '../session';
@@ -38,7 +38,10 @@ export function SettingsPage() {
                       },
                     }).catch((e: unknown) => {
                       if (e instanceof ApiError && e.status === 409)
-                        throw bad('currency', 'There are prices or money already: the currency stays as it is');
+                        throw bad(
+                          'currency',
+                          'There are prices or money already: the currency can no longer be changed',
+                        );
                       return explainConflict(e);
                     });
                     settings.value = data;

@@ -1,4 +1,4 @@
-// Who works here. Owners only.
+// The staff. Owners only.
 import { useState } from 'preact/hooks';
 import { ApiError, get, patch, post, remove, type Row } from '../api';
 import { useList } from '../load';
@@ -26,9 +26,9 @@ export function Staff() {
   const [edited, setEdited] = useState<Member | 'new' | null>(null);
   const takeAway = (m: Member) =>
     ask({
-      title: `Take ${m.email} off the staff?`,
-      text: 'All logins and tokens end now. The account stays as a customer’s.',
-      action: 'Take off the staff',
+      title: `Remove ${m.email} from the staff?`,
+      text: 'All logins and tokens end now. The account stays, as a customer’s.',
+      action: 'Remove from staff',
       danger: true,
       run: async () => {
         await remove('/api/admin/staff/{id}', { path: { id: m.id } }).catch(explainLastOwner);
@@ -112,13 +112,13 @@ function MemberDialog({
   const resetTotp = () =>
     member &&
     ask({
-      title: `Take away the second factor of ${member.email}?`,
-      text: 'For a lost phone. The password alone is enough then, until a new one is set up.',
+      title: `Remove the second factor of ${member.email}?`,
+      text: 'For a lost phone. The password alone is then enough, until a new factor is set up.',
       action: 'Take away',
       danger: true,
       run: async () => {
         await remove('/api/admin/staff/{id}/totp', { path: { id: member.id } });
-        toast('The second factor was taken away.');
+        toast('The second factor was removed.');
         onClose();
         onChange();
       },
@@ -170,7 +170,7 @@ function MemberDialog({
       {member?.totp_is_on && (
         <p class="dialog-foot">
           <Button small kind="quiet" onClick={resetTotp}>
-            Take away the second factor
+            Remove the second factor
           </Button>
         </p>
       )}

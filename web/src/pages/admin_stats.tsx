@@ -13,7 +13,7 @@ import { Table } from '../ui/table';
 type Stats = Data<'/api/admin/stats'>;
 const PERIODS = [7, 30, 90, 365];
 
-/** The library comes with its own chunk, when a chart is shown first. */
+/** The library is loaded in its own chunk when the first chart is shown. */
 function Chart({ sales, currency }: { sales: Stats['sales']; currency: string }) {
   const element = useRef<HTMLDivElement>(null);
   const theme = shown.value;

@@ -40,7 +40,7 @@ export function ProductFile({ product, onChange }: { product: Product & { etag: 
             <strong>{product.file_name}</strong> <span class="muted">{bytes(product.file_bytes)}</span>
           </>
         ) : (
-          <span class="muted">No file yet. Upload what buyers shall get.</span>
+          <span class="muted">No file yet. Upload what buyers will get.</span>
         )}
       </p>
       <Form

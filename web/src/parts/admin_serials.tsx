@@ -29,7 +29,7 @@ export function Serials({ product, onChange }: { product: Product; onChange: () 
       <Load of={serials}>
         {({ pools }) =>
           pools.every((p) => p.free + p.reserved + p.taken + p.refunded === 0) ? (
-            <Empty title="No codes yet">Import the codes to be sold, one per line. Each is sold once.</Empty>
+            <Empty title="No codes yet">Import the codes that you sell, one per line. Each is sold once.</Empty>
           ) : (
             <Table
               label="Pools of serial codes"

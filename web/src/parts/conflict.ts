@@ -1,8 +1,8 @@
-// Two people change one thing.
+// Two people change the same thing.
 import { ApiError } from '../api';
 
 const CHANGED_MEANWHILE =
-  'Somebody else changed this meanwhile. Reload the page to see their changes, then make yours again.';
+  'Somebody else has changed this in the meantime. Reload the page to see their changes, then make yours again.';
 
 /** 412 in words that help. */
 export function explainConflict(e: unknown): never {

@@ -1,4 +1,4 @@
-// The way from a thing to its changes in the audit.
+// The link from an object to its changes in the audit trail.
 import { href } from '../route';
 import { LinkButton } from '../ui/basic';
 

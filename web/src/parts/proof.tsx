@@ -1,4 +1,4 @@
-// Asks again who is there, when the server wants that before a sensitive step. What was refused is then tried again.
+// Asks for the password again when the server wants it before a sensitive step, then repeats the refused call.
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { ApiError, credentials, post } from '../api';
@@ -12,7 +12,7 @@ interface Asked {
 const asked = signal<Asked | null>(null);
 let answer: Promise<void> | null = null;
 
-/** One dialog for all that wait for it. Whoever declines gets the refusal. */
+/** One dialog for all calls that wait for it. Declining it gives them the refusal. */
 credentials.prove = (refusal) => {
   answer ??= new Promise<void>((resolve, reject) => {
     asked.value = { proved: resolve, declined: () => reject(refusal) };
@@ -45,7 +45,7 @@ function ProofDialog({ asked: { proved, declined } }: { asked: Asked }) {
           proved();
         }}
       >
-        <p>This step is sensitive, and your last login was a while ago. Enter your password to go on.</p>
+        <p>This step is sensitive, and your last login was a while ago. Enter your password to continue.</p>
         <TextField name="password" label="Password" type="password" autocomplete="current-password" />
         {needsCode && (
           <TextField

@@ -121,7 +121,7 @@ interface PageProps extends Children {
   back?: [string, string];
 }
 
-/** A page's heading gets the focus when one comes to it, so that keyboards and screen readers start there. */
+/** A page's heading gets the focus when the page opens, so that keyboards and screen readers start there. */
 export function Page({ title, actions, lead, back, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -221,7 +221,7 @@ export function Loading() {
   );
 }
 
-/** What was loaded, or why not, or that it is on its way. */
+/** The loaded content, the reason it failed, or a sign that it is loading. */
 export function Load<T>({
   of,
   children,

@@ -11,7 +11,7 @@ interface Day {
   total: Amount;
 }
 
-/** The colour that a custom property stands for here and now; canvases know nothing of properties. */
+/** The present colour of a custom property; canvases know nothing of properties. */
 function colour(element: HTMLElement, name: string): string {
   element.style.color = `var(${name})`;
   const value = getComputedStyle(element).color;
@@ -19,7 +19,7 @@ function colour(element: HTMLElement, name: string): string {
   return value;
 }
 
-/** Draws into `element`; gives what removes it again. */
+/** Draws into `element`; returns the function that removes the chart. */
 export function drawSales(element: HTMLElement, sales: Day[], currency: string): () => void {
   const accent = colour(element, '--accent');
   const muted = colour(element, '--muted');

@@ -1,12 +1,12 @@
-// Forms. The server is the one that says what is wrong: its errors[] are shown at their fields, anything else above the
-// buttons. Fields keep their own values; a submit reads them by name.
+// Forms. The server says what is wrong: its errors[] are shown at their fields, anything else above the buttons. Fields
+// keep their own values; a submit reads them by name.
 import { createContext, type ComponentChildren, type TargetedEvent } from 'preact';
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import { amountOf, type Amount } from '../amount';
 import { ApiError, newKey, type FieldError } from '../api';
 import { Button } from './basic';
 
-/** What was typed. Empty is null: "nothing" to the API. */
+/** What was typed. An empty field is null to the API. */
 export class Values {
   constructor(
     private readonly form: FormData,

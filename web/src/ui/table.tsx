@@ -6,7 +6,7 @@ import { Button, Loading, Problem } from './basic';
 export interface Column<T> {
   head: string;
   cell: (row: T) => ComponentChildren;
-  /** Figures stand at the right. */
+  /** Figures are aligned right. */
   right?: boolean;
   /** Buttons of the row. */
   actions?: boolean;
@@ -16,7 +16,7 @@ interface TableProps<T> {
   label: string;
   columns: Column<T>[];
   rows: T[];
-  /** Where the row's own page is; its first cell becomes the link. */
+  /** The row's own page; its first cell becomes the link. */
   to?: (row: T) => string;
   keyOf?: (row: T) => string | number;
 }

@@ -1,5 +1,5 @@
-// Short messages about what was done, one at a time. They are read out, and go away by themselves. They stand beside
-// the page's title, where no card is.
+// Short messages about what was done, one at a time. They are read out, and go away by themselves. They appear beside
+// the page's title, where there is no card.
 import { signal } from '@preact/signals';
 import { Icon } from './icon';
 

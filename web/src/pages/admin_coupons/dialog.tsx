@@ -13,7 +13,7 @@ import { toast } from '../../ui/toast';
 
 export type Coupon = Row<'/api/admin/coupons'>;
 
-/** Boxes that were never shown say nothing: `shown` is false while the products load, and the coupon keeps its own. */
+/** Boxes that were never shown are ignored: `shown` is false while the products load, and the coupon keeps its own. */
 function bodyOf(v: Values, coupon: Coupon | undefined, shown: boolean) {
   return {
     code: v.trimmed('code'),
@@ -52,7 +52,9 @@ export function CouponDialog({
         const { data } = await remove('/api/admin/coupons/{id}', { path: { id: coupon.id }, ifMatch }).catch(
           explainConflict,
         );
-        toast(data.deleted ? `${coupon.code} was deleted.` : `${coupon.code} was used before: it is switched off now.`);
+        toast(
+          data.deleted ? `${coupon.code} was deleted.` : `${coupon.code} was used before, so it is now switched off.`,
+        );
         onClose();
         onChange();
       },
@@ -72,12 +74,7 @@ export function CouponDialog({
           onChange();
         }}
       >
-        <TextField
-          name="code"
-          label="Code"
-          value={coupon?.code}
-          hint="Letters, digits, - and _; capitals make no difference."
-        />
+        <TextField name="code" label="Code" value={coupon?.code} hint="Letters, digits, - and _; not case-sensitive." />
         <div class="pair">
           <Select
             name="kind"
@@ -142,7 +139,7 @@ export function CouponDialog({
             all.length === 0 ? null : (
               <fieldset>
                 <legend>Only for these products</legend>
-                <p class="hint">None chosen: for all of them.</p>
+                <p class="hint">None chosen: for all products.</p>
                 <div class="choices" role="group" aria-label="Products" tabIndex={0}>
                   {all.map((p) => (
                     <Check

@@ -31,7 +31,7 @@ export function CustomerTokens({ id }: { id: number }) {
   const revoke = (t: Token) =>
     ask({
       title: t.kind === 'login' ? 'End this login?' : `Revoke ${t.name}?`,
-      text: 'Whoever uses it is refused from now on. This cannot be taken back.',
+      text: 'Programs that use it are refused from now on. This cannot be undone.',
       action: 'Revoke',
       danger: true,
       run: async () => {
@@ -89,7 +89,7 @@ export function CustomerTokens({ id }: { id: number }) {
         <Dialog title={made ? 'The new token' : 'New token'} onClose={close}>
           {made ? (
             <div class="stack">
-              <p>Copy it now: it is shown this once.</p>
+              <p>Copy it now: it is shown only once.</p>
               <Secret text={made} label="Token" />
               <div class="form-actions">
                 <Button kind="primary" onClick={close}>

@@ -1,4 +1,4 @@
-// A customer's money: the balance, every movement, and changing it by hand.
+// A customer's money: the balance, every movement, and changing it manually.
 import { useState } from 'preact/hooks';
 import { isPositive, negated } from '../../amount';
 import { get, post, type Data } from '../../api';

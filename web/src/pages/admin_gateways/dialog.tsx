@@ -1,4 +1,4 @@
-// Connecting a gateway. Secrets go in and never come out: of those that are kept only the last characters are known.
+// Connecting a gateway. Secrets go in and never come out: only the last characters of stored ones are shown.
 import { useState } from 'preact/hooks';
 import { put } from '../../api';
 import { explainConflict } from '../../parts/conflict';
@@ -8,7 +8,7 @@ import { Check, Form, Select, TextArea, TextField, bad, type Values } from '../.
 import { toast } from '../../ui/toast';
 import { PROVIDERS, type Gateway } from './common';
 
-const KEPT = 'Empty: stays as it is.';
+const KEPT = 'Empty: unchanged.';
 const kept = (end: string | null | undefined): string => (end ? `Ends with ${end}. ${KEPT}` : 'None yet.');
 
 /** A member is sent only when something was typed, or, where the old value is shown, when it is another now. */
@@ -133,7 +133,7 @@ export function GatewayDialog({
                 label="Certificate authorities"
                 optional
                 rows={2}
-                hint={`PEM. ${old?.has_ca_bundle ? KEPT : 'Who may issue the certificates of its messages.'}`}
+                hint={`PEM. ${old?.has_ca_bundle ? KEPT : 'The authority that issues the certificates of its messages.'}`}
               />
             )}
           </>

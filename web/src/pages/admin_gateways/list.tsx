@@ -15,7 +15,7 @@ export function Gateways() {
   return (
     <Page
       title="Gateways"
-      lead="How customers pay, beside their wallets."
+      lead="How customers pay, besides their wallets."
       actions={
         <>
           <LinkButton to={href('/events')} icon="webhook">

@@ -18,7 +18,7 @@ async function customerWith(email: string): Promise<number> {
   return match.id;
 }
 
-/** Suggests e-mail addresses while one types. */
+/** Suggests e-mail addresses while typing. */
 function CustomerField() {
   const [found, setFound] = useState<string[]>([]);
   const timer = useRef(0);

@@ -71,7 +71,7 @@ export function Order({ id }: PageProps) {
   const confirm = () =>
     ask({
       title: `Confirm order #${id}?`,
-      text: 'Do this when the money has arrived by another way. The goods are delivered at once.',
+      text: 'Do this when the money has arrived another way. The goods are delivered at once.',
       action: 'Payment received',
       run: async () => {
         order.set((await post('/api/admin/orders/{id}/confirm', { path: { id } })).data);
@@ -81,7 +81,7 @@ export function Order({ id }: PageProps) {
   const cancel = () =>
     ask({
       title: `Cancel order #${id}?`,
-      text: 'The customer cannot pay it any more.',
+      text: 'The customer can no longer pay for it.',
       action: 'Cancel order',
       danger: true,
       run: async () => {

@@ -1,4 +1,4 @@
-// What came for an order through gateways, what was given back, and refunds that need a hand.
+// Money for an order through gateways, what was given back, and refunds that need a hand.
 import { useState } from 'preact/hooks';
 import { isPositive, type Amount } from '../../amount';
 import { post, type Data } from '../../api';
@@ -13,7 +13,7 @@ type OrderData = Data<'/api/admin/orders/{id}'>;
 type Payment = OrderData['payments'][number];
 type Refund = OrderData['refunds'][number];
 
-/** Where a payment's money is, as far as it is not simply the order's. */
+/** Where a payment's money is, unless it simply paid for the order. */
 const PARTS: [keyof Payment & ('waiting' | 'credited' | 'returned' | 'lost'), string][] = [
   ['waiting', 'waits for a decision'],
   ['credited', 'in the wallet'],
@@ -72,7 +72,7 @@ export function Payments({ of }: { of: Payment[] }) {
   );
 }
 
-/** onChange: the order is to be read again. */
+/** onChange: read the order again. */
 export function Refunds({ of, onChange }: { of: Refund[]; onChange: () => void }) {
   const [settled, setSettled] = useState<Refund | null>(null);
   if (of.length === 0) return null;
@@ -159,7 +159,7 @@ function SettleDialog({ refund, onClose, onDone }: { refund: Refund; onClose: ()
           onClose();
         }}
       >
-        <p>Do this when the customer got the money some other way. This cannot be taken back.</p>
+        <p>Do this when the customer got the money another way. This cannot be undone.</p>
         <TextArea name="note" label="Note" rows={3} hint="How the money went back, for your colleagues." />
       </Form>
     </Dialog>

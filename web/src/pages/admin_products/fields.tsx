@@ -83,7 +83,7 @@ export function ProductFields({ product }: { product?: Product }) {
           label="Slug"
           optional={!product}
           value={product?.slug}
-          hint="Its name in addresses; made from the name when empty."
+          hint="The product's name in addresses; made from its name when empty."
         />
         <TextField
           name="position"
@@ -104,7 +104,7 @@ export function ProductFields({ product }: { product?: Product }) {
   );
 }
 
-/** What the fields say, as a body. Those that the kind of delivery does not show are left as they are. */
+/** What the fields say, as a body. Fields that the kind of delivery does not show are left unchanged. */
 export function productBody(v: Values) {
   const delivery = v.text('delivery_type') as Delivery;
   return {

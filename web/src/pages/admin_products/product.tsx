@@ -17,8 +17,8 @@ import { ProductFields, productBody } from './fields';
 import { Variants } from './variants';
 
 /**
- * When the form starts anew: whenever the product has become another one, except by one step of our own beside the form
- * (a variant, a file), which must not take away what is being typed.
+ * When the form starts over: whenever the product has changed, except through a step of our own outside the form (a
+ * variant, a file), which must not discard what is being typed.
  */
 function useFormKey(version: number | undefined): { key: number; expectStep: () => void } {
   const at = useRef({ key: 0, version, isOurs: false });
@@ -57,7 +57,7 @@ export function Product({ id }: PageProps) {
         const { data } = await remove('/api/admin/products/{id}', { path: { id }, ifMatch: p.etag }).catch(
           explainConflict,
         );
-        toast(data.deleted ? `${p.name} was deleted.` : `${p.name} was sold before: it is off sale now.`);
+        toast(data.deleted ? `${p.name} was deleted.` : `${p.name} was sold before, so it is now off sale.`);
         if (data.deleted) go('/products');
         else product.reload();
       },

@@ -26,7 +26,7 @@ export function Variants({ product, onChange }: { product: Schemas['AdminProduct
       danger: true,
       run: async () => {
         const { data } = await remove('/api/admin/variants/{id}', { path: { id: v.id } });
-        toast(data.deleted ? `${v.name} was deleted.` : `${v.name} was sold before: it is switched off now.`);
+        toast(data.deleted ? `${v.name} was deleted.` : `${v.name} was sold before, so it is now switched off.`);
         onChange();
       },
     });

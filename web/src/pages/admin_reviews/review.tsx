@@ -1,4 +1,4 @@
-// One review: what happened, and each thing that can be done about it, once.
+// One review: what happened, and every action that can settle it, once.
 import { useState } from 'preact/hooks';
 import { ApiError, get, post, type Data } from '../../api';
 import { words } from '../../format';
@@ -14,11 +14,11 @@ type Action = ReviewData['actions'][number];
 
 const EFFECTS: Record<Action, string> = {
   confirm:
-    'The order is confirmed with what came, or the top-up credited. What is missing is the store’s loss; what is too ' +
-    'much goes into the wallet.',
+    'The order is confirmed with the money that came, or the top-up credited. A shortfall is the store’s loss; any ' +
+    'surplus goes into the wallet.',
   refund: 'The money that waits is given back, or the refund is tried again.',
   credit: 'The money goes into the customer’s wallet.',
-  cancel: 'The order is cancelled, and what came is given back.',
+  cancel: 'The order is cancelled, and the money that came is given back.',
   settle: 'It was settled outside. Money that waits is booked as given back.',
 };
 
@@ -145,7 +145,7 @@ function ActionDialog({ id, action, onClose, onDone, onRefused }: ActionProps) {
           onClose();
         }}
       >
-        <p>{EFFECTS[action]} This happens once and cannot be taken back.</p>
+        <p>{EFFECTS[action]} This happens once and cannot be undone.</p>
         <TextArea name="note" label="Note" optional rows={3} hint="For your colleagues." />
       </Form>
     </Dialog>

@@ -102,7 +102,7 @@ interface StepProps {
   onDone: (ticket: TicketData) => void;
 }
 
-/** One dialog for all: what happens, what is to be known for it, and a word to the customer. */
+/** One dialog for all: what happens, what it needs to know, and a note to the customer. */
 function StepDialog({ step, ticket, about, onClose, onDone }: StepProps & { step: Step }) {
   const path = { id: ticket.id };
   const { license, order } = about;
@@ -212,7 +212,7 @@ function StepDialog({ step, ticket, about, onClose, onDone }: StepProps & { step
         {step === 'credit' && <TextField name="amount" label={`Amount in ${currency()}`} numeric />}
         <TextArea
           name="message"
-          label="A word to the customer"
+          label="A note to the customer"
           optional
           rows={3}
           hint="What was done is written into the conversation in any case."

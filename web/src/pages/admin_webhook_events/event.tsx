@@ -13,7 +13,7 @@ export function Event({ id }: PageProps) {
   const replay = () =>
     ask({
       title: 'Try this event again?',
-      text: 'Do this after you changed what stood in its way. An effect happens once, however often it is tried.',
+      text: 'Do this once the cause is fixed. The event takes effect only once, however often it is tried.',
       action: 'Try again',
       run: async () => {
         const { data } = await post('/api/admin/webhook-events/{id}/replay', { path: { id } });

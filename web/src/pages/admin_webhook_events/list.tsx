@@ -1,4 +1,4 @@
-// What gateways told us.
+// Events from gateways.
 import { get } from '../../api';
 import { words } from '../../format';
 import { useList } from '../../load';
@@ -16,7 +16,7 @@ export function Events() {
     <Page
       title="Webhook events"
       back={[href('/gateways'), 'Gateways']}
-      lead="Unmatched ones and those for review need a look."
+      lead="Unmatched events and those under review need a look."
     >
       <Card flush>
         <div class="filters">

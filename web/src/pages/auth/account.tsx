@@ -1,4 +1,4 @@
-// One's own account: password, second factor, and where one is logged in.
+// The caller's own account: password, second factor, and where it is logged in.
 import { useState } from 'preact/hooks';
 import { ApiError, post } from '../../api';
 import { end, me } from '../../session';
@@ -43,7 +43,7 @@ export function Account() {
               />
               <TextField name="repeat" label="New password again" type="password" autocomplete="new-password" />
               {needsCode && (
-                <TextField name="totp" label="One-time code" autocomplete="one-time-code" hint="Of your app." />
+                <TextField name="totp" label="One-time code" autocomplete="one-time-code" hint="From your app." />
               )}
             </Form>
           </Card>

@@ -1,4 +1,4 @@
-// Setting up one's second factor: secret, first code, recovery codes.
+// Setting up a second factor: secret, first code, recovery codes.
 import { useState } from 'preact/hooks';
 import { ApiError, get, post, type Data } from '../../api';
 import { useLoad } from '../../load';
@@ -30,7 +30,7 @@ export function SecondFactor() {
       } catch (e) {
         if (!(e instanceof ApiError && e.status === 409)) throw e;
         setState({ step: 'on' });
-        toast('You have a second factor already.');
+        toast('You already have a second factor.');
       }
     });
   return (
@@ -63,7 +63,7 @@ export function SecondFactor() {
                   </p>
                   <p>
                     Keep these recovery codes in a safe place. Each one works once, when your phone is not at hand. They
-                    are shown this once.
+                    are shown only once.
                   </p>
                   <ul class="codes" aria-label="Recovery codes">
                     {state.codes.map((c) => (
@@ -116,7 +116,7 @@ function SwitchOff({ onDone }: { onDone: () => void }) {
   return (
     <div class="stack">
       <p>
-        <Badge status="active">On</Badge> Logging in asks for a code of your app.
+        <Badge status="active">On</Badge> Logging in asks for a code from your app.
       </p>
       <Form
         submit="Switch off"
@@ -127,7 +127,7 @@ function SwitchOff({ onDone }: { onDone: () => void }) {
           onDone();
         }}
       >
-        <TextField name="code" label="Code" autocomplete="one-time-code" hint="Of your app, or a recovery code." />
+        <TextField name="code" label="Code" autocomplete="one-time-code" hint="From your app, or a recovery code." />
       </Form>
     </div>
   );

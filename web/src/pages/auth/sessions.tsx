@@ -1,4 +1,4 @@
-// Where one is logged in, and ending it there.
+// Where the account is logged in, and ending those sessions.
 import { get, remove } from '../../api';
 import { useList } from '../../load';
 import { Badge, Button, Card, Empty, Time } from '../../ui/basic';
