@@ -40,7 +40,7 @@ async function measure(store, rows) {
 }
 
 for (const engine of ENGINES) {
-  // The quiet wallet's transactions are the oldest: whoever walks down the ids from the top passes all the others first.
+  // The quiet wallet's transactions are the oldest: a walk down the ids from the top passes all the others first.
   const store = await startStore({ engine, customers: { quiet: '1.00', busy: '1.00' } });
   try {
     await store.souk.stop();

@@ -1,4 +1,4 @@
-// kill -9 under load, 20 rounds on each engine, and a 1 GiB download in flat memory. ./dev soak
+// kill -9 under load, 20 rounds on each engine, and a 1 GiB download in constant memory. ./dev soak
 //
 //     node bench/kill9.soak.mjs [ROUNDS]
 import { spawnSync } from 'node:child_process';

@@ -6,7 +6,7 @@ CREATE TABLE setting (
     value TEXT NOT NULL
 ) @norowid;
 
--- What caches look at: a change of the thing bumps its number in the same transaction.
+-- What caches watch: a change bumps the number in the same transaction.
 CREATE TABLE revision (
     name   TEXT PRIMARY KEY,         -- catalog, settings
     number @int NOT NULL
@@ -20,7 +20,7 @@ CREATE TABLE account (
     password_hash TEXT,                             -- argon2id text; NULL: cannot log in with a password
     role          TEXT NOT NULL DEFAULT 'customer' CHECK (role IN ('customer', 'staff', 'owner')),
     is_active     @int NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
-    is_unproven   @int NOT NULL DEFAULT 0 CHECK (is_unproven IN (0, 1)), -- registered by itself, and nobody has shown to read its mail yet
+    is_unproven   @int NOT NULL DEFAULT 0 CHECK (is_unproven IN (0, 1)), -- self-registered, and nobody has proved yet that they can read its mail
     language      TEXT NOT NULL DEFAULT '',         -- code of the language last read in the shop; '': not known
     created_at    @int NOT NULL
 ) @strict;
@@ -31,7 +31,7 @@ CREATE TABLE mail_link (
     hash       @bytes PRIMARY KEY,                  -- keyed hash of purpose and token; the text is in the message alone
     account_id @int NOT NULL REFERENCES account (id),
     purpose    TEXT NOT NULL CHECK (purpose IN ('reset', 'verify')),
-    created_at @int NOT NULL,                       -- what is counted for the hour
+    created_at @int NOT NULL,                       -- counts for the hour
     expires_at @int NOT NULL                        -- brought forward when the link is used
 ) @norowid;
 CREATE INDEX mail_link_by_account ON mail_link (account_id, purpose, created_at);
@@ -51,7 +51,7 @@ CREATE TABLE token (
     id         @id_kept,
     account_id @int REFERENCES account (id),        -- NULL: a guest in the shop
     kind       TEXT NOT NULL CHECK (kind IN ('login', 'api', 'shop', 'cart')), -- shop: a browser's session, its text in a
-                                                    -- cookie; cart: no text at all, a customer's cart in the shop hangs on it
+                                                    -- cookie; cart: no text at all, it holds a customer's cart in the shop
     name       TEXT NOT NULL DEFAULT '',
     hash       @bytes NOT NULL UNIQUE,              -- keyed hash of the text; the text itself is stored nowhere
     hint       TEXT NOT NULL,                       -- last 4 characters, to tell tokens apart in a list
@@ -65,18 +65,18 @@ CREATE TABLE token (
 ) @strict;
 CREATE INDEX token_by_account ON token (account_id, id);
 CREATE UNIQUE INDEX token_cart ON token (account_id) WHERE kind = 'cart';
-CREATE INDEX token_by_end ON token (expires_at) WHERE expires_at IS NOT NULL; -- what is to be purged
+CREATE INDEX token_by_end ON token (expires_at) WHERE expires_at IS NOT NULL; -- for the purge
 
 -- One row per Idempotency-Key: written in the transaction of the effect, so both exist or neither. Rows are large and only
--- ever added at the end; what they are looked up by is small, because it lies all over its index.
+-- ever added at the end; the lookup key is small, because it is scattered all over its index.
 CREATE TABLE idempotency (
     id           @id,                               -- grows with time: old ones are forgotten from the front
     key_hash     @bytes NOT NULL UNIQUE,            -- 128 bits, keyed, of account, route and key
     request_hash @bytes NOT NULL,                   -- of target and body: another request under the same key is refused
     status       @int NOT NULL DEFAULT 0,           -- 0: claimed, no answer yet
     answer       @bytes,                            -- sealed with the master key: answers may hold tokens and keys
-    long_of      @int,                              -- the account, of a long answer: an account keeps so many bytes of them
-    short_of     @int,                              -- the account, of any other answer: an account keeps so many of them
+    long_of      @int,                              -- the account, of a long answer: an account keeps a limited number of bytes
+    short_of     @int,                              -- the account, of any other answer: an account keeps a limited number
     created_at   @int NOT NULL
 ) @strict;
 CREATE INDEX idempotency_short ON idempotency (short_of, id) WHERE short_of IS NOT NULL;

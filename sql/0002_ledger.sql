@@ -22,8 +22,8 @@ INSERT INTO ledger_account (kind) VALUES ('clearing');    -- 2: money that is or
 INSERT INTO ledger_account (kind) VALUES ('held');        -- 3: withdrawals that wait for a decision
 INSERT INTO ledger_account (kind) VALUES ('paid_out');    -- 4: withdrawals that were approved
 INSERT INTO ledger_account (kind) VALUES ('adjustments'); -- 5: credits and debits by staff
-INSERT INTO ledger_account (kind) VALUES ('received');    -- 6: came through a gateway, and waits for what becomes of it
-INSERT INTO ledger_account (kind) VALUES ('debts');       -- 7: what customers owe: it went back and their wallet did not have it
+INSERT INTO ledger_account (kind) VALUES ('received');    -- 6: came through a gateway and waits for a decision
+INSERT INTO ledger_account (kind) VALUES ('debts');       -- 7: what customers owe: it went back although their wallet did not hold it
 
 CREATE TABLE transfer (
     id           @id,
@@ -54,7 +54,7 @@ CREATE TABLE withdrawal (
     decided_at   @int,
     decided_by   @int REFERENCES account (id)
 ) @strict;
--- A credit by hand above the store's limit that one person has asked for: a second one asking for the same makes it.
+-- A manual credit above the store's limit that one person has requested: a second person's request for the same makes it.
 CREATE TABLE credit_request (
     id           @id,
     account_id   @int NOT NULL REFERENCES account (id), -- whose wallet

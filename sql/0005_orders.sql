@@ -31,7 +31,7 @@ CREATE TABLE order_item (
     order_id      @int NOT NULL REFERENCES orders (id),
     product_id    @int NOT NULL REFERENCES product (id),
     variant_id    @int NOT NULL DEFAULT 0,
-    name          TEXT NOT NULL,                    -- as it was called then
+    name          TEXT NOT NULL,                    -- its name at the time
     variant_name  TEXT NOT NULL DEFAULT '',
     delivery_type TEXT NOT NULL,
     quantity      @int NOT NULL CHECK (quantity BETWEEN 1 AND 1000),
@@ -58,7 +58,7 @@ CREATE TABLE license (
     product_id    @int NOT NULL REFERENCES product (id),
     variant_id    @int NOT NULL DEFAULT 0,
     account_id    @int NOT NULL REFERENCES account (id),
-    order_item_id @int REFERENCES order_item (id),  -- NULL: given by staff
+    order_item_id @int REFERENCES order_item (id),  -- NULL: granted by staff
     status        TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'revoked', 'refunded')),
     on_hold       @int NOT NULL DEFAULT 0 CHECK (on_hold IN (0, 1)), -- the order is disputed: verify says revoked
     reason        TEXT NOT NULL DEFAULT '',         -- of a revocation

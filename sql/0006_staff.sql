@@ -10,7 +10,7 @@ CREATE TABLE recovery_code (
     PRIMARY KEY (account_id, hash)
 ) @norowid;
 
--- The one-time link for the first owner. At most one row; whoever deletes it has won.
+-- The one-time link for the first owner. At most one row; the caller who deletes it has won.
 CREATE TABLE setup_token (
     hash       @bytes PRIMARY KEY,
     created_at @int NOT NULL
@@ -21,7 +21,7 @@ CREATE TABLE audit (
     actor_id    @int REFERENCES account (id),       -- NULL: the command line
     action      TEXT NOT NULL,                      -- product.update, withdrawal.approve, …
     resource_id @int NOT NULL DEFAULT 0,
-    label       TEXT NOT NULL DEFAULT '',           -- what it was called, to be read in a list
+    label       TEXT NOT NULL DEFAULT '',           -- what a person would call it, for lists
     before      TEXT,                               -- JSON; NULL where there was nothing
     after       TEXT,                               -- JSON; NULL where nothing is left
     request_id  TEXT NOT NULL DEFAULT '',

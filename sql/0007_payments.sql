@@ -13,11 +13,11 @@ CREATE TABLE gateway (
     webhook_id TEXT NOT NULL DEFAULT '',            -- paypal
     store_id   TEXT NOT NULL DEFAULT '',            -- btcpay
     base_url   TEXT NOT NULL DEFAULT '',            -- '': the provider's own
-    ca_bundle  TEXT NOT NULL DEFAULT '',            -- paypal: who may issue its message certificates, PEM
+    ca_bundle  TEXT NOT NULL DEFAULT '',            -- paypal: PEM of the authorities that issue its message certificates
     tolerance  @int NOT NULL DEFAULT 0 CHECK (tolerance BETWEEN 0 AND 10000), -- how far off an amount may be: hundredths of a percent
-    underpaid  TEXT NOT NULL DEFAULT 'review' CHECK (underpaid IN ('credit', 'refund', 'review')), -- what is done with too little,
-    overpaid   TEXT NOT NULL DEFAULT 'review' CHECK (overpaid IN ('credit', 'refund', 'review')),  -- with what is too much,
-    late       TEXT NOT NULL DEFAULT 'accept' CHECK (late IN ('accept', 'credit', 'refund', 'review')), -- and with what comes late
+    underpaid  TEXT NOT NULL DEFAULT 'review' CHECK (underpaid IN ('credit', 'refund', 'review')), -- what happens to an underpayment,
+    overpaid   TEXT NOT NULL DEFAULT 'review' CHECK (overpaid IN ('credit', 'refund', 'review')),  -- an overpayment,
+    late       TEXT NOT NULL DEFAULT 'accept' CHECK (late IN ('accept', 'credit', 'refund', 'review')), -- and late money
     updated_at @int NOT NULL DEFAULT 0,
     version    @int NOT NULL DEFAULT 1
 ) @strict;
@@ -42,8 +42,8 @@ CREATE TABLE payment (
     url            TEXT NOT NULL DEFAULT '',        -- where the customer pays; '': not known
     success_url    TEXT NOT NULL DEFAULT '',        -- where the customer wants to be sent afterwards
     cancel_url     TEXT NOT NULL DEFAULT '',
-    received       @int NOT NULL DEFAULT 0 CHECK (received >= 0), -- has come, as the gateway says
-    waiting        @int NOT NULL DEFAULT 0 CHECK (waiting >= 0),  -- of that, neither sold nor credited nor given back
+    received       @int NOT NULL DEFAULT 0 CHECK (received >= 0), -- has arrived, as the gateway says
+    waiting        @int NOT NULL DEFAULT 0 CHECK (waiting >= 0),  -- of that, not yet sold, credited or given back
     credited       @int NOT NULL DEFAULT 0 CHECK (credited >= 0), -- of that, put into the wallet
     refunded_total @int NOT NULL DEFAULT 0 CHECK (refunded_total >= 0), -- given back, as the gateway says
     lost_total     @int NOT NULL DEFAULT 0 CHECK (lost_total >= 0),     -- lost in disputes or reversed, whichever is more
@@ -52,8 +52,8 @@ CREATE TABLE payment (
     is_disputed    @int NOT NULL DEFAULT 0 CHECK (is_disputed IN (0, 1)),
     created_at     @int NOT NULL,
     expires_at     @int,                            -- of the payment page
-    ends_at        @int,                            -- when it is asked about a last time, and closed
-    ended_at       @int,                            -- since when it cannot succeed any more, or has; NULL: it still can
+    ends_at        @int,                            -- when the gateway is asked a last time and it is closed
+    ended_at       @int,                            -- when it succeeded or no longer could; NULL: it still can
     succeeded_at   @int
 ) @strict;
 CREATE INDEX payment_by_order ON payment (order_id, id) WHERE order_id IS NOT NULL;
@@ -204,7 +204,7 @@ CREATE TABLE reconciliation_difference (
     PRIMARY KEY (gateway_id, name)
 ) @strict;
 
--- Work that leaves this server. A row is taken by moving `due_at` on, so that no two workers have it at once and none is
+-- Work that leaves this server. A row is taken by moving `due_at` forward, so that no two workers have it at once and none is
 -- lost when a worker dies.
 CREATE TABLE outbox (
     id         @id,

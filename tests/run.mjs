@@ -5,7 +5,7 @@
 //
 // A filter that is a phase's name (tests/lib/phases.mjs) chooses this phase alone, one that is a part of names all of these
 // phases; any other chooses test files and unit programs by name.
-// A test file that is the same whatever the engine or build says so in its head, e.g. `// runs: sqlite` or `// runs: release
+// A test file that does not depend on the engine or build says so in its head, e.g. `// runs: sqlite` or `// runs: release
 // asan`; it is then left out of the phases of other engines and builds.
 // Logs of servers and programs go to a temporary folder that is kept when something failed. Whatever goes wrong, a helper that
 // does not start included, is counted as a failure, and the last line says how many there were.
@@ -177,7 +177,7 @@ function leakChecks() {
   return leaks;
 }
 
-/** Runs `job` for every item, so many at once as the phase says. */
+/** Runs `job` for every item, as many at once as the phase says. */
 async function sideBySide(phase, items, job) {
   const waiting = [...items];
   const worker = async () => {

@@ -1,4 +1,4 @@
-// tools/free_port.mjs - prints the first port from the given one on that nobody on 127.0.0.1 listens at.
+// tools/free_port.mjs - prints the first free port on 127.0.0.1, starting at the given one.
 import net from 'node:net';
 
 const TRIES = 100;

@@ -163,7 +163,7 @@ static void tell(struct tx_job **jobs, int n)
 static void checkpoint(struct writer *w)
 {
     int pages = sqlite_log_pages(w->db);
-    if (pages < w->log_pages) w->checkpoint_at = CHECKPOINT_PAGES; /* the log began anew */
+    if (pages < w->log_pages) w->checkpoint_at = CHECKPOINT_PAGES; /* the log started over */
     w->log_pages = pages;
     if (pages < w->checkpoint_at || !atomic_load(w->healthy)) return;
     if (sqlite_checkpoint(w->db, false) != OK) atomic_store(w->healthy, false);

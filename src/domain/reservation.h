@@ -15,7 +15,7 @@ struct reservation {
 };
 
 /* *ret_made false: the customer has too many already, or there is nothing to keep. ERR_OUT_OF_STOCK: somebody was
- * faster; the transaction is to be rolled back. */
+ * faster; the transaction must be rolled back. */
 enum err reservation_make(struct db *db, const struct reservation *want, const struct delivery_job *jobs, size_t count,
                           Time now, bool *ret_made);
 /* Puts the codes back. */

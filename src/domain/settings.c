@@ -10,7 +10,7 @@ static void copy_text(char *to, size_t bytes, Str value)
     to[n] = '\0';
 }
 
-/* The own pages that every page links to. */
+/* The merchant's pages that every page links to. */
 static enum err load_footer(struct db *db, struct settings *s)
 {
     static const char list[] = "SELECT slug, title FROM own_page WHERE in_footer = 1 ORDER BY id";

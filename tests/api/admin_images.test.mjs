@@ -1,4 +1,4 @@
-// Pictures of products: told by their bytes, kept once, shown in the shop.
+// Pictures of products: recognised by their bytes, kept once, shown in the shop.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openOffice } from './lib/admin.mjs';

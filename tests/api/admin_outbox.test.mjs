@@ -1,4 +1,5 @@
-// The outbox as staff see it: what waits, what failed and why, once more, away with it; and a message that tries the mail server.
+// The outbox as staff see it: what waits, what failed and why, retrying and deleting; and a test message for the mail
+// server.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openPaidShop } from './lib/gateways.mjs';

@@ -1,4 +1,4 @@
-// Reconciliation: the gateways' books beside ours. What differs is for a person to look at, once.
+// Reconciliation: the gateways' books beside ours. A person looks at each difference, once.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { issue, paypalHeaders } from './lib/certificates.mjs';

@@ -1,4 +1,4 @@
-// The review desk: everything that waits for a person, with every way out; each takes effect once.
+// The review desk: everything that waits for a person, with every action; each takes effect once.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';

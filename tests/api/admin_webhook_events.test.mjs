@@ -1,4 +1,4 @@
-// What gateways told us, as staff see it and try it again.
+// Events from gateways, as staff see them and try them again.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { dataOf, expectError } from './lib/http.mjs';

@@ -1,6 +1,6 @@
 // HTTP/1.1 over a raw socket: what is refused, how requests are cut, kept alive, limited in time and drained. The cases
-// know statuses and connections only, and run against the store and against echo_server. What needs an answer's content
-// is in echo.test.mjs.
+// know only statuses and connections, and run against the store and against echo_server. Cases that need an answer's
+// content are in echo.test.mjs.
 // runs: sqlite
 import assert from 'node:assert/strict';
 import fs from 'node:fs';

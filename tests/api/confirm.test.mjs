@@ -1,4 +1,4 @@
-// Proving again who one is: sensitive steps, tokens with power, guesses of codes, what a new password ends.
+// Callers prove again who they are: sensitive steps, powerful tokens, guesses of codes, what a new password ends.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -173,7 +173,7 @@ test('codes are limited wherever they are tried', async (t) => {
   expectError(await renewed.post('/api/auth/confirm', { password: PASSWORD, totp: codes[0] }), 429, 'rate_limited');
 });
 
-test('a password costs the same to look at, whoever has it', async () => {
+test('a password costs the same to check for every account', async () => {
   for (const role of ['owner', 'staff', 'customer']) {
     const who = await person(role);
     const [[hash]] = seed.sql(`SELECT password_hash FROM account WHERE id = ${who.id};`);

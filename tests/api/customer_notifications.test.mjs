@@ -1,4 +1,4 @@
-// What customers are told: fields, order, pages, and nobody else's.
+// What customers are told: fields, order, pages, and never another customer's.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { execute } from '../lib/sql.mjs';

@@ -245,7 +245,7 @@ test('post-pay credit is shown and cannot be withdrawn', async () => {
   expectFields(await withdraw(store.postpay, { amount: 0.01 }), { amount: 'exceeds_balance' });
 });
 
-test("a customer sees only the own wallet", async () => {
+test("a customer sees only their own wallet", async () => {
   const data = await wallet(store.other);
   assert.equal(data.balance, 5);
   assert.deepEqual(data.transactions.map((t) => t.amount), [5]);

@@ -1,4 +1,4 @@
-// The list of withdrawals: fields, states, pages, and nobody else's.
+// The list of withdrawals: fields, states, pages, and never another customer's.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertInvariants } from '../lib/checker.mjs';

@@ -1,4 +1,4 @@
-// `souk demo` and `souk serials import`: what the commands print, refuse and leave behind, looked at through the server.
+// `souk demo` and `souk serials import`: what the commands print, refuse and leave behind, seen through the server.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';

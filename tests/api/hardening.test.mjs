@@ -1,4 +1,5 @@
-// What the server keeps to itself: logs without secrets, metrics for those who may, headers of pages, the closed process.
+// What the server keeps to itself: logs without secrets, metrics for authorised readers, headers of pages, the closed
+// process.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -77,6 +78,6 @@ test('the process is closed: no new rights, no core dumps, not to be looked into
   const of = (file) => fs.readFileSync(`/proc/${souk.child.pid}/${file}`, 'utf8');
   assert.match(of('status'), /^NoNewPrivs:\t1$/m);
   assert.match(of('limits'), /^Max core file size +0 +0 +bytes/m);
-  // What may not be dumped belongs to root in /proc, whoever runs it. Sanitizers need to look in; as root nothing is to be seen.
+  // What may not be dumped belongs to root in /proc, whatever user runs it. Sanitizers need to look in; as root nothing shows.
   if (!IS_ASAN && !IS_TSAN && process.getuid() !== 0) assert.equal(fs.statSync(`/proc/${souk.child.pid}/environ`).uid, 0);
 });

@@ -1,4 +1,4 @@
-// Nobody waits for somebody else's trouble: a locked wallet holds up its own orders only.
+// One customer's trouble delays no other: a locked wallet holds up only its own orders.
 // runs: pg release
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-// Rate limits: what they count, what they say, and that nobody gets around them.
+// Rate limits: what they count, what they report, and that they cannot be evaded.
 // runs: sqlite
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -177,7 +177,7 @@ test('without a mail server nothing is queued, and no password can be asked for'
   }
 });
 
-test('an unencrypted server is used only when that is asked for, and only inside the own network', async () => {
+test('an unencrypted server is used only on request, and only inside the private network', async () => {
   const usage = async (args) => {
     const run = await runSouk(['serve', '--db', path.join(dir, 'x.db'), '--listen', '127.0.0.1:0', ...args]);
     assert.equal(run.code, 2, run.stderr);

@@ -1,4 +1,4 @@
-// For whoever runs the store: health, metrics, logs, shutdown, secrets at rest.
+// For the operator: health, metrics, logs, shutdown, secrets at rest.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';

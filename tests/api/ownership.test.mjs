@@ -1,5 +1,6 @@
-// Somebody else's things. Made from `souk routes`: every route of customers is either in OBJECTS (it names one object), in
-// LISTS (it shows what the caller has), or in ACTS (it makes something for the caller); a route that is in none fails the run.
+// Other customers' objects. Made from `souk routes`: every route of customers is either in OBJECTS (it names one
+// object), in LISTS (it shows what the caller has), or in ACTS (it makes something for the caller); a route that is in
+// none fails the run.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { callsAs, openOffice } from './lib/admin.mjs';

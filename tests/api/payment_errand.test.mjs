@@ -1,4 +1,4 @@
-// What leaves for the providers when answers are lost, late or wrong: against doubles that keep the providers' own rules.
+// Calls to the providers when answers are lost, late or wrong: against doubles that keep the providers' own rules.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { LABELS, openPaidShop, stripeEvent, razorpayEvent, btcpayEvent } from './lib/gateways.mjs';

@@ -1,4 +1,4 @@
-// The README's commands, run as they stand: each call succeeds. Only the port is the test's own.
+// The README's commands, run unchanged except for the port: each call succeeds.
 // runs: sqlite release
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';

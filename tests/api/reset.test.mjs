@@ -1,4 +1,4 @@
-// A new password for those who can read the account's e-mail.
+// A new password for a person who can read the account's e-mail.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -56,7 +56,7 @@ test('a newer link does not void the older; using one ends the others; after 30 
   dataOf(await login(who.email, 'a-new-password'));
 });
 
-test('at most three links an hour, whoever asks', async () => {
+test('at most three links an hour, from any caller', async () => {
   const who = await shop.souk.customer();
   for (let i = 0; i < 5; i++) dataOf(await forgot(who.email));
   const other = await shop.souk.customer();

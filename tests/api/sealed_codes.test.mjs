@@ -1,4 +1,5 @@
-// Licence keys and serial codes at rest: a canary of each is sold, and looked for in everything that the store writes down.
+// Licence keys and serial codes at rest: a canary of each is sold, and searched for in everything that the store
+// writes.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';

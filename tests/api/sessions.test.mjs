@@ -1,4 +1,4 @@
-// Where an account is logged in: the list, ending one or all, and the end of what nobody uses.
+// Where an account is logged in: the list, ending one or all, and the end of unused sessions.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -40,7 +40,7 @@ async function bought(b, { quantity = 1 } = {}) {
 }
 const PAGES = ['/account', '/account/orders', '/account/licenses', '/account/wallet', '/account/tickets', '/account/notifications', '/account/settings'];
 
-test('whoever is not logged in is sent to the login, and then back', async () => {
+test('visitors who are not logged in are sent to the login, and then back', async () => {
   for (const page of [...PAGES, '/account/orders/1', '/account/tickets/1']) {
     const answer = await new Browser(shop.souk.url).request('GET', page);
     assert.equal(answer.status, 303, page);

@@ -191,7 +191,7 @@ test('a guest buys through the sandbox: the key is on the order’s page', async
   assert.match(b.page, /<code[^>]*>[A-Z0-9-]{29,}<\/code>/);
   const cart = await b.open('/cart');
   assert.match(textOf(cart.text), /Your cart is empty/);
-  // Whoever has the address sees the order; a changed one leads nowhere.
+  // Anybody with the address sees the order; a changed address leads nowhere.
   const other = browser();
   assert.equal((await other.open(`/order/${ref}`)).status, 200);
   const bent = ref.replace(/^./, (c) => (c === '0' ? '1' : '0'));

@@ -1,5 +1,5 @@
-// Every form of the shop, out of the route table: without its csrf field, with another browser's, or from another site it is refused
-// with a page, and nothing is changed.
+// Every form of the shop, from the route table: without its csrf field, with another browser's, or from another site it
+// is refused with a page, and nothing is changed.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Browser } from './lib/browser.mjs';

@@ -1,4 +1,4 @@
-// Getting in and out of the shop: sessions, registration, forgotten passwords.
+// The shop's login: sessions, registration, forgotten passwords.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Browser } from './lib/browser.mjs';

@@ -1,4 +1,4 @@
-// The cart: its shape, adding, changing, removing, prices, limits, who it belongs to.
+// The cart: its shape, adding, changing, removing, prices, limits, whose cart it is.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';

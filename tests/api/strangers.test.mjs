@@ -1,4 +1,4 @@
-// What strangers can take: bodies are not read for callers that nobody knows, and nobody's work is done when nobody waits.
+// What strangers can take: bodies of unknown callers are not read, and work whose client is gone is not done.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -19,7 +19,7 @@ const linkTo = async (who, count = 1) => {
 const prove = (token, session) => souk.post('/api/auth/verify-email', { token }, session ? { token: session } : {});
 const wallet = (token) => souk.get('/api/customer/wallet', { token });
 
-test('registering sends a link; proving ends what was made before, but for the session that proves', async () => {
+test('registering sends a link; proving ends what was made before, except the session that proves', async () => {
   const who = await souk.customer();
   const thief = dataOf(await souk.post('/api/auth/login', { email: who.email, password: who.password })).token;
   const api = dataOf(await souk.post('/api/customer/tokens', { name: 'kept for later' }, { token: thief }), 201).token;

@@ -1,4 +1,4 @@
-// Webhooks: what is genuine takes effect once, and nothing else takes any.
+// Webhooks: a genuine event takes effect once, and nothing else does.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';

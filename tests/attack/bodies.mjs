@@ -1,4 +1,4 @@
-// Long bodies from somebody without a token, all but their last byte.
+// Long bodies without a token, all but their last byte.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MIB, bad } from './lib.mjs';
 

@@ -1,5 +1,6 @@
-// tests/lib/crowd.mjs - makes a store large: so many rows in every table that grows, by one statement for each. The values follow
-// from the columns' names and checks in sql/*.sql; only what a planner looks at matters: how many are alike.
+// tests/lib/crowd.mjs - makes a store large: a given number of rows in every table that grows, with one statement each.
+// The values follow from the columns' names and checks in sql/*.sql; only what a planner looks at matters: how many are
+// alike.
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

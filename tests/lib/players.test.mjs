@@ -1,4 +1,5 @@
-// The doubles of payment providers keep the providers' rules: each rule that a test of the server may lean on, tried here.
+// The doubles of payment providers keep the providers' rules: each rule that a test of the server relies on is tried
+// here.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { play } from '../api/lib/players/player.mjs';

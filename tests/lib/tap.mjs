@@ -1,4 +1,4 @@
-// tests/lib/tap.mjs - what a test program's TAP output says. A program that stops half way counts as a failure.
+// tests/lib/tap.mjs - what a test program's TAP output says. A program that stops halfway counts as a failure.
 
 /**
  * Takes the TAP output of tests/lib/worker.mjs as it comes; `done(file, result)` is called at each file's end.

@@ -1,4 +1,4 @@
-// Group commit: requests that wait at the same time share a commit; one alone waits for nobody.
+// Group commit: requests that wait at the same time share a commit; a single one does not wait.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ENGINE, startSouk } from '../api/lib/souk.mjs';

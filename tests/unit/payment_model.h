@@ -112,7 +112,7 @@ static inline void model_succeed(struct model *m)
 {
     if (m->payment == MODEL_FAILED && m->fault == LATE_SUCCESS_IGNORED) return;
     if (m->came) {
-        /* Told anew: what waits for its goods asks for them again, in vain. */
+        /* Told again: what waits for its goods asks for them again, in vain. */
         if (!m->is_delivered && m->waiting) m->asks_stock = true;
         return;
     }

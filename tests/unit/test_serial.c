@@ -295,7 +295,7 @@ static void test_race(void **state)
     assert_int_equal(test_number(store.d, "SELECT CAST(SUM(id) AS BIGINT) FROM serial"), ids);
 }
 
-/* The last code is held by somebody who then rolls back: whoever comes meanwhile waits for that, and gets it. */
+/* A transaction holds the last code and rolls back: a taker that comes in between waits for that, and gets it. */
 struct held {
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -1,4 +1,4 @@
-/* tests/unit/test_turn.c - so many at once, the others one after the other, too many are refused; and counts of quotas.
+/* tests/unit/test_turn.c - a limit at once, the others one after the other, too many are refused; and counts of quotas.
  */
 #include "unit.h"
 

@@ -61,7 +61,7 @@ test('signs', () => {
   assert.ok(isZero(ZERO));
 });
 
-test('what is typed is taken as it stands, and what may mean two things is refused', () => {
+test('typed text is taken literally, and an ambiguous one is refused', () => {
   const taken = {
     12: '12',
     ' 12.30 ': '12.30',

@@ -1,4 +1,4 @@
-// The alarms of the browser tests ring: what they must notice is done on purpose.
+// Controls for the browser tests: what they must notice is done on purpose.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { checkAccessible, openPanel } from './lib/panel.mjs';

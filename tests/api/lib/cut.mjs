@@ -3,7 +3,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { freshStore, startSouk } from './souk.mjs';
 
-/** Gives {souk, off(), on()}. Between the two stands a socket of ours, in the database's own folder. */
+/** Gives {souk, off(), on()}. A socket of ours, in the database's own folder, sits between the two. */
 export async function startWithCut(t, options = {}) {
   const database = freshStore('pg');
   const name = '.s.PGSQL.5432';

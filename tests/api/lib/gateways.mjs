@@ -109,7 +109,7 @@ export class PaidShop extends Shop {
     }
   }
 
-  /** Makes everything that waits in the outbox due at once, but for what is being worked on. */
+  /** Makes everything that waits in the outbox due at once, except rows that are being worked on. */
   hurry(kind) {
     this.seed.sql(`UPDATE outbox SET due_at = 1 WHERE status = 'waiting' AND claims = 0${kind ? ` AND kind = '${kind}'` : ''};`);
   }

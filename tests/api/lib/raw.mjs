@@ -1,7 +1,7 @@
 // tests/api/lib/raw.mjs - bytes over a socket, for HTTP that no client would send.
 import net from 'node:net';
 
-/** Opens a connection; gives an object with write(), read(), end(), destroy() and what came so far. */
+/** Opens a connection; gives an object with write(), read(), end(), destroy() and what has arrived so far. */
 export function connect(url) {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {

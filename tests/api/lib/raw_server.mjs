@@ -1,8 +1,9 @@
-// tests/api/lib/raw_server.mjs - the server that the raw-socket cases are sent to: the store itself, or echo_server, which
-// has the same HTTP layer and nothing behind it.
+// tests/api/lib/raw_server.mjs - the server under the raw-socket cases: the store itself, or echo_server, which has the
+// same HTTP layer and nothing behind it.
 //
-// Both give {kind, url, pid, get, post, stop(), terminate(), ended}: `get` and `post` are requests that they take, with the
-// status to be expected. Options have one name for both: connectionsMax, headerMs, idleMs, bodyRateMin, drainMs, loops.
+// Both give {kind, url, pid, get, post, stop(), terminate(), ended}: `get` and `post` are requests that they accept,
+// with the expected status. Options have one name for both: connectionsMax, headerMs, idleMs, bodyRateMin, drainMs,
+// loops.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
