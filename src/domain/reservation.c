@@ -1,7 +1,6 @@
 /* domain/reservation.c - see reservation.h. */
 #include "domain/reservation.h"
 
-#include "domain/order.h"
 #include "domain/serial.h"
 
 #define EXPIRED_AT_ONCE 100
@@ -78,11 +77,15 @@ enum err reservation_release(struct db *db, Id order)
 
 static enum err expire_one(struct db *db, Id order, Time now)
 {
-    struct order o;
-    enum err e = order_lock(db, order, &o);
-    if (e) return e;
-    bool is_over = time_is(o.reserved_until) && o.reserved_until.ms <= now.ms; /* still, now that nobody changes it */
-    return is_over ? reservation_release(db, order) : OK;
+    /* Locks the order, and looks again now that nobody else can change it. */
+    static const char lock[] = "UPDATE orders SET status = status WHERE id = $1 AND reserved_until <= $2 RETURNING id";
+
+    struct stmt *st = db_prepare(db, lock);
+    bind_id(st, order);
+    bind_time(st, now);
+    bool is_over = db_step(st);
+    enum err e = db_done(st);
+    return !e && is_over ? reservation_release(db, order) : e;
 }
 
 enum err reservation_expire(struct db *db, Time now)
