@@ -35,7 +35,7 @@ static enum err deliver_licenses(struct db *db, const struct delivery_job *job, 
     return OK;
 }
 
-/* Those that were kept for it, then others. */
+/* The codes that were reserved for the item, then others. */
 static enum err take_serials(struct db *db, const struct delivery_job *job, Time now, struct serial *ret)
 {
     size_t kept = 0, count = (size_t)job->quantity;

@@ -24,7 +24,7 @@ struct delivery_job {
     Id account, order_item, product, variant;
     enum delivery_type type;
     int64_t quantity;
-    int64_t reserved; /* of these, serial codes that are kept for it */
+    int64_t reserved; /* of these, serial codes reserved for it */
     int64_t license_days;
     Str key_prefix;
     bool has_download; /* the product has a file or an address */
@@ -43,7 +43,7 @@ enum err delivery_check(struct db *db, const struct delivery_job *jobs, size_t c
 /* Of one order, by item and unit. */
 enum err delivery_list(struct db *db, Id order, struct delivery **ret, size_t *ret_count);
 
-/* Another key or code for one unit of an order; the old one is not good any more. ERR_NOT_FOUND: no such unit;
+/* Another key or code for one unit of an order; the old one is no longer valid. ERR_NOT_FOUND: no such unit;
  * ERR_INVALID_STATE: it was closed, or it is a download; ERR_OUT_OF_STOCK: the pool is empty. TX_WRITE. */
 enum err delivery_replace(struct db *db, Id order, Id order_item, int64_t unit, Time now);
 

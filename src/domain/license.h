@@ -65,8 +65,8 @@ enum err license_clear_hardware(struct db *db, Id id);
 /* 0: never expires. A refunded licence cannot be extended: ERR_INVALID_STATE. */
 enum err license_set_expiry(struct db *db, Id id, Time expires_at);
 
-/* A new key in place of the old one, which is no key of ours any more; bound to nothing. What is not active keeps its
- * key: ERR_INVALID_STATE. ERR_NOT_FOUND. */
+/* Replaces the key with a new one, unbound; the old key is no longer ours. A licence that is not active keeps its key:
+ * ERR_INVALID_STATE. ERR_NOT_FOUND. */
 enum err license_replace_key(struct db *db, Id id);
 
 /* Everything that one order gave. */

@@ -1,4 +1,4 @@
-/* domain/notification.c - see notification.h. All that ever changes in a row is whether it was read. */
+/* domain/notification.c - see notification.h. Only a row's read flag ever changes. */
 #include "domain/notification.h"
 
 #include "db/rows.h"

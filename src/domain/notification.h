@@ -20,9 +20,9 @@ enum err notification_add_staff(struct db *db, const struct notification *n, Tim
 /* The newest `limit` with an id below `before` (0: the newest of all), newest first. TX_READ is enough. */
 enum err notification_list(struct db *db, Id account, Id before, int64_t limit, struct notification **ret,
                            size_t *ret_count);
-/* Those that are not read. */
+/* Only unread ones. */
 enum err notification_list_unread(struct db *db, Id account, int64_t limit, struct notification **ret,
                                   size_t *ret_count);
 
-/* The customer has read all up to this one, the newest that was seen. *ret_marked: how many were new. TX_WRITE. */
+/* Marks all up to this one, the newest that the customer saw, as read. *ret_marked: how many were new. TX_WRITE. */
 enum err notification_mark_read(struct db *db, Id account, Id up_to, int64_t *ret_marked);

@@ -52,7 +52,7 @@ struct order {
     Str coupon_code;
     bool on_hold;
     Time created_at, confirmed_at, closed_at;
-    Time reserved_until; /* its serial codes are kept for it; 0: they are not */
+    Time reserved_until; /* until when serial codes are reserved for it; 0: they are not */
     struct order_item *items;
     size_t item_count;
 };
@@ -71,7 +71,7 @@ struct order_draft {
     size_t line_count;
     const struct coupon *coupon; /* NULL: none */
     int64_t units_max;           /* of all lines together; 0: ORDER_UNITS_MAX */
-    /* Serial codes are kept while the order waits: how long (0: not at all), and how many for one customer. */
+    /* Serial codes are reserved while the order waits: how long (0: not at all), and how many for one customer. */
     int64_t reserve_minutes, reserve_max;
 };
 

@@ -264,7 +264,7 @@ static bool decided_early(const struct gateway_config *gateway, const struct pay
     return e->review != NULL;
 }
 
-/* The event fits its payment now: nobody has to look for it any more, whatever else there is to look at. */
+/* The event now fits its payment, so nobody has to look for one, whatever else needs a look. */
 static enum err settle_unmatched(struct act *a, Id event)
 {
     bool is_unmatched = a->status == WEBHOOK_UNMATCHED || (a->status == WEBHOOK_REVIEW && a->kind == REVIEW_UNMATCHED);
@@ -306,7 +306,8 @@ static enum err apply(struct db *db, const struct gateway_config *gateway, Id ev
     if (!err) err = payment_match(db, gateway->id, e, &id, &clash);
     if (err) return err;
     if (early) {
-        /* Nothing to do. What the provider is not sure of is one review for each payment, however often it is told. */
+        /* Nothing to do. A case that the provider is unsure of opens one review per payment, however often it is
+         * reported. */
         bool is_known = a.status == WEBHOOK_REVIEW && a.kind == REVIEW_AMOUNT && id_is(id) && !clash;
         if (is_known) err = payment_find(db, id, &p);
         if (err) return err;

@@ -25,11 +25,11 @@ enum err serial_take_many(struct db *db, Id product, Id variant, Id order_item, 
                           struct serial *ret);
 /* How many codes this one pool has (variant 0: the shared one); counts no further than `most`. TX_READ. */
 enum err serial_free(struct db *db, Id product, Id variant, int64_t most, int64_t *ret);
-/* The codes of one order item are kept for it: out of the pools, not delivered. ERR_OUT_OF_STOCK as above. */
+/* Reserves the codes of one order item: out of the pools, not delivered. ERR_OUT_OF_STOCK as above. */
 enum err serial_reserve(struct db *db, Id product, Id variant, Id order_item, size_t count, Time now);
-/* Those that are kept for an item, at most `most`, are its own now, for ever. */
+/* Takes the codes reserved for an item, at most `most`, for good. */
 enum err serial_claim(struct db *db, Id order_item, Time now, size_t most, struct serial *ret, size_t *ret_count);
-/* Those that are kept for an order go back into their pools. */
+/* Returns the codes reserved for an order to their pools. */
 enum err serial_unreserve(struct db *db, Id order);
 /* The buyer has got another code for this one, which stays out of the pool. TX_WRITE. */
 enum err serial_mark_replaced(struct db *db, Id serial);

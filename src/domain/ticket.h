@@ -69,7 +69,7 @@ enum err ticket_close(struct db *db, Id id, Id account, struct ticket *ret);
 
 /* By staff: the customer is told. ERR_NOT_FOUND. */
 enum err ticket_reply_staff(struct db *db, Id id, Id staff, Str message, Time now, struct ticket_message *ret);
-/* Holds others back from this ticket until the transaction ends. ERR_NOT_FOUND. */
+/* Locks the ticket until the transaction ends. ERR_NOT_FOUND. */
 enum err ticket_lock(struct db *db, Id id, struct ticket *ret);
 enum err ticket_set_status(struct db *db, Id id, enum ticket_status status, struct ticket *ret);
 /* ERR_FIELD_NOT_FOUND: no such department. A department that takes no new tickets may still be given one by staff. */

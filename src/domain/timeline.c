@@ -80,7 +80,7 @@ bool timeline_concerns_customer(enum timeline_kind kind)
 #define WAITS                                                                                                          \
     "SELECT v.created_at, 9, 'review_opened', NULL, v.payment_id, NULL, v.reason, v.id"                                \
     " FROM review v WHERE v.order_id = $1"
-/* By somebody: what settled itself is told by what settled it. */
+/* Only reviews that a person settled: the others are explained by the event that settled them. */
 #define SETTLED                                                                                                        \
     "SELECT v.settled_at, 1, 'review_settled', NULL, v.payment_id, v.settled_by,"                                      \
     " v.action || CASE v.note WHEN '' THEN '' ELSE ': ' || v.note END, v.id"                                           \

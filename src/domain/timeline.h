@@ -1,8 +1,8 @@
-/* domain/timeline.h - what happened to an order, in the order in which it happened.
+/* domain/timeline.h - what happened to an order, in order of time.
  *
- * Most of it is read from where it is kept anyway: when the order was placed and delivered, its payments, refunds,
- * disputes and reviews, and what staff looked at. What these rows do not keep for good (a payment that failed and was
- * paid after all, a refund that was done and came back) is written down here, in the transaction in which it happens.
+ * Most entries are read from other tables: when the order was placed and delivered, its payments, refunds, disputes and
+ * reviews, and what staff looked at. What those rows do not keep for good (a payment that failed and was paid after
+ * all, a refund that was done and came back) is recorded here, in the transaction in which it happens.
  */
 #pragma once
 
@@ -25,13 +25,13 @@ enum timeline_kind {
     TIMELINE_REVEALED, /* staff looked at keys and codes */
     /* written here */
     TIMELINE_PAYMENT_FAILED,  /* an attempt was declined */
-    TIMELINE_PAYMENT_REFUSED, /* the gateway would not make it */
+    TIMELINE_PAYMENT_REFUSED, /* the gateway would not make the payment */
     TIMELINE_PAYMENT_EXPIRED,
-    TIMELINE_PAYMENT_CLOSED, /* nobody wants it to be paid any more */
+    TIMELINE_PAYMENT_CLOSED, /* no longer wanted */
     TIMELINE_PAYMENT_RECEIVED,
-    TIMELINE_PAYMENT_CORRECTED, /* the gateway says that less came than it had said */
+    TIMELINE_PAYMENT_CORRECTED, /* the gateway now reports less money than before */
     TIMELINE_LATE_ACCEPTED,
-    TIMELINE_SHORT_ACCEPTED, /* amount: what was missing */
+    TIMELINE_SHORT_ACCEPTED, /* amount: the shortfall */
     TIMELINE_CREDITED,       /* into the wallet */
     TIMELINE_CONFIRMED,      /* by staff */
     TIMELINE_CANCELLED,
@@ -58,7 +58,7 @@ struct timeline_entry {
 
 /* All of it, oldest first; at most TIMELINE_MAX. TX_READ is enough. */
 enum err timeline_list(struct db *db, Id order, struct timeline_entry **ret, size_t *ret_count);
-/* Whether its customer is told. Reviews are, without what staff say about them. */
+/* Whether the customer sees this kind. Reviews are shown, without the staff's notes. */
 bool timeline_concerns_customer(enum timeline_kind kind);
 
 /* Writing; TX_WRITE. Nothing is written about top-ups. */

@@ -1,7 +1,7 @@
 /* gateway/btcpay_book.c - see btcpay_book.h.
  *
  * Pull payments and payouts are listed whole, without pages or dates. A pull payment that was withdrawn counts only if
- * it was paid out before: the refunds that we call done and that are in neither list did not reach their customer. */
+ * it was paid out before: refunds that we call done and that are in neither list did not reach the customer. */
 #include "gateway/btcpay_book.h"
 
 #include "gateway/amount.h"
@@ -31,7 +31,7 @@ bool btcpay_book_call(struct arena *a, const struct gateway_config *config, cons
     return true;
 }
 
-/* The number's text without the decimals that its currency does not have: coins never come out even. */
+/* The number's text without decimals that its currency does not have: converted coins are never exact. */
 static Str cut_decimals(Str number, int decimals)
 {
     Str whole, rest;
@@ -69,7 +69,7 @@ static void read_invoice(struct arena *a, const struct json *invoice, struct boo
     if (btcpay_paid_amount(invoice, e.currency, &e.amount)) book_add(a, lines, e);
 }
 
-/* Ours bear the refund's key, which begins with the payment's reference. */
+/* Ours carry the refund's key, which begins with the payment's reference. */
 static void read_pull_payment(struct arena *a, const struct json *pull, struct book_lines *lines)
 {
     struct book_entry e = {.ref = payload_ref(pull, "id")};

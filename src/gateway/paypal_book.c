@@ -55,7 +55,7 @@ static void read_transaction(struct arena *a, const struct json *info, enum book
 {
     Str code = json_text(info, "transaction_event_code");
     bool is_refund = book == BOOK_REFUNDS;
-    /* T1107: a refund of the seller's. T1106, a reversal, is what a dispute took. */
+    /* T1107: a refund by the seller. T1106, a reversal, is what a dispute took. */
     if (!str_starts(code, is_refund ? STR("T1107") : STR("T00"))) return;
     if (!str_eq(json_text(info, "transaction_status"), STR("S"))) return;
     struct book_entry e = {.ref = payload_ref(info, "transaction_id"),
@@ -69,7 +69,7 @@ static bool is_token_char(char c)
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c && strchr("-._~%=", c));
 }
 
-/* The next page of disputes is named in a link to it. */
+/* A link names the next page of disputes. */
 static Str next_token(const struct json *root)
 {
     const Str name = STR(TOKEN);

@@ -1,9 +1,9 @@
-/* api/admin/admin_ticket_help.c - what staff do about a ticket: free a licence, extend it, another code, money back,
- * money into the wallet.
+/* api/admin/admin_ticket_help.c - what staff do about a ticket: free or extend a licence, replace a code, refund,
+ * credit the wallet.
  *
- * Each locks the ticket, does what the route of the thing itself does (desk.h), and writes into the conversation what
- * was done, in the store's first language, all in one transaction. What would change nothing is refused, so that the
- * conversation tells the truth, and two who press one button do it once. */
+ * Each action locks the ticket, does what the object's own route does (desk.h), and notes the change in the
+ * conversation, in the store's first language, all in one transaction. An action that would change nothing is refused,
+ * so that the conversation stays true and two people who press the same button do it once. */
 #include "api/admin/desk.h"
 #include "api/admin/ticket_desk.h"
 #include "api/tables.h"
@@ -15,7 +15,7 @@
 #define NOTE_BYTES (NOTE_MAX * 12 + 16 * 1024)
 
 struct help_body {
-    Str message; /* of staff, behind what was done */
+    Str message; /* from staff, after the note about the change */
     Id item_id;
     int64_t unit;
     Time expires_at;
@@ -56,7 +56,7 @@ static const struct field credit_fields[] = {
 };
 static const struct shape credit_shape = {credit_fields, sizeof(struct help_body)};
 
-/* The language of the store: that of the customer is not known here. */
+/* The store's language: the customer's is not known here. */
 static struct page page_of(struct request *req, struct buf *out)
 {
     Str list = str_from(req->settings->languages), code = list, rest;
@@ -67,7 +67,7 @@ static struct page page_of(struct request *req, struct buf *out)
     return p;
 }
 
-/* Says what was done, and behind it what staff have to say. */
+/* Writes what was done, followed by the message from staff. */
 static enum err say(struct request *req, const char *action, enum word word, Str a, Str b)
 {
     const struct help_body *in = req->body;

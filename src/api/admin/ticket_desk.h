@@ -6,6 +6,6 @@
 
 /* The ticket of the path with its conversation, as the answer. */
 enum err ticket_show(struct request *req);
-/* Writes to the customer, into the ticket of the path; 201 and the whole ticket is the answer. `action` is the audit's.
+/* Writes to the customer, in the path's ticket; the answer is 201 and the whole ticket. `action` is for the audit row.
  */
 enum err ticket_answer(struct request *req, const char *action, Str message);

@@ -1,5 +1,5 @@
-/* api/shop/shop_second_factor.c - a customer's second factor: set up with the password and a first code, taken away
- * with the password and a code. The login asks for it. */
+/* api/shop/shop_second_factor.c - a customer's second factor: set up with the password and a first code, removed with
+ * the password and a code. The login asks for it. */
 #include "api/proof.h"
 #include "api/shop/account_sheet.h"
 #include "api/tables.h"
@@ -11,11 +11,11 @@
 
 #define PAGE_PATH "/account/settings/second-factor"
 
-/* What the page shows beside what went wrong. */
+/* What the page shows besides errors. */
 struct factor_view {
     struct trouble trouble;
-    bool shows_secret;     /* one that was begun */
-    struct str_list codes; /* recovery codes, this once */
+    bool shows_secret;     /* of a factor that is being set up */
+    struct str_list codes; /* recovery codes, shown this once */
 };
 
 static enum err show_factor(struct request *req, struct factor_view *v)
@@ -71,7 +71,7 @@ static const struct field factor_fields[] = {
 };
 static const struct shape factor_form = {factor_fields, sizeof(struct factor_form)};
 
-/* Proves who is there, then does it. What is wrong is said at its field. */
+/* Checks password and code, then acts. Errors are shown at their fields. */
 static enum err prove(struct request *req, const char *action, enum err (*then)(struct request *, const struct proof *))
 {
     void *read = NULL;
