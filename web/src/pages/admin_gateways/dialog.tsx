@@ -133,7 +133,7 @@ export function GatewayDialog({
                 label="Certificate authorities"
                 optional
                 rows={2}
-                hint={`PEM. ${old?.has_ca_bundle ? KEPT : 'The authority that issues the certificates of its messages.'}`}
+                hint={`PEM. ${old?.has_ca_bundle ? KEPT : 'The authority that issues its message certificates.'}`}
               />
             )}
           </>
