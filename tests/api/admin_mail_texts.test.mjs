@@ -82,7 +82,7 @@ test('what is saved is sent, until it is put back; both are audited', async () =
   await mailTo(again.email, 1, { subject: `Your order #${second.order_id}` });
 });
 
-test('a test mail goes to whoever asks, with what is being written', async () => {
+test('a test mail goes to the caller, with the text being written', async () => {
   const body = { subject: 'Try {{number}}', body: 'Only a try.' };
   assert.deepEqual(dataOf(await shop.admin('POST', `${path('order')}/test`, body)), { to: 'owner@example.com', sent: true, error: null });
   assert.match((await mailTo('owner@example.com', 1, { subject: 'Try 1042' })).text, /^Only a try\./);

@@ -203,7 +203,7 @@ static enum err record_trial(struct request *req, struct trial *t)
 }
 REQUEST_STEP(record_trial);
 
-/* To whoever asks, and nobody else; sent while they wait, so that the answer says what the mail server said. */
+/* Sent to the caller alone, while they wait, so that the answer has the mail server's reply. */
 static enum err post_test(struct request *req)
 {
     struct app *app = req->app;
