@@ -11,12 +11,14 @@ import { TELLERS } from './lib/tellers.mjs';
 let shop;
 let editor;
 let codes;
+let customer; // of all orders; a top-up has a customer of its own, whose wallet is empty
 const tellers = {};
 
 before(async () => {
   shop = await openPaidShop();
   editor = shop.seed.product({ name: 'Editor', price: AMOUNT });
   codes = shop.seed.product({ name: 'Codes', price: AMOUNT, delivery_type: 'serial_code' });
+  customer = await shop.buyer({ balance: 0 });
   for (const name of PROVIDERS) {
     tellers[name] = new TELLERS[name]();
     await tellers[name].open(shop);
@@ -38,8 +40,9 @@ class Deal {
 
   async make() {
     this.since = newest(await openReviews());
-    this.buyer = this.topup ? await shop.buyer({ balance: 0 }) : await shop.buyerWith([[this.sold_out ? codes : editor, 1]]);
+    this.buyer = this.topup ? await shop.buyer({ balance: 0 }) : customer;
     const teller = tellers[this.provider];
+    if (!this.topup) dataOf(await shop.souk.post('/api/store/cart/add', { product_id: (this.sold_out ? codes : editor).id, quantity: 1 }, { token: customer.token }));
     const made = this.topup ? dataOf(await shop.souk.post('/api/customer/wallet/topup', { amount: AMOUNT / 100, gateway: teller.label }, { token: this.buyer.token }), 201)
       : await shop.checkout(this.buyer, teller.label);
     this.id = made.order_id;
@@ -47,6 +50,17 @@ class Deal {
     this.page = teller.player && [...teller.player.made.values()].at(-1);
     const [payment] = await this.payments();
     this.ref = this.topup ? `topup-${payment.id}` : String(this.id);
+  }
+
+  /** Of this deal: others of the same customer may still be going on. */
+  async notifications() {
+    const all = await list('/api/customer/notifications?limit=20', this.buyer.token);
+    return this.topup ? all : all.filter((n) => n.message.includes(`#${this.id} `) || n.message.includes(`#${this.id}.`));
+  }
+
+  /** What fits no payment names no order. */
+  concerns(review) {
+    return review.id > this.since && (review.kind === 'unmatched' || (review.kind !== 'reconciliation' && review.order_id === (this.id ?? null)));
   }
 
   async payments() {
@@ -72,8 +86,8 @@ class Deal {
       delivered: order ? order.items.reduce((n, i) => n + (i.deliveries?.length ?? 0), 0) : 0,
       payment: payments.at(-1).status, received: sum('received'), waiting: sum('waiting'), credited: sum('credited'), returned: sum('returned'),
       wallet: wallet.balance, frozen: wallet.frozen ?? 0, debt: wallet.debt ?? 0,
-      told: (await list('/api/customer/notifications?limit=10', token)).map((n) => n.kind).sort(),
-      asks: (await openReviews()).filter((r) => r.id > this.since && r.kind !== 'reconciliation').map((r) => r.kind).sort(),
+      told: (await this.notifications()).map((n) => n.kind).sort(),
+      asks: (await openReviews()).filter((r) => this.concerns(r)).map((r) => r.kind).sort(),
     };
   }
 
