@@ -93,7 +93,7 @@ static enum err give_spare(struct db *db, struct payment *p, enum spare_money ho
     if (e) return e;
     e = how == SPARE_CREDIT ? payment_book_credit(db, p, spare, why, now)
                             : payment_refund_request(db, p, spare, why, by, now, &r);
-    if (!e && how == SPARE_CREDIT) e = receipt_trouble(db, p, spare, "your order was cancelled", true, now);
+    if (!e && how == SPARE_CREDIT) e = receipt_trouble(db, p, spare, WORD_trouble_cancelled, true, now);
     return e ? e
              : review_settle_payment(db, p->id, 1u << REVIEW_AMOUNT | 1u << REVIEW_LATE | 1u << REVIEW_STOCK,
                                      STR("the order was cancelled"), now);

@@ -7,6 +7,7 @@
 #include "domain/payment_refund.h"
 #include "domain/receipt.h"
 #include "domain/timeline.h"
+#include "page/words.h"
 
 struct settling {
     struct db *db;
@@ -53,29 +54,31 @@ enum err payment_sell(struct db *db, struct payment *p, Time now, bool *ret_chan
 }
 
 /* The money is not used for its order. */
-static enum err turn_away(struct settling *s, enum payment_policy how, Money amount, const char *why)
+static enum err turn_away(struct settling *s, enum payment_policy how, Money amount, enum word why)
 {
     struct payment *p = s->payment;
     struct refund r;
+    Str reason = words_text(LANG_en, why);
     bool credits = how == POLICY_CREDIT || !s->gateway->api_key.len;
     enum err e = payment_mark_succeeded(s->db, p, s->now);
     if (!e)
-        e = credits ? payment_book_credit(s->db, p, amount, str_from(why), s->now)
-                    : payment_refund_request(s->db, p, amount, str_from(why), (Id){0}, s->now, &r);
-    if (!e) e = review_settle_payment(s->db, p->id, REVIEW_ABOUT_MONEY, str_from(why), s->now);
+        e = credits ? payment_book_credit(s->db, p, amount, reason, s->now)
+                    : payment_refund_request(s->db, p, amount, reason, (Id){0}, s->now, &r);
+    if (!e) e = review_settle_payment(s->db, p->id, REVIEW_ABOUT_MONEY, reason, s->now);
     if (!e) e = receipt_trouble(s->db, p, amount, why, credits, s->now);
     return e;
 }
 
 /* All of it: nobody is waiting for the order now. */
-static enum err turn_all_away(struct settling *s, enum payment_policy how, enum review_kind kind, const char *why)
+static enum err turn_all_away(struct settling *s, enum payment_policy how, enum review_kind kind, enum word why)
 {
     bool changed;
-    if (how == POLICY_REVIEW) return review(s, kind, why);
+    const char *reason = words_text(LANG_en, why).ptr; /* of the tables: it ends with a NUL */
+    if (how == POLICY_REVIEW) return review(s, kind, reason);
     enum err e = turn_away(s, how, s->free, why);
     if (!e && id_is(s->order.id) && s->order.status == ORDER_PENDING)
         e = order_cancel(s->db, s->order.id, (Id){0}, s->now, &changed);
-    return e ? e : done(s, why);
+    return e ? e : done(s, reason);
 }
 
 static bool within_tolerance(const struct settling *s, int64_t off)
@@ -90,8 +93,7 @@ static enum err over(struct settling *s)
 {
     Money rest = s->payment->waiting;
     if (rest.minor == 0) return OK;
-    return turn_away(s, s->gateway->overpaid == POLICY_REFUND ? POLICY_REFUND : POLICY_CREDIT, rest,
-                     "more was paid than was asked for");
+    return turn_away(s, s->gateway->overpaid == POLICY_REFUND ? POLICY_REFUND : POLICY_CREDIT, rest, WORD_trouble_over);
 }
 
 static enum err sell(struct settling *s, bool is_late)
@@ -117,12 +119,11 @@ static enum err settle_order(struct settling *s)
     if (e) return e;
     if (released) return review(s, REVIEW_LATE, "paid after the coupon of the order was given back");
     bool is_late = s->order.status == ORDER_CANCELLED || p->status == PAYMENT_EXPIRED || p->status == PAYMENT_CLOSED;
-    if (is_late && g->late != POLICY_ACCEPT)
-        return turn_all_away(s, g->late, REVIEW_LATE, "paid when the order was cancelled or the payment had ended");
+    if (is_late && g->late != POLICY_ACCEPT) return turn_all_away(s, g->late, REVIEW_LATE, WORD_trouble_late);
     /* What was paid and has gone back since is a refund of the order, not too little. */
     int64_t off = s->free.minor + p->returned.minor - s->order.total.minor;
     if (off != 0 && !within_tolerance(s, off)) {
-        if (off < 0) return turn_all_away(s, g->underpaid, REVIEW_AMOUNT, "less was paid than was asked for");
+        if (off < 0) return turn_all_away(s, g->underpaid, REVIEW_AMOUNT, WORD_trouble_under);
         if (g->overpaid == POLICY_REVIEW) return review(s, REVIEW_AMOUNT, "more was paid than was asked for");
     }
     return sell(s, is_late);
@@ -134,10 +135,10 @@ static enum err settle_paid(struct settling *s)
     struct payment *p = s->payment;
     struct payment other;
     if (!s->has_news) return done(s, "known already");
-    if (p->paid_order) return turn_all_away(s, s->gateway->overpaid, REVIEW_AMOUNT, "more came than was asked for");
+    if (p->paid_order) return turn_all_away(s, s->gateway->overpaid, REVIEW_AMOUNT, WORD_trouble_more);
     enum err e = payment_mark_succeeded(s->db, p, s->now);
     if (!e) e = payment_find_paying(s->db, p->order_id, &other);
-    if (!e) return turn_all_away(s, POLICY_REFUND, REVIEW_DUPLICATE, "the order was paid twice");
+    if (!e) return turn_all_away(s, POLICY_REFUND, REVIEW_DUPLICATE, WORD_trouble_twice);
     if (e != ERR_NOT_FOUND) return e;
     return review(s, REVIEW_DUPLICATE, "paid, although the order was confirmed another way");
 }
@@ -149,7 +150,7 @@ static enum err settle_topup(struct settling *s)
     int64_t off = s->free.minor + p->credited.minor - p->amount.minor;
     if (off != 0 && !within_tolerance(s, off)) {
         enum payment_policy how = off < 0 ? g->underpaid : g->overpaid;
-        const char *why = off < 0 ? "less was paid than was asked for" : "more was paid than was asked for";
+        enum word why = off < 0 ? WORD_trouble_under : WORD_trouble_over;
         return turn_all_away(s, how, REVIEW_AMOUNT, why);
     }
     enum err e = payment_mark_succeeded(s->db, p, s->now);

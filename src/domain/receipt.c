@@ -210,30 +210,21 @@ enum err receipt_cancelled(struct db *db, Id order, Time now)
     return mail_queue(db, &m, now);
 }
 
-/* The reason in the receiver's language; one that there are no words for stays as it is. */
-static Str reason_text(const struct mail_draft *m, const char *why)
-{
-    static const enum word known[] = {WORD_trouble_over, WORD_trouble_under, WORD_trouble_more,
-                                      WORD_trouble_late, WORD_trouble_twice, WORD_trouble_cancelled};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (str_eq(words_text(LANG_en, known[i]), str_from(why))) return words_text(m->page.lang, known[i]);
-    return str_from(why);
-}
-
-enum err receipt_trouble(struct db *db, const struct payment *p, Money amount, const char *why, bool is_credited,
+enum err receipt_trouble(struct db *db, const struct payment *p, Money amount, enum word why, bool is_credited,
                          Time now)
 {
     struct arena *a = db_arena(db);
     struct mail_draft m;
     Str text = money_text(a, amount, p->currency), what = what_for(a, p->order_id, p->id);
-    Str message = str_printf(a, "Your payment for %.*s: %s. %.*s %s.", STR_FMT(what), why, STR_FMT(text),
+    Str reason = words_text(LANG_en, why);
+    Str message = str_printf(a, "Your payment for %.*s: %.*s. %.*s %s.", STR_FMT(what), STR_FMT(reason), STR_FMT(text),
                              is_credited ? "were credited to your wallet" : "are being given back the way you paid");
     enum err e = tell(db, p->account_id, "payment_trouble", id_is(p->order_id) ? p->order_id : p->id, message, now);
     if (e || !mail_is_enabled()) return e;
     e = mail_begin(db, p->account_id, is_credited ? MAIL_payment_credited : MAIL_payment_returned, &m);
     if (e) return e;
     m.values.of[PARAM_what] = mail_what(&m, p->order_id, p->id);
-    m.values.of[PARAM_reason] = reason_text(&m, why);
+    m.values.of[PARAM_reason] = words_text(m.page.lang, why);
     m.values.of[PARAM_amount] = mail_amount(&m, amount, p->currency);
     m.values.of[PARAM_link] = is_credited || !id_is(p->order_id) ? wallet_address(&m) : order_address(&m, p->order_id);
     return mail_queue(db, &m, now);

@@ -5,6 +5,7 @@
 #include "domain/order.h"
 #include "domain/payment.h"
 #include "domain/refund.h"
+#include "page/words.h"
 
 /* The order has just been confirmed: the message has what it delivered. */
 enum err receipt_order(struct db *db, Id order, Time now);
@@ -15,5 +16,5 @@ enum err receipt_refund(struct db *db, const struct payment *p, const struct ref
 enum err receipt_refund_order(struct db *db, const struct order *o, Money amount, Time now);
 enum err receipt_cancelled(struct db *db, Id order, Time now);
 /* Money arrived that was not used for its purpose: `why`, and whether it is in the wallet or goes back. */
-enum err receipt_trouble(struct db *db, const struct payment *p, Money amount, const char *why, bool is_credited,
+enum err receipt_trouble(struct db *db, const struct payment *p, Money amount, enum word why, bool is_credited,
                          Time now);
