@@ -39,7 +39,10 @@ static Str items_of(struct mail_draft *m, const struct order *o, bool with_goods
         add_line(&b, '*', item_text(m, item));
         for (size_t n = 0; with_goods && n < item->delivery_count; n++) {
             const struct delivery *d = &item->deliveries[n];
-            add_line(&b, d->type == DELIVERY_DOWNLOAD_URL ? '@' : '=', delivery_text(b.arena, mail_base_url(), d));
+            bool is_link = d->type == DELIVERY_DOWNLOAD_URL;
+            Str text = delivery_text(b.arena, mail_base_url(), d), words = words_text(m->page.lang, WORD_download);
+            if (is_link) text = str_printf(b.arena, "%.*s %.*s", STR_FMT(text), STR_FMT(words));
+            add_line(&b, is_link ? '@' : '=', text);
         }
     }
     return buf_str(&b);

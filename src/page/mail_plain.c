@@ -56,13 +56,14 @@ static void link(struct plain *p, cmark_node *node)
     Str url = str_from(cmark_node_get_url(node));
     bool is_alone =
         !cmark_node_next(node) && !cmark_node_previous(node) && cmark_node_get_type(parent) == CMARK_NODE_PARAGRAPH;
+    bool is_item = is_alone && cmark_node_get_type(cmark_node_parent(parent)) == CMARK_NODE_ITEM;
     if (text && !cmark_node_next(text) && cmark_node_get_type(text) == CMARK_NODE_TEXT &&
         str_eq(str_from(cmark_node_get_literal(text)), url)) {
         put(p, url);
         return;
     }
     inlines(p, node);
-    put(p, is_alone ? STR(":\n") : STR(" ("));
+    put(p, is_item ? STR(": ") : is_alone ? STR(":\n") : STR(" ("));
     put(p, url);
     if (!is_alone) put_char(p, ')');
 }

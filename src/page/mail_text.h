@@ -13,7 +13,8 @@
 enum mail_type {
     MAIL_TYPE_TEXT,
     MAIL_TYPE_URL,  /* becomes a link where it stands in a text */
-    MAIL_TYPE_LIST, /* lines that begin with '*' (an item), '=' (a code below it), '@' (an address below it) */
+    MAIL_TYPE_LIST, /* lines that begin with '*' (an item), '=' (a code below it), '@' (an address below it,
+                       and words for it behind a space) */
 };
 extern const char *const mail_type_names[];
 

@@ -73,11 +73,11 @@ static cmark_node *new_leaf(const struct filling *f, cmark_node_type type, Str l
     return node;
 }
 
-static cmark_node *new_link(const struct filling *f, Str url)
+static cmark_node *new_link(const struct filling *f, Str url, Str words)
 {
     cmark_node *link = cmark_node_new(CMARK_NODE_LINK);
     cmark_node_set_url(link, str_cstr(f->arena, url));
-    cmark_node_append_child(link, new_leaf(f, CMARK_NODE_TEXT, url));
+    cmark_node_append_child(link, new_leaf(f, CMARK_NODE_TEXT, words));
     return link;
 }
 
@@ -97,7 +97,7 @@ static void put_value(const struct filling *f, cmark_node *before, enum mail_par
 {
     Str value = f->values->of[param];
     if (mail_param_types[param] == MAIL_TYPE_URL && !in_link)
-        cmark_node_insert_before(before, new_link(f, value));
+        cmark_node_insert_before(before, new_link(f, value, value));
     else
         put_lines(f, before, value);
 }
@@ -199,7 +199,9 @@ static void add_line(const struct filling *f, cmark_node *list, Str line)
         inner = new_list();
         cmark_node_append_child(last, inner);
     }
-    add_item(inner, line.ptr[0] == '@' ? new_link(f, text) : new_leaf(f, CMARK_NODE_CODE, text));
+    Str url, words;
+    if (!str_cut(text, ' ', &url, &words)) url = words = text;
+    add_item(inner, line.ptr[0] == '@' ? new_link(f, url, words) : new_leaf(f, CMARK_NODE_CODE, text));
 }
 
 static void put_list(const struct filling *f, cmark_node *paragraph, Str value)

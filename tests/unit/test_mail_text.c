@@ -91,10 +91,11 @@ static void lists(void **state)
     (void)state;
     struct mail_values v = {0};
     struct mail_text t = {.subject = STR("s"), .body = STR("You bought:\n\n{{items}}\n\nBye\n")};
-    v.of[PARAM_items] = STR("*2 × *Editor*\n=KEY-1\n=KEY-2\n@https://shop.example/d\n*<b>\n");
+    v.of[PARAM_items] = STR("*2 × *Editor*\n=KEY-1\n=KEY-2\n@https://shop.example/d Get it\n*<b>\n");
     mail_text_render(&arena, LANG_de, MAIL_order, &t, &v, &look, &parts);
-    assert_str(text_body(),
-               "You bought:\n\n- 2 × *Editor*\n  - KEY-1\n  - KEY-2\n  - https://shop.example/d\n- <b>\n\nBye\n");
+    assert_str(
+        text_body(),
+        "You bought:\n\n- 2 × *Editor*\n  - KEY-1\n  - KEY-2\n  - Get it: https://shop.example/d\n- <b>\n\nBye\n");
     assert_true(has(parts.html, "<li>2 × *Editor*\n<ul>\n<li><code>KEY-1</code></li>"));
     assert_true(has(parts.html, "<li>&lt;b&gt;</li>"));
     assert_true(has(parts.html, "lang=\"de\""));

@@ -165,7 +165,7 @@ function Fields({ of: t, onSaved }: { of: Text; onSaved: (t: Text) => void }) {
       toast(`The mail server took the message to ${data.to}.`);
     });
   return (
-    <div class="columns">
+    <div class="columns even">
       <Card title="Text">
         {isOwner() ? (
           <Form
@@ -193,7 +193,7 @@ function Fields({ of: t, onSaved }: { of: Text; onSaved: (t: Text) => void }) {
         ) : (
           <pre class="mail-text">{t.body}</pre>
         )}
-        <h3>What it can name</h3>
+        <h3 class="mail-head">What it can name</h3>
         <Facts of={t.parameters.map((p) => [`{{${p.name}}}`, NAMES[p.type]])} />
       </Card>
       <Shown path={path} draft={draft} onTest={test} />
@@ -248,7 +248,7 @@ function Shown({
         <>
           <Facts of={[['Subject', preview.subject]]} />
           <Frame html={preview.html} />
-          <h3>Where there is no HTML</h3>
+          <h3 class="mail-head">Where there is no HTML</h3>
           <pre class="mail-text" tabIndex={0} aria-label="Text part">
             {preview.text}
           </pre>
