@@ -141,3 +141,12 @@ enum err request_list(struct request *req, const struct list_page *page, const s
     page_end(req, more, key, id);
     return OK;
 }
+
+enum err request_all_rows(struct request *req, const void *rows, size_t row_bytes, size_t count,
+                          void (*view)(struct json_writer *w, const void *row))
+{
+    json_begin_array(&req->out);
+    for (const char *row = rows; count > 0; count--, row += row_bytes) view(&req->out, row);
+    json_end_array(&req->out);
+    return OK;
+}

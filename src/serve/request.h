@@ -143,6 +143,10 @@ struct list {
  * follows on the next. */
 enum err request_page(struct request *req, struct list_page *ret);
 enum err request_list(struct request *req, const struct list_page *page, const struct list *list, const void *rows);
+/* All rows of a short list, without pages: the array alone. */
+#define request_all(req, rows, count, view) request_all_rows((req), (rows), sizeof *(rows), (count), (view))
+enum err request_all_rows(struct request *req, const void *rows, size_t row_bytes, size_t count,
+                          void (*view)(struct json_writer *w, const void *row));
 
 /* For TX_SELF handlers, on the blocking pool: runs fn in a transaction with req->db set. A TX_WRITE of an IDEMPOTENT
  * route claims the key before fn and keeps the answer that fn wrote, all in that transaction; a replay returns OK with

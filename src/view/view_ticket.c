@@ -1,8 +1,9 @@
 /* view/view_ticket.c - see view_ticket.h. */
 #include "view/view_ticket.h"
 
-void view_department(struct json_writer *w, const struct department *d)
+void view_department(struct json_writer *w, const void *department)
 {
+    const struct department *d = department;
     json_begin_object(w);
     json_kv_id(w, "id", d->id);
     json_kv_str(w, "name", d->name);

@@ -6,7 +6,7 @@
 #include "json/writer.h"
 
 /* As customers see it. */
-void view_department(struct json_writer *w, const struct department *d);
+void view_department(struct json_writer *w, const void *department);
 /* A ticket by itself; in a list, with last_reply_at; with its conversation. */
 void view_ticket(struct json_writer *w, const struct ticket *t);
 void view_ticket_listed(struct json_writer *w, const void *ticket);

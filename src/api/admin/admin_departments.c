@@ -18,11 +18,7 @@ static enum err get_departments(struct request *req)
     struct department *items;
     size_t count;
     enum err e = department_list(req->db, false, &items, &count);
-    if (e) return e;
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_department_staff(&req->out, &items[i]);
-    json_end_array(&req->out);
-    return OK;
+    return e ? e : request_all(req, items, count, view_department_staff);
 }
 
 static enum err get_department(struct request *req)

@@ -59,11 +59,7 @@ static enum err get_gateways(struct request *req)
     struct gateway_config *all;
     size_t count;
     enum err e = gateway_config_list(req->db, &all, &count);
-    if (e) return e;
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_gateway(&req->out, &all[i]);
-    json_end_array(&req->out);
-    return OK;
+    return e ? e : request_all(req, all, count, view_gateway);
 }
 
 struct gateway_body {

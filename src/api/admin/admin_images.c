@@ -19,11 +19,7 @@ static enum err get_images(struct request *req)
     struct image *images;
     size_t count;
     enum err e = image_list(req->db, req->param_id, &images, &count);
-    if (e) return e;
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_image(&req->out, &images[i]);
-    json_end_array(&req->out);
-    return OK;
+    return e ? e : request_all(req, images, count, view_image);
 }
 
 struct image_query {

@@ -21,11 +21,7 @@ static enum err get_pages(struct request *req)
     struct own_page *pages;
     size_t count;
     enum err e = own_page_list(req->db, &pages, &count);
-    if (e) return e;
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_page(&req->out, &pages[i]);
-    json_end_array(&req->out);
-    return OK;
+    return e ? e : request_all(req, pages, count, view_page);
 }
 
 static enum err get_page(struct request *req)

@@ -4,8 +4,9 @@
 #include "domain/reconciliation.h"
 #include "serve/app.h"
 
-static void view(struct json_writer *w, const struct reconciliation *r)
+static void view(struct json_writer *w, const void *thing)
 {
+    const struct reconciliation *r = thing;
     json_begin_object(w);
     json_kv_str(w, "gateway", r->gateway_label);
     json_kv_time(w, "asked_at", r->asked_at);
@@ -24,11 +25,7 @@ static enum err get_reconciliations(struct request *req)
     struct reconciliation *all;
     size_t count;
     enum err e = reconciliation_list(req->db, &all, &count);
-    if (e) return e;
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view(&req->out, &all[i]);
-    json_end_array(&req->out);
-    return OK;
+    return e ? e : request_all(req, all, count, view);
 }
 
 static enum err post_reconciliation(struct request *req)

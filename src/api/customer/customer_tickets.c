@@ -15,11 +15,7 @@ static enum err get_departments(struct request *req)
     struct department *items;
     size_t count;
     enum err e = department_list(req->db, true, &items, &count);
-    if (e) return e;
-    json_begin_array(&req->out);
-    for (size_t i = 0; i < count; i++) view_department(&req->out, &items[i]);
-    json_end_array(&req->out);
-    return OK;
+    return e ? e : request_all(req, items, count, view_department);
 }
 
 static const struct list ticket_rows = {LIST_ROWS(struct ticket, id), .view = view_ticket_listed,
