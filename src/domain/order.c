@@ -356,11 +356,12 @@ enum err order_cancel(struct db *db, Id order, Id by, Time now, bool *ret_change
     bind_id(st, order);
     bind_time(st, now);
     e = db_run(st);
-    if (!e && time_is(o.reserved_until)) e = reservation_release(db, order);
     if (!e) e = timeline_order(db, order, TIMELINE_CANCELLED, by, now);
+    if (!e) e = order_release_coupon(db, order, now);
+    if (!e && time_is(o.reserved_until)) e = reservation_release(db, order);
     if (e) return e;
     *ret_changed = true;
-    return order_release_coupon(db, order, now);
+    return OK;
 }
 
 static enum err give_back(struct db *db, const struct order *o, Money amount, Time now)

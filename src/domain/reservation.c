@@ -75,17 +75,16 @@ enum err reservation_release(struct db *db, Id order)
     return e ? e : set_until(db, order, (Time){0});
 }
 
-static enum err expire_one(struct db *db, Id order, Time now)
+/* Locks the order, and looks again now that nobody else can change it. */
+static enum err lock_expired(struct db *db, Id order, Time now, bool *ret)
 {
-    /* Locks the order, and looks again now that nobody else can change it. */
     static const char lock[] = "UPDATE orders SET status = status WHERE id = $1 AND reserved_until <= $2 RETURNING id";
 
     struct stmt *st = db_prepare(db, lock);
     bind_id(st, order);
     bind_time(st, now);
-    bool is_over = db_step(st);
-    enum err e = db_done(st);
-    return !e && is_over ? reservation_release(db, order) : e;
+    *ret = db_step(st);
+    return db_done(st);
 }
 
 enum err reservation_expire(struct db *db, Time now)
@@ -101,6 +100,10 @@ enum err reservation_expire(struct db *db, Time now)
     enum err e = db_done(st);
     if (e || count == 0) return e;
     if (!db_can_write(db)) return ERR_NEEDS_WRITE;
-    for (size_t i = 0; !e && i < count; i++) e = expire_one(db, ids[i], now);
+    /* All orders before any code: whoever confirms one of them holds it and wants codes. */
+    bool is_over[EXPIRED_AT_ONCE];
+    for (size_t i = 0; !e && i < count; i++) e = lock_expired(db, ids[i], now, &is_over[i]);
+    for (size_t i = 0; !e && i < count; i++)
+        if (is_over[i]) e = reservation_release(db, ids[i]);
     return e;
 }

@@ -277,6 +277,14 @@ test('too little and too much, as the gateway is set: taken, credited or given b
   await succeed(late);
   await shop.until(async () => (await money(late)).refunds[0]?.status === 'done', 'late money is given back');
   assert.equal((await late.seen()).status, 'cancelled');
+  // The timeline says what was decided about each.
+  const decided = async (order) => (await money(order)).timeline.slice(2).map((t) => [t.kind, t.amount, ...(t.kind === 'credited' || t.kind === 'refund_requested' ? [t.note] : [])]);
+  assert.deepEqual(await decided(near), [['payment_received', 49.6], ['short_accepted', 0.39], ['delivered', null]]);
+  assert.deepEqual(await decided(over), [['payment_received', 60], ['delivered', null], ['credited', 10.01, 'more was paid than was asked for']]);
+  assert.deepEqual(await decided(under), [['payment_received', 30], ['credited', 30, 'less was paid than was asked for'], ['cancelled', null]]);
+  assert.deepEqual(await decided(back), [['payment_received', 30], ['cancelled', null], ['refund_requested', 30, 'less was paid than was asked for'], ['refund_done', 30]]);
+  assert.deepEqual(await decided(late), [['payment_closed', null], ['cancelled', null], ['payment_received', 49.99],
+    ['refund_requested', 49.99, 'paid when the order was cancelled or the payment had ended'], ['refund_done', 49.99]]);
   // All of what was taken with a tolerance goes back.
   dataOf(await shop.admin('POST', `/api/admin/orders/${near.id}/refund`, {}));
   await shop.until(async () => (await near.seen()).status === 'refunded', 'refunded');
