@@ -100,7 +100,7 @@ enum err reservation_expire(struct db *db, Time now)
     enum err e = db_done(st);
     if (e || count == 0) return e;
     if (!db_can_write(db)) return ERR_NEEDS_WRITE;
-    /* All orders before any code: whoever confirms one of them holds it and wants codes. */
+    /* All orders before any code: a transaction that confirms one of them holds the order and wants codes. */
     bool is_over[EXPIRED_AT_ONCE];
     for (size_t i = 0; !e && i < count; i++) e = lock_expired(db, ids[i], now, &is_over[i]);
     for (size_t i = 0; !e && i < count; i++)
