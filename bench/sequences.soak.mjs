@@ -29,8 +29,8 @@ function generator(seed) {
 }
 
 const UNPAID = ['pay', 'pay', 'fail', 'expire'];
-const PAID = ['refund_part', 'refund_part', 'refund', 'dispute', 'dispute'];
-const DISPUTED = ['refund_part', 'refund', 'dispute_won', 'dispute_lost', 'dispute_lost_part', 'dispute_withdrawn'];
+const PAID = ['refund_part', 'refund_part', 'refund', 'refund_returned', 'dispute', 'dispute'];
+const DISPUTED = ['refund_part', 'refund', 'refund_returned', 'dispute_won', 'dispute_lost', 'dispute_lost_part', 'dispute_withdrawn'];
 const STAFF = ['staff_refund', 'staff_refund_part', 'staff_cancel'];
 const KINDS = { 'order, in stock': {}, 'order, sold out': { sold_out: true }, 'top-up': { topup: true } };
 
@@ -182,7 +182,7 @@ if (process.env.SOUK_SEQUENCES_CHILD) {
       const out = spawnSync(program, args, { cwd: root, stdio: 'inherit', env: { ...process.env, SOUK_TEST_PG: cluster.url, ...more } });
       failed ||= out.status !== 0;
     };
-    if (LENGTH > 0) run('build/tests/unit/test_payment_sequences', [], { SOUK_SEQUENCES: String(LENGTH), SOUK_CHECK_EVERY: '1', SOUK_RANDOM_SEQUENCES: '2000' });
+    if (LENGTH > 0) run('build/tests/unit/test_payment_sequences', [], { SOUK_SEQUENCES: String(LENGTH), SOUK_RANDOM_SEQUENCES: '2000' });
     for (const engine of MINUTES > 0 ? ['sqlite', 'pg'] : []) run(process.execPath, ['bench/sequences.soak.mjs', ...process.argv.slice(2)], { SOUK_ENGINE: engine, SOUK_SEQUENCES_CHILD: '1' });
   } finally {
     stopCluster(cluster.dir);

@@ -249,5 +249,6 @@ CREATE TABLE sandbox_refund (
     id         @id,
     payment_id @int NOT NULL REFERENCES sandbox_payment (id),
     key        TEXT NOT NULL UNIQUE,                -- of the request: a repeated one finds it
-    amount     @int NOT NULL CHECK (amount > 0)
+    amount     @int NOT NULL CHECK (amount > 0),
+    is_returned @int NOT NULL DEFAULT 0 CHECK (is_returned IN (0, 1)) -- the customer's bank sent it back
 ) @strict;

@@ -14,6 +14,7 @@ export class Model {
   debt = 0;
   held = false;
   #back = 0; // given back, as the sandbox says
+  #refunds = []; // one by one
   #lost = 0;
 
   constructor({ amount, topup, sold_out }) {
@@ -25,10 +26,7 @@ export class Model {
     this.received = this.amount;
     this.payment = 'succeeded';
     if (this.topup) {
-      const repaid = Math.min(this.amount, this.debt);
-      this.debt -= repaid;
-      this.wallet += this.amount - repaid;
-      this.credited = this.amount;
+      this.#credit(this.amount);
     } else if (this.sold_out) {
       this.waiting = this.amount;
     } else {
@@ -73,8 +71,25 @@ export class Model {
   refund_part() { this.#give((this.received - this.#back) > 1 ? Math.floor((this.received - this.#back) / 2) : 1); }
   refund() { this.#give(this.received - this.#back); }
   #give(amount) {
+    this.#refunds.push(amount);
     this.#back += amount;
     this.#go();
+  }
+
+  /** The bank sends the latest back: it waits for a decision, a top-up's is in the wallet again. */
+  refund_returned() {
+    this.#back -= this.#refunds.pop();
+    const here = this.returned - Math.min(this.#back + this.#lost, this.received);
+    this.returned -= here;
+    if (this.topup) this.#credit(here);
+    else this.waiting += here;
+  }
+
+  #credit(amount) {
+    const repaid = Math.min(amount, this.debt);
+    this.debt -= repaid;
+    this.wallet += amount - repaid;
+    this.credited += amount;
   }
 
   /** What staff could give back. */

@@ -134,6 +134,11 @@ enum err sandbox_tell(struct db *db, const struct sandbox_payment *p, const stru
     return e;
 }
 
+static Str name_of(struct db *db, Id refund)
+{
+    return str_printf(db_arena(db), "sbx_refund_%lld", (long long)refund.v);
+}
+
 static enum err refund_name(struct db *db, const struct sandbox_payment *p, Money amount, Str key, bool *ret_is_new,
                             Str *ret_name)
 {
@@ -157,7 +162,7 @@ static enum err refund_name(struct db *db, const struct sandbox_payment *p, Mone
     }
     if (e) return e;
     *ret_is_new = is_new;
-    *ret_name = str_printf(db_arena(db), "sbx_refund_%lld", (long long)id.v);
+    *ret_name = name_of(db, id);
     return OK;
 }
 
@@ -182,6 +187,31 @@ enum err sandbox_give_back(struct db *db, Str ref, Money amount, Str key, const 
     if (!taken) return ERR_INVALID_STATE;
     struct sandbox_message m = {.kind = EVENT_REFUNDED, .amount = amount, .refund_ref = *ret_refund};
     return sandbox_tell(db, &p, &m, how, now);
+}
+
+enum err sandbox_return_refund(struct db *db, struct sandbox_payment *p, const struct sandbox_sending *how, Time now)
+{
+    static const char take[] =
+        "UPDATE sandbox_refund SET is_returned = 1 WHERE id = (SELECT MAX(id) FROM sandbox_refund"
+        " WHERE payment_id = $1 AND is_returned = 0) RETURNING id, amount";
+    static const char set[] = "UPDATE sandbox_payment SET refunded = $2 WHERE id = $1";
+
+    struct sandbox_message m = {.kind = EVENT_REFUND_FAILED};
+    struct stmt *st = db_prepare(db, take);
+    bind_id(st, p->id);
+    bool found = db_step(st);
+    if (found) {
+        m.refund_ref = name_of(db, col_id(st));
+        m.amount = col_money(st);
+    }
+    enum err e = db_done(st);
+    if (e || !found) return e ? e : ERR_INVALID_STATE;
+    p->refunded.minor -= m.amount.minor;
+    st = db_prepare(db, set);
+    bind_id(st, p->id);
+    bind_money(st, p->refunded);
+    e = db_run(st);
+    return e ? e : sandbox_tell(db, p, &m, how, now);
 }
 
 enum err sandbox_close(struct db *db, Str ref, struct sandbox_payment *ret)

@@ -53,5 +53,8 @@ enum err sandbox_tell(struct db *db, const struct sandbox_payment *p, const stru
  * ERR_INVALID_STATE: not possible. */
 enum err sandbox_give_back(struct db *db, Str ref, Money amount, Str key, const struct sandbox_sending *how, Time now,
                            Str *ret_refund);
+/* The customer's bank sends the latest refund back: the money is here again. `p` is locked. ERR_INVALID_STATE: there is
+ * none. */
+enum err sandbox_return_refund(struct db *db, struct sandbox_payment *p, const struct sandbox_sending *how, Time now);
 /* The merchant ends the page. ERR_INVALID_STATE: it was paid or has ended. */
 enum err sandbox_close(struct db *db, Str ref, struct sandbox_payment *ret);

@@ -179,6 +179,7 @@ static const struct {
     {S("pay_twice"), AFTER_PAID, play_twice},
     {S("refund"), AFTER_PAID, play_refund},
     {S("refund_part"), AFTER_PAID, play_refund_part},
+    {S("refund_returned"), AFTER_PAID, sandbox_return_refund},
     {S("dispute"), AFTER_PAID, play_dispute},
     {S("dispute_won"), AFTER_PAID, play_won},
     {S("dispute_lost"), AFTER_PAID, play_lost},

@@ -13,7 +13,6 @@ export const NEVER = {
     pay_twice: 'an order is captured once', refund_early: 'we capture, so the payment is known first' },
   btcpay: { decline: 'there are no attempts', pay_other: 'an invoice has one currency', refund: 'sends no amount with it', return_refund: NO_BANK,
     dispute: NO_BANK, pay_twice: 'an invoice is settled once', refund_early: 'sends no amount with it' },
-  sandbox: { return_refund: 'is not played' },
 };
 
 /** Whether it can. */

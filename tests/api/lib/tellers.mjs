@@ -203,6 +203,7 @@ class Sandbox {
     await this.shop.until(async () => (await this.shop.events('unmatched')).some((e) => e.order_ref === deal.ref), 'the refund comes first');
     this.shop.hurry('sandbox');
   }
+  return_refund(deal) { return this.play(deal, 'refund_returned'); }
   async dispute(deal, how, amount = deal.amount) {
     await this.play(deal, how === 'opened' ? 'dispute' : how === 'lost' && amount < deal.amount ? 'dispute_lost_part' : `dispute_${how}`);
   }
