@@ -7,6 +7,7 @@
 // phases; any other chooses test files and unit programs by name.
 // A test file that does not depend on the engine or build says so in its head, e.g. `// runs: sqlite` or `// runs: release
 // asan`; it is then left out of the phases of other engines and builds.
+// With SOUK_CPU=1 in the environment each phase says which programs its processor time went to.
 // Logs of servers and programs go to a temporary folder that is kept when something failed. Whatever goes wrong, a helper that
 // does not start included, is counted as a failure, and the last line says how many there were.
 import { spawn, spawnSync } from 'node:child_process';
@@ -14,8 +15,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cpuSeconds } from './lib/cpu.mjs';
-import { postmasterPid, startCluster, stopCluster } from './lib/pg.mjs';
+import { CpuByProgram, cpuSeconds } from './lib/cpu.mjs';
+import { memoryFolder } from './lib/memory.mjs';
+import { nameOf, postmasterPid, startCluster, stopCluster } from './lib/pg.mjs';
 import { choose, needsOf } from './lib/phases.mjs';
 import { prepareStores } from './lib/prepared.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from './lib/sanitizer.mjs';
@@ -24,6 +26,8 @@ import { FileResults, cmockaResult } from './lib/tap.mjs';
 const FILE_TIMEOUT_MS = 300_000;
 /** Leak checks at a process's end slower than this are made for some processes only (tests/api/lib/souk.mjs). */
 const LEAK_CHECK_MS = 1000;
+/** How often is looked at the programs that run, with SOUK_CPU=1. */
+const LOOK_MS = 200;
 /** How much of a failure is repeated at the end of the run. */
 const FAILURE_LINES = 15;
 const FAILURE_CHARS = 2000;
@@ -44,6 +48,7 @@ let cluster = null;
 let clusterError = null;
 let clusterCpu = 0;
 let leaks = null;
+const programs = process.env.SOUK_CPU ? new CpuByProgram() : null;
 const begun = mark();
 
 process.chdir(root);
@@ -61,6 +66,7 @@ async function main(args) {
   process.on('exit', cleanUp);
   process.on('uncaughtException', (e) => { fail('the test run itself', [e.stack ?? String(e)]); finish(); });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => { fail('the test run', [`ended by ${signal}`]); finish(); });
+  if (programs) setInterval(lookAtPrograms, LOOK_MS).unref();
   await runPhases(phases, fileWords);
   if (total.passed + total.failed === 0) fail('nothing matches', [`filters: ${words.join(' ')}`]);
   finish();
@@ -115,7 +121,7 @@ async function runPhase(phase, units) {
   fs.mkdirSync(phase.logs, { recursive: true });
   try {
     if (phase.pg || phase.engine === 'pg') needCluster();
-    if (phase.engine) phase.prepared = prepareStores(path.join(buildDir(phase.build), 'souk'), phase.engine === 'pg' ? cluster.url : null);
+    prepare(phase);
     await RUNNERS[phase.run](phase, units);
     checkServerLogs(phase);
   } catch (e) {
@@ -126,6 +132,25 @@ async function runPhase(phase, units) {
   const skipped = total.skipped - before.skipped;
   console.log(`   ${phase.name}: ${total.passed - before.passed} passed, ${total.failed - before.failed} failed` +
     `${skipped ? `, ${skipped} skipped` : ''}, ${spent(start)}`);
+  if (programs) sayPrograms(cpuUsed() - start.cpu);
+}
+
+function lookAtPrograms() {
+  programs.look([process.pid, ...(cluster ? [postmasterPid(cluster.dir)] : [])]);
+}
+
+function sayPrograms(seconds_) {
+  lookAtPrograms();
+  const found = programs.take();
+  const unseen = seconds_ - found.reduce((sum, [, s]) => sum + s, 0);
+  console.log(`     of it ${[...found, ['ended unseen', unseen]].filter(([, s]) => s >= 0.5).map(([name, s]) => `${name} ${s.toFixed(1)}`).join(', ')}`);
+}
+
+/** Stores for the phase's tests to copy: for unit programs only on PostgreSQL, where they are expensive. */
+function prepare(phase) {
+  const souk = path.join(buildDir(phase.build ?? 'release'), 'souk');
+  if (phase.engine) phase.prepared = prepareStores(souk, phase.engine === 'pg' ? cluster.url : null);
+  else if (phase.run === 'units') phase.prepared = prepareStores(souk, cluster.url, ['store']);
 }
 
 /** One cluster for the whole run. When it does not start, every phase that needs it says why, and none tries again. */
@@ -161,7 +186,8 @@ function environment(phase) {
   if (phase.build) env.SOUK_BUILD = buildDir(phase.build);
   if (phase.engine) env.SOUK_ENGINE = phase.engine;
   if (cluster) env.SOUK_TEST_PG = cluster.url;
-  if (phase.prepared) env.SOUK_PREPARED = JSON.stringify(phase.prepared);
+  if (phase.engine) env.SOUK_PREPARED = JSON.stringify(phase.prepared);
+  if (phase.run === 'units') Object.assign(env, { SOUK_TEST_PG_STORE: nameOf(phase.prepared.kinds.store.db), TMPDIR: memoryFolder() });
   if (phase.build === 'asan') env.SOUK_LEAKS = leakChecks();
   delete env.NODE_OPTIONS;
   return env;

@@ -62,7 +62,8 @@ export function sql(url, text, separator = '|') {
   }).trimEnd();
 }
 
-function nameOf(url) {
+/** The name of the database that an address leads to. */
+export function nameOf(url) {
   return /^postgres(?:ql)?:\/\/[^/]*\/([^?]*)/.exec(url)[1];
 }
 

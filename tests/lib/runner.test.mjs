@@ -9,7 +9,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { cpuSeconds } from './cpu.mjs';
+import { CpuByProgram, cpuSeconds } from './cpu.mjs';
 import { PHASES, choose, needsOf } from './phases.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -81,6 +81,21 @@ test('processor time counts children that have ended', () => {
   spawnSync(process.execPath, ['-e', 'const end = Date.now() + 300; while (Date.now() < end);']);
   assert.ok(cpuSeconds() > before);
   assert.equal(cpuSeconds(2 ** 30), 0);
+});
+
+test('processor time is told by program', async () => {
+  const programs = new CpuByProgram();
+  const child = spawn('sh', ['-c', 'echo ready; while :; do :; done'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  await once(child.stdout, 'data');
+  const deadline = Date.now() + 30000;
+  let seen = 0;
+  while (seen < 0.1 && Date.now() < deadline) {
+    programs.look([process.pid]);
+    seen = Object.fromEntries(programs.take()).sh + seen;
+  }
+  child.kill('SIGKILL');
+  assert.ok(seen >= 0.1, 'a shell that is busy is seen');
+  assert.deepEqual(programs.take(), []);
 });
 
 test('a good run says its processor time, then how many passed; nothing is kept', (t) => {

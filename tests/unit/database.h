@@ -127,7 +127,9 @@ static inline void test_psql(const char *url, const char *sql)
     PQfinish(c);
 }
 
-static inline void test_database_open(struct test_database *t, bool sqlite, struct database_options o)
+/* A database with everything that is in `source`, or an empty one (template0). */
+static inline void test_database_open_copy(struct test_database *t, bool sqlite, struct database_options o,
+                                           const char *source)
 {
     *t = (struct test_database){0};
     char why[512] = "";
@@ -136,15 +138,21 @@ static inline void test_database_open(struct test_database *t, bool sqlite, stru
         snprintf(t->url, sizeof t->url, "%s/souk.db", t->folder);
     } else {
         static int counter;
-        char sql[128];
+        char sql[256];
         snprintf(t->name, sizeof t->name, "unit_%ld_%d", (long)getpid(), counter++);
-        snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'", t->name);
+        snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE %s ENCODING 'UTF8' LOCALE 'C' STRATEGY file_copy",
+                 t->name, source);
         test_psql(test_postgres(), sql);
         test_postgres_url(t->name, t->url, sizeof t->url);
     }
     o.url = t->url;
     o.may_create = true;
     if (database_open(&o, &t->d, why, sizeof why) != OK) fail_msg("%s", why);
+}
+
+static inline void test_database_open(struct test_database *t, bool sqlite, struct database_options o)
+{
+    test_database_open_copy(t, sqlite, o, "template0");
 }
 
 static inline void test_database_close(struct test_database *t)
