@@ -1,9 +1,6 @@
 // tests/web/lib/panel.mjs - a store, and the panel in a real browser that reports everything it should not say.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import AxeBuilder from '@axe-core/playwright';
 import { chromium } from 'playwright-core';
 import { dataOf } from '../../api/lib/http.mjs';
@@ -26,32 +23,50 @@ const PATIENCE_MS = 30000;
 
 export const OWNER = { email: 'owner@example.com', password: 'correct horse battery', name: 'Olivia Owner' };
 
-/** A fresh store without an owner, and a browser. Options as for startSouk. */
+/** How long a browser waits for the next panel, which may be that of the next test file. */
+const IDLE_MS = 2000;
+let browser = null;
+let panels = 0;
+let idle = null;
+
+/** One browser for all panels: to start it takes longer than most tests. */
+async function browserContext() {
+  clearTimeout(idle);
+  panels += 1;
+  browser ??= chromium.launch({ executablePath: CHROMIUM, args: FLAGS, headless: true, timeout: 120000 });
+  return (await browser).newContext({
+    viewport: { width: 1280, height: 800 },
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+  });
+}
+
+async function leaveBrowser(context) {
+  await context?.close().catch(() => {});
+  panels -= 1;
+  if (panels > 0) return;
+  idle = setTimeout(() => {
+    void browser.then((b) => b.close());
+    browser = null;
+  }, IDLE_MS);
+}
+
+/** A fresh store without an owner, and a browser with nothing in it. Options as for startSouk. */
 export async function openPanel(options = {}) {
   const souk = await startSouk({ engine: 'sqlite', ...options });
-  const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-chromium-'));
   try {
-    const context = await chromium.launchPersistentContext(profile, {
-      executablePath: CHROMIUM,
-      args: FLAGS,
-      headless: true,
-      viewport: { width: 1280, height: 800 },
-      locale: 'en-GB',
-      timezoneId: 'Europe/Berlin',
-      timeout: 120000,
-    });
-    return new Panel(souk, context, profile);
+    return new Panel(souk, await browserContext());
   } catch (e) {
+    browser = null;
     await souk.stop();
     throw e;
   }
 }
 
 export class Panel extends Shop {
-  constructor(souk, context, profile) {
+  constructor(souk, context) {
     super(souk);
     this.context = context;
-    this.profile = profile;
     /** Console errors, CSP violations, dialogs, failed requests: there must be none. */
     this.complaints = [];
     this.context.setDefaultTimeout(PATIENCE_MS);
@@ -157,15 +172,28 @@ export class Panel extends Shop {
   }
 
   async stop() {
-    await this.context.close().catch(() => {});
-    fs.rmSync(this.profile, { recursive: true, force: true });
+    await leaveBrowser(this.context);
     await this.souk.stop();
   }
 }
 
+/** What depends on the colour scheme; all else is the same in light and dark. */
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
+
+/** The same page in light, by all rules, and in dark, by those that are about colours. */
+export async function checkAccessibleInBoth(page, where) {
+  await page.emulateMedia({ colorScheme: 'light' });
+  await checkAccessible(page, `${where}, light`);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await checkAccessible(page, `${where}, dark`, COLOUR_RULES);
+}
+
 /** No violation that axe knows of, in the page as it is; `rules`: only of these. */
-export async function checkAccessible(page, where) {
-  const axe = new AxeBuilder({ page }).setLegacyMode(true); // there are no frames to look into
+export async function checkAccessible(page, where, rules) {
+  const axe = new AxeBuilder({ page })
+    .setLegacyMode(true) // there are no frames to look into
+    .options({ resultTypes: ['violations'] }); // what is right is not described
+  if (rules) axe.withRules(rules);
   const { violations } = await axe.analyze();
   const text = violations.map(
     (v) =>
