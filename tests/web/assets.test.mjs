@@ -129,7 +129,7 @@ async function checkWithCalculations() {
 }
 const isOfCalculations = (line) => line.includes('generated/calculations.ts');
 
-test('the panel uses the API as the OpenAPI document describes it, and the type checker refuses to calculate with amounts', async () => {
+test('the panel uses the API as its document describes it, and cannot calculate with amounts', async () => {
   const said = await checkWithCalculations();
   assert.deepEqual(
     said.filter((line) => !isOfCalculations(line)),
