@@ -177,7 +177,7 @@ CREATE TABLE order_event (
     kind       TEXT NOT NULL CHECK (kind IN ('payment_failed', 'payment_refused', 'payment_expired', 'payment_closed',
                                              'payment_received', 'payment_corrected', 'late_accepted', 'short_accepted',
                                              'credited', 'confirmed', 'cancelled', 'refund_done', 'refund_failed',
-                                             'refund_retried', 'refund_settled')),
+                                             'refund_retried', 'refund_settled', 'note', 'sent_again', 'code_replaced')),
     payment_id @int REFERENCES payment (id),        -- NULL: none
     amount     @int,                                -- NULL: none
     actor_id   @int REFERENCES account (id),        -- who did it; NULL: nobody, it followed from something

@@ -14,6 +14,8 @@ struct variant {
     int64_t license_days; /* 0: the product's */
 };
 
+struct image; /* domain/image.h */
+
 struct product {
     Id id;
     Str slug, name, description;
@@ -30,6 +32,8 @@ struct product {
     int64_t version;
     struct variant *variants; /* active ones only, for customers; the default first, then by id */
     size_t variant_count;
+    struct image *images; /* filled in by image_attach */
+    size_t image_count;
 };
 
 /* Active products with their active variants, by position, then id. */

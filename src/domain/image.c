@@ -2,8 +2,9 @@
 #include "domain/image.h"
 
 #include <sodium.h>
+#include <stdlib.h>
 
-#include "domain/catalog.h"
+#include "domain/settings.h"
 
 #define HASH_BYTES 16
 
@@ -28,17 +29,31 @@ static const char *type_of(Str bytes)
 #define COLUMNS                                                                                                        \
     "SELECT i.id, i.product_id, i.hash, m.type, i.alt, i.position FROM image i JOIN media m ON m.hash = i.hash"
 
+#define MEDIA "/media/"
+
+static Str media_path(struct db *db, Str hash, Str type)
+{
+    Str hex = hex_encode(db_arena(db), hash.ptr, hash.len);
+    return str_printf(db_arena(db), MEDIA "%.*s.%.*s", STR_FMT(hex), STR_FMT(type));
+}
+
 static struct image read_row(struct db *db, struct stmt *st)
 {
     struct image i;
     i.id = col_id(st);
     i.product_id = col_id(st);
     Str hash = col_blob(st), type = col_text(st);
-    i.url = str_printf(db_arena(db), "/media/%.*s.%.*s", STR_FMT(hex_encode(db_arena(db), hash.ptr, hash.len)),
-                       STR_FMT(type));
+    i.url = media_path(db, hash, type);
     i.alt = col_text(st);
     i.position = col_int(st);
     return i;
+}
+
+static Str hash_of(struct arena *a, Str bytes)
+{
+    uint8_t *digest = arena_alloc(a, HASH_BYTES);
+    crypto_generichash(digest, HASH_BYTES, (const uint8_t *)bytes.ptr, bytes.len, NULL, 0);
+    return (Str){(const char *)digest, HASH_BYTES};
 }
 
 static enum err keep_media(struct db *db, Str hash, const char *type, Str bytes)
@@ -81,9 +96,7 @@ enum err image_add(struct db *db, Id product, Str bytes, Str alt, struct image *
         "INSERT INTO image (product_id, hash, alt, position) VALUES ($1, $2, $3, $4) RETURNING id";
     const char *type = type_of(bytes);
     if (!type) return ERR_FIELD_FORMAT;
-    uint8_t digest[HASH_BYTES];
-    crypto_generichash(digest, sizeof digest, (const uint8_t *)bytes.ptr, bytes.len, NULL, 0);
-    Str hash = {(const char *)digest, sizeof digest};
+    Str hash = hash_of(db_arena(db), bytes);
     int64_t position;
     enum err e = next_position(db, product, &position);
     if (!e) e = keep_media(db, hash, type, bytes);
@@ -129,6 +142,43 @@ enum err image_list(struct db *db, Id product, struct image **ret, size_t *ret_c
     return OK;
 }
 
+static int by_id(const void *a, const void *b)
+{
+    int64_t x = (*(struct product *const *)a)->id.v, y = (*(struct product *const *)b)->id.v;
+    return (x > y) - (x < y);
+}
+
+/* Few products are asked for one by one, a whole catalogue at once. */
+#define ATTACH_SINGLY_MAX 100
+
+static enum err attach_singly(struct db *db, struct product *products, size_t count)
+{
+    enum err e = OK;
+    for (size_t i = 0; !e && i < count; i++)
+        e = image_list(db, products[i].id, &products[i].images, &products[i].image_count);
+    return e;
+}
+
+enum err image_attach(struct db *db, struct product *products, size_t count)
+{
+    static const char list[] = COLUMNS " ORDER BY i.product_id, i.position, i.id";
+    if (count <= ATTACH_SINGLY_MAX) return attach_singly(db, products, count);
+    struct product **sorted = arena_array(db_arena(db), struct product *, count);
+    for (size_t i = 0; i < count; i++) sorted[i] = &products[i];
+    qsort(sorted, count, sizeof *sorted, by_id);
+    size_t at = 0;
+    struct stmt *st = db_prepare(db, list);
+    while (db_step(st)) {
+        struct image i = read_row(db, st);
+        while (at < count && sorted[at]->id.v < i.product_id.v) at++;
+        if (at == count || !id_eq(sorted[at]->id, i.product_id)) continue;
+        struct product *p = sorted[at];
+        if (!p->images) p->images = arena_array(db_arena(db), struct image, IMAGES_MAX);
+        if (p->image_count < IMAGES_MAX) p->images[p->image_count++] = i;
+    }
+    return db_done(st);
+}
+
 enum err image_list_first(struct db *db, struct image **ret, size_t *ret_count)
 {
     static const char list[] = COLUMNS " ORDER BY i.product_id, i.position, i.id";
@@ -164,17 +214,47 @@ enum err image_update(struct db *db, const struct image *image)
     return found ? catalog_touch(db) : ERR_NOT_FOUND;
 }
 
+/* Forgets bytes that nothing shows any more. */
+static enum err sweep_media(struct db *db)
+{
+    static const char sweep[] = "DELETE FROM media WHERE hash NOT IN (SELECT hash FROM image) AND hash <> $1";
+    uint8_t logo[HASH_BYTES] = {0};
+    Str path, hex, rest;
+    enum err e = settings_get(db, "logo", &path);
+    if (e) return e;
+    size_t skip = path.len > strlen(MEDIA) ? strlen(MEDIA) : 0;
+    Str name = {path.ptr + skip, path.len - skip};
+    if (path.len && str_cut(name, '.', &hex, &rest)) hex_decode(hex, logo, sizeof logo);
+    struct stmt *st = db_prepare(db, sweep);
+    bind_blob(st, (Str){(const char *)logo, sizeof logo});
+    return db_run(st);
+}
+
+enum err logo_set(struct db *db, Str bytes)
+{
+    Str path = {0};
+    if (bytes.len) {
+        const char *type = type_of(bytes);
+        if (!type) return ERR_FIELD_FORMAT;
+        Str hash = hash_of(db_arena(db), bytes);
+        enum err e = keep_media(db, hash, type, bytes);
+        if (e) return e;
+        path = media_path(db, hash, str_from(type));
+    }
+    enum err e = settings_set(db, "logo", path);
+    return e ? e : sweep_media(db);
+}
+
 enum err image_delete(struct db *db, Id id)
 {
     static const char drop[] = "DELETE FROM image WHERE id = $1 RETURNING id";
-    static const char sweep[] = "DELETE FROM media WHERE hash NOT IN (SELECT hash FROM image)";
     struct stmt *st = db_prepare(db, drop);
     bind_id(st, id);
     bool found = db_step(st);
     enum err e = db_done(st);
     if (e) return e;
     if (!found) return ERR_NOT_FOUND;
-    e = db_run(db_prepare(db, sweep));
+    e = sweep_media(db);
     return e ? e : catalog_touch(db);
 }
 

@@ -47,7 +47,7 @@ enum err settings_load(struct db *db, struct settings *ret)
     static const char list[] =
         "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
         " 'rate_customer', 'require_verified_email', 'order_units_max', 'storefront', "
-        "'languages', 'accent', 'tagline', 'withdraw_min', 'withdraw_max', 'second_person_above', 'reserve_minutes',"
+        "'languages', 'accent', 'tagline', 'logo', 'withdraw_min', 'withdraw_max', 'second_person_above', 'reserve_minutes',"
         " 'reserve_codes_max', 'mail_new_order', 'low_stock', 'staff_mail')";
     struct settings s = {.currency = SETTINGS_CURRENCY,
                          .exponent = 2,
@@ -89,6 +89,8 @@ enum err settings_load(struct db *db, struct settings *ret)
             copy_text(s.accent, sizeof s.accent, value);
         } else if (str_eq(name, STR("tagline"))) {
             copy_text(s.tagline, sizeof s.tagline, value);
+        } else if (str_eq(name, STR("logo"))) {
+            copy_text(s.logo, sizeof s.logo, value);
         } else if (str_eq(name, STR("order_units_max"))) {
             str_to_int64(value, &s.order_units_max);
         } else if (str_eq(name, STR("mail_new_order"))) {

@@ -25,6 +25,7 @@ struct settings {
     char staff_mail[255];             /* where mail to staff goes; empty: to everybody who works here */
     int64_t reserve_minutes;          /* serial codes are kept while a payment is open; 0: not at all */
     int64_t reserve_codes_max;        /* of one customer at once */
+    char logo[64];                    /* path of the picture; empty: there is none */
     char theme[17];                   /* hash of colour and style sheet; empty: there is neither */
     char footer[8192];                /* own pages linked everywhere: a line of slug, tab and title each */
     Money withdraw_min, withdraw_max; /* of one withdrawal; 0: no limit */

@@ -29,6 +29,9 @@ const char *const timeline_kind_names[] = {
     [TIMELINE_REFUND_FAILED] = "refund_failed",
     [TIMELINE_REFUND_RETRIED] = "refund_retried",
     [TIMELINE_REFUND_SETTLED] = "refund_settled",
+    [TIMELINE_NOTE] = "note",
+    [TIMELINE_SENT_AGAIN] = "sent_again",
+    [TIMELINE_CODE_REPLACED] = "code_replaced",
     NULL,
 };
 
@@ -41,6 +44,8 @@ bool timeline_concerns_customer(enum timeline_kind kind)
     case TIMELINE_SHORT_ACCEPTED:
     case TIMELINE_CONFIRMED:
     case TIMELINE_REFUND_FAILED:
+    case TIMELINE_NOTE:
+    case TIMELINE_SENT_AGAIN:
     case TIMELINE_REFUND_RETRIED: return false;
     default: return true;
     }
@@ -157,6 +162,12 @@ enum err timeline_refund(struct db *db, const struct refund *r, enum timeline_ki
     return add(db, r->order_id, r->payment_id,
                &(struct timeline_entry){
                    .kind = kind, .has_amount = true, .amount = r->amount, .actor = by, .note = note, .at = now});
+}
+
+enum err timeline_note(struct db *db, Id order, Id by, Str note, Time now)
+{
+    return add(db, order, (Id){0},
+               &(struct timeline_entry){.kind = TIMELINE_NOTE, .actor = by, .note = note, .at = now});
 }
 
 enum err timeline_order(struct db *db, Id order, enum timeline_kind kind, Id by, Time now)

@@ -39,6 +39,9 @@ enum timeline_kind {
     TIMELINE_REFUND_FAILED,
     TIMELINE_REFUND_RETRIED,
     TIMELINE_REFUND_SETTLED, /* outside */
+    TIMELINE_NOTE,           /* of staff, for staff */
+    TIMELINE_SENT_AGAIN,     /* the order's mail */
+    TIMELINE_CODE_REPLACED,
     TIMELINE_KIND_COUNT,
 };
 extern const char *const timeline_kind_names[];
@@ -66,4 +69,5 @@ enum err timeline_payment(struct db *db, const struct payment *p, enum timeline_
 enum err timeline_money(struct db *db, const struct payment *p, enum timeline_kind kind, Money amount, Str note,
                         Time now);
 enum err timeline_refund(struct db *db, const struct refund *r, enum timeline_kind kind, Id by, Str note, Time now);
+enum err timeline_note(struct db *db, Id order, Id by, Str note, Time now);
 enum err timeline_order(struct db *db, Id order, enum timeline_kind kind, Id by, Time now);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "domain/image.h"
 #include "domain/settings.h"
 #include "view/view_store.h"
 
@@ -116,6 +117,7 @@ static enum err build(struct db *db, const struct settings *settings, int64_t re
     struct product *products;
     size_t count;
     enum err e = catalog_list(db, &products, &count);
+    if (!e) e = image_attach(db, products, count);
     if (e) return e;
 
     struct catalog_snapshot *s = must(calloc(1, sizeof *s));

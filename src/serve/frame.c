@@ -35,6 +35,7 @@ void sheet_begin(struct request *req, struct sheet *s, Str title)
     s->frame = (struct page_frame){
         .store = str_from(req->settings->store_name),
         .tagline = str_from(req->settings->tagline),
+        .logo = str_from(req->settings->logo),
         .title = title,
         .is_hidden = true,
         .csrf = req->csrf,

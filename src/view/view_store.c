@@ -1,6 +1,8 @@
 /* view/view_store.c - see view_store.h. */
 #include "view/view_store.h"
 
+#include "domain/image.h"
+
 void view_product(struct json_writer *w, const struct product *p, Str currency, bool with_product_id)
 {
     json_begin_object(w);
@@ -24,6 +26,15 @@ void view_product(struct json_writer *w, const struct product *p, Str currency, 
         json_kv_money(w, "price", v->price);
         json_kv_bool(w, "is_default", v->is_default);
         json_kv_bool(w, "in_stock", v->in_stock);
+        json_end_object(w);
+    }
+    json_end_array(w);
+    json_key(w, "images");
+    json_begin_array(w);
+    for (size_t i = 0; i < p->image_count; i++) {
+        json_begin_object(w);
+        json_kv_str(w, "url", p->images[i].url);
+        json_kv_str(w, "alt", p->images[i].alt);
         json_end_object(w);
     }
     json_end_array(w);

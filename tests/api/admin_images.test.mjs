@@ -33,6 +33,11 @@ test('a picture is added, shown, moved and deleted', async () => {
   assert.deepEqual(dataOf(await office.owner.get(`/api/admin/products/${product.id}/images`)).map((i) => i.alt), ['Now first', 'A <dot>']);
   await b.open('/');
   assert.ok(b.page.includes(second.url));
+  const images = [{ url: second.url, alt: 'Now first' }, { url: first.url, alt: 'A <dot>' }];
+  assert.deepEqual(dataOf(await office.souk.get('/api/store/products/pictured')).images, images);
+  assert.deepEqual(dataOf(await office.souk.get('/api/store/products')).find((p) => p.id === product.id).images, images);
+  assert.deepEqual(dataOf(await office.staff.get(`/api/admin/products/${product.id}`)).images, images);
+  assert.deepEqual(dataOf(await office.staff.get('/api/admin/products')).find((p) => p.id === product.id).images, images);
   await office.owner.delete(`/api/admin/images/${second.id}`);
   expectError(await office.owner.delete(`/api/admin/images/${second.id}`), 404, 'not_found');
   assert.equal((await b.request('GET', second.url)).status, 404);
@@ -50,4 +55,38 @@ test('what is no picture is refused, whatever it is called', async () => {
   expectFields(await add(Buffer.from('GIF89a')), { body: 'bad_format' });
   expectError(await add(PNG, '', 999999), 404, 'not_found');
   assert.equal((await new Browser(office.souk.url).request('GET', '/media/x.png')).status, 404);
+});
+
+test('pictures of a large catalogue are found, each with its product', async () => {
+  const many = [];
+  for (let i = 0; i < 101; i++) many.push(office.product({ name: `Many ${i}`, position: 200 - i }));
+  const [some, other] = await Promise.all(many).then((all) => [all[3], all[77]]);
+  dataOf(await add(PNG, 'of some', some.id), 201);
+  dataOf(await add(JPEG, 'of other', other.id), 201);
+  const listed = dataOf(await office.souk.get('/api/store/products'));
+  assert.deepEqual(listed.filter((p) => p.images.length && p.id !== product.id).map((p) => [p.id, p.images.map((i) => i.alt)]).sort((a, b) => a[0] - b[0]),
+    [[some.id, ['of some']], [other.id, ['of other']]].sort((a, b) => a[0] - b[0]));
+});
+
+test('the logo is set by owners, shown on every page, and outlives the pictures of products', async () => {
+  const put = (bytes, who = office.owner) => who.put('/api/admin/settings/logo', bytes, { type: 'application/octet-stream' });
+  expectFields(await put(Buffer.from('<svg/>')), { body: 'bad_format' });
+  expectError(await put(PNG, office.staff), 403, 'forbidden');
+  const { logo } = dataOf(await put(Buffer.concat([Buffer.from('RIFF0000WEBPVP8 '), Buffer.alloc(40)])));
+  assert.match(logo, /^\/media\/[0-9a-f]{32}\.webp$/);
+  await office.audited('settings.update');
+  const b = new Browser(office.souk.url);
+  const shows = async (wanted) => {
+    for (let i = 0; i < 100; i++) {
+      if ((await b.open('/')).text.includes(`<img src="${logo}"`) === wanted) return;
+      await new Promise((resolve) => { setTimeout(resolve, 100); });
+    }
+    assert.fail(`the logo is ${wanted ? 'not ' : ''}shown`);
+  };
+  await shows(true);
+  const short = dataOf(await add(JPEG, 'short', product.id), 201);
+  dataOf(await office.owner.delete(`/api/admin/images/${short.id}`));
+  assert.equal((await b.request('GET', logo)).status, 200);
+  assert.equal(dataOf(await office.owner.delete('/api/admin/settings/logo')).logo, '');
+  await shows(false);
 });

@@ -54,3 +54,17 @@ test('an order that waits is found by the reference of its payment, and confirme
   assert.deepEqual([confirmed.status, confirmed.paid_with, confirmed.items[0].deliveries.length], ['confirmed', 'manual', 1]);
   expectError(await staff.post(`/api/admin/orders/${order_id}/confirm`), 409, 'invalid_state');
 });
+
+test('notes of staff stand in their timeline, and not in the customer’s', async () => {
+  const product = await office.product();
+  const customer = await office.customer({ balance: 50 });
+  const { order_id } = dataOf(await customer.post('/api/v1/order/create', { product_id: product.id }));
+  const once = { headers: { 'Idempotency-Key': `note-${order_id}` } };
+  for (let i = 0; i < 2; i++) dataOf(await staff.post(`/api/admin/orders/${order_id}/notes`, { note: 'Called <twice>,\nno answer' }, once), 201);
+  const notes = dataOf(await owner.get(`/api/admin/orders/${order_id}`)).timeline.filter((t) => t.kind === 'note');
+  assert.deepEqual(notes.map((n) => [n.note, n.by_email]), [['Called <twice>,\nno answer', 'staff@example.com']]);
+  assert.equal((await office.audited('order.note')).after.note, 'Called <twice>,\nno answer');
+  assert.ok(!(await customer.get(`/api/customer/orders/${order_id}`)).text.includes('twice'));
+  expectFields(await staff.post(`/api/admin/orders/${order_id}/notes`, { note: ' ' }), { note: 'required' });
+  expectError(await staff.post('/api/admin/orders/999999/notes', { note: 'x' }), 404, 'not_found');
+});

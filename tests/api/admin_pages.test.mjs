@@ -79,3 +79,12 @@ test('search engines are told what there is', async () => {
   assert.equal(icon.status, 200);
   assert.match(icon.headers.get('content-type'), /^image\/svg/);
 });
+
+test('a text is shown as the shop would show it, and nothing is saved', async () => {
+  const before = dataOf(await office.staff.get('/api/admin/pages')).length;
+  const { html } = dataOf(await office.staff.post('/api/admin/pages/preview', { body: '# One\n\n*two* <i>raw</i> [x](javascript:y)' }));
+  assert.match(html, /<h2>One<\/h2>/);
+  assert.match(html, /<em>two<\/em> &lt;i&gt;raw/);
+  assert.doesNotMatch(html, /javascript:/);
+  assert.equal(dataOf(await office.staff.get('/api/admin/pages')).length, before);
+});

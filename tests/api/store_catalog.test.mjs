@@ -40,7 +40,7 @@ test('a product has the members of the specification and those around them', asy
   const product = seed.product({ name: 'Photo Editor', slug: 'photo-editor', price: 1999, description: 'Edits\nphotos.' });
   const want = {
     id: product.id, name: 'Photo Editor', slug: 'photo-editor', price: 19.99, is_active: true, description: 'Edits\nphotos.',
-    currency: 'USD', delivery_type: 'license_key', in_stock: true, variants: [],
+    currency: 'USD', delivery_type: 'license_key', in_stock: true, variants: [], images: [],
   };
   assert.deepEqual(await one(product), want);
   assert.deepEqual((await list()).find((p) => p.id === product.id), want);

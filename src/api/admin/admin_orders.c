@@ -224,6 +224,37 @@ static enum err post_reveal(struct request *req)
     return e ? e : admin_audit(req, "order.reveal", o.id, o.email, (Str){0}, (Str){0});
 }
 
+#define NOTE_MAX 2000
+
+struct note_body {
+    Str note;
+};
+static const struct field note_fields[] = {
+    {"note", FIELD_TEXT, REQUIRED, offsetof(struct note_body, note), .min = 1, .max = NOTE_MAX},
+    {0},
+};
+static const struct shape note_shape = {note_fields, sizeof(struct note_body)};
+
+static void view_note(struct json_writer *w, const void *thing)
+{
+    json_begin_object(w);
+    json_kv_str(w, "note", *(const Str *)thing);
+    json_end_object(w);
+}
+
+/* Staff see it in the timeline; customers do not. */
+static enum err post_note(struct request *req)
+{
+    const struct note_body *in = req->body;
+    struct order o;
+    enum err e = order_find(req->db, (Id){0}, req->param_id, &o);
+    if (!e) e = timeline_note(req->db, o.id, req->account, in->note, req->now);
+    if (!e) e = show_order(req);
+    if (e) return e;
+    req->status = 201;
+    return admin_audit(req, "order.note", o.id, o.email, (Str){0}, admin_json(req, view_note, &in->note));
+}
+
 const struct route admin_orders_routes[] = {
     {"GET", "/api/admin/orders", SCOPE_ADMIN, TX_READ, NULL, get_orders, .query = &order_query},
     {"GET", "/api/admin/orders/{id}", SCOPE_ADMIN, TX_READ, NULL, show_order},
@@ -231,5 +262,6 @@ const struct route admin_orders_routes[] = {
     {"POST", "/api/admin/orders/{id}/confirm", SCOPE_ADMIN, TX_WRITE, NULL, post_confirm, IDEMPOTENT},
     {"POST", "/api/admin/orders/{id}/cancel", SCOPE_ADMIN, TX_WRITE, &cancel_shape, post_cancel, IDEMPOTENT},
     {"POST", "/api/admin/orders/{id}/refund", SCOPE_ADMIN, TX_WRITE, &refund_shape, post_refund, IDEMPOTENT},
+    {"POST", "/api/admin/orders/{id}/notes", SCOPE_ADMIN, TX_WRITE, &note_shape, post_note, IDEMPOTENT},
     {0},
 };

@@ -2,6 +2,7 @@
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "domain/own_page.h"
+#include "page/markdown.h"
 
 static void view_page(struct json_writer *w, const void *thing)
 {
@@ -94,9 +95,30 @@ static enum err delete_page(struct request *req)
     return admin_audit(req, "page.delete", before.id, before.title, admin_json(req, view_page, &before), (Str){0});
 }
 
+struct preview_body {
+    Str body;
+};
+static const struct field preview_fields[] = {
+    {"body", FIELD_TEXT, OPTIONAL, offsetof(struct preview_body, body), .max = OWN_PAGE_BODY_MAX},
+    {0},
+};
+static const struct shape preview_shape = {preview_fields, sizeof(struct preview_body)};
+
+/* As the shop would show it. */
+static enum err post_preview(struct request *req)
+{
+    const struct preview_body *in = req->body;
+    json_begin_object(&req->out);
+    json_kv_str(&req->out, "html", markdown_render(req->arena, in->body).html);
+    json_end_object(&req->out);
+    return OK;
+}
+
 const struct route admin_pages_routes[] = {
     {"GET", "/api/admin/pages", SCOPE_ADMIN, TX_READ, NULL, get_pages},
     {"POST", "/api/admin/pages", SCOPE_ADMIN, TX_WRITE, &page_shape, post_page, IDEMPOTENT,
+     .body_bytes_max = PAGE_BYTES_MAX},
+    {"POST", "/api/admin/pages/preview", SCOPE_ADMIN, TX_READ, &preview_shape, post_preview,
      .body_bytes_max = PAGE_BYTES_MAX},
     {"GET", "/api/admin/pages/{id}", SCOPE_ADMIN, TX_READ, NULL, get_page},
     {"PATCH", "/api/admin/pages/{id}", SCOPE_ADMIN, TX_WRITE, &page_patch, patch_page,

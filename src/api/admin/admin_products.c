@@ -2,6 +2,7 @@
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "base/text.h"
+#include "domain/image.h"
 #include "domain/product.h"
 #include "serve/app.h"
 
@@ -50,6 +51,15 @@ static void product_members(struct json_writer *w, const struct product *p)
     json_kv_time(w, "created_at", p->created_at);
     json_kv_time(w, "updated_at", p->updated_at);
     json_kv_int(w, "version", p->version);
+    json_key(w, "images");
+    json_begin_array(w);
+    for (size_t i = 0; i < p->image_count; i++) {
+        json_begin_object(w);
+        json_kv_str(w, "url", p->images[i].url);
+        json_kv_str(w, "alt", p->images[i].alt);
+        json_end_object(w);
+    }
+    json_end_array(w);
 }
 
 static void view_product_listed(struct json_writer *w, const void *row)
@@ -81,6 +91,7 @@ static enum err get_products(struct request *req)
     struct product *products;
     enum err e = request_page(req, &page);
     if (!e) e = product_list(req->db, page.after_key, page.after_id, page.ask, &products, &page.found);
+    if (!e) e = image_attach(req->db, products, page.found);
     return e ? e : request_list(req, &page, &product_rows, products);
 }
 
@@ -88,6 +99,7 @@ static enum err get_product(struct request *req)
 {
     struct product p;
     enum err e = product_find(req->db, req->param_id, &p);
+    if (!e) e = image_attach(req->db, &p, 1);
     if (e) return e;
     request_etag_version(req, p.version);
     view_product_full(&req->out, &p);
@@ -210,6 +222,7 @@ static enum err patch_product(struct request *req)
     want = before;
     product_apply(&want, in);
     e = product_update(req->db, &want, req->now, &after);
+    if (!e) e = image_attach(req->db, &after, 1);
     if (e) return e;
     request_etag_version(req, after.version);
     view_product_full(&req->out, &after);

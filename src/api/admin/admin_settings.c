@@ -2,6 +2,7 @@
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "outbound/smtp.h"
+#include "domain/image.h"
 #include "page/color.h"
 #include "page/words.h"
 #include "serve/app.h"
@@ -46,6 +47,7 @@ static void view_settings(struct json_writer *w, const void *thing)
     view_languages(w, s);
     json_kv_cstr(w, "accent", s->accent);
     json_kv_cstr(w, "tagline", s->tagline);
+    json_kv_cstr(w, "logo", s->logo);
     json_kv_int(w, "order_units_max", s->order_units_max);
     json_kv_str(w, "welcome", shown->welcome);
     json_kv_str(w, "style_sheet", shown->style_sheet);
@@ -230,9 +232,39 @@ static enum err patch_settings(struct request *req)
                        admin_json(req, view_settings, &after));
 }
 
+#define LOGO_BYTES_MAX (1024 * 1024)
+
+static enum err change_logo(struct request *req, Str bytes)
+{
+    struct settings_shown before, after;
+    enum err e = settings_lock(req->db);
+    if (!e) e = load(req, &before);
+    if (!e) e = logo_set(req->db, bytes);
+    if (e == ERR_FIELD_FORMAT) return request_bad_field(req, "body", e);
+    if (!e) e = load(req, &after);
+    if (e) return e;
+    request_etag_version(req, after.settings.revision);
+    view_settings(&req->out, &after);
+    return admin_audit(req, "settings.update", (Id){0}, STR("settings"), admin_json(req, view_settings, &before),
+                       admin_json(req, view_settings, &after));
+}
+
+static enum err put_logo(struct request *req)
+{
+    return req->raw_body.len ? change_logo(req, req->raw_body) : request_bad_field(req, "body", ERR_FIELD_FORMAT);
+}
+
+static enum err delete_logo(struct request *req)
+{
+    return change_logo(req, (Str){0});
+}
+
 const struct route admin_settings_routes[] = {
     {"GET", "/api/admin/settings", SCOPE_ADMIN, TX_READ, NULL, get_settings},
     {"PATCH", "/api/admin/settings", SCOPE_ADMIN, TX_WRITE, &settings_shape, patch_settings, OWNER_ONLY | SENSITIVE,
      .body_bytes_max = SETTINGS_BYTES_MAX},
+    {"PUT", "/api/admin/settings/logo", SCOPE_ADMIN, TX_WRITE, NULL, put_logo, OWNER_ONLY | SENSITIVE | RAW_BODY,
+     .body_bytes_max = LOGO_BYTES_MAX},
+    {"DELETE", "/api/admin/settings/logo", SCOPE_ADMIN, TX_WRITE, NULL, delete_logo, OWNER_ONLY | SENSITIVE},
     {0},
 };

@@ -9,6 +9,7 @@
 #include "api/tables.h"
 #include "domain/order.h"
 #include "domain/settings.h"
+#include "domain/timeline.h"
 #include "page/words.h"
 
 #define NOTE_MAX 5000
@@ -132,6 +133,7 @@ static enum err replace_license(struct request *req, const struct ticket *t)
     struct license l;
     if (!id_is(t->license_id)) return ERR_INVALID_STATE;
     enum err e = desk_license(req, t->license_id, "license.replace_key", replace_key, &l);
+    if (!e) e = timeline_order(req->db, l.order_id, TIMELINE_CODE_REPLACED, req->account, req->now);
     return e ? e : say(req, "ticket.replace_code", WORD_did_replace, l.product_name, (Str){0});
 }
 
@@ -148,6 +150,7 @@ static enum err replace_unit(struct request *req, const struct ticket *t)
     if (i == o.item_count) return request_bad_field(req, "item_id", ERR_FIELD_NOT_FOUND);
     e = delivery_replace(req->db, o.id, in->item_id, in->unit ? in->unit : 1, req->now);
     if (e == ERR_NOT_FOUND) return request_bad_field(req, "unit", ERR_FIELD_RANGE);
+    if (!e) e = timeline_order(req->db, o.id, TIMELINE_CODE_REPLACED, req->account, req->now);
     return e ? e : say(req, "ticket.replace_code", WORD_did_replace, o.items[i].name, (Str){0});
 }
 
