@@ -23,7 +23,6 @@ const struct route *const route_tables[] = {
     v1_order_routes,
     v1_license_routes,
     download_routes,
-    admin_checklist_routes,
     admin_coupons_routes,
     admin_products_routes,
     admin_serials_routes,

@@ -27,7 +27,6 @@ extern const struct route v1_order_routes[];
 extern const struct route v1_license_routes[];
 extern const struct route customer_orders_routes[];
 extern const struct route download_routes[];
-extern const struct route admin_checklist_routes[];
 extern const struct route admin_coupons_routes[];
 extern const struct route admin_products_routes[];
 extern const struct route admin_serials_routes[];

@@ -27,24 +27,6 @@ test('settings: changed by owners, with If-Match against lost updates; the curre
   assert.equal(dataOf(await owner.get('/api/admin/settings')).currency, 'USD');
 });
 
-test('the checklist of a new store follows what is there, and an owner says what is done in another way', async () => {
-  const open = async () => dataOf(await staff.get('/api/admin/checklist')).filter((c) => !c.is_done).map((c) => c.item);
-  dataOf(await owner.patch('/api/admin/settings', { store_name: 'A name' }));
-  await office.product();
-  assert.deepEqual(await open(), ['gateway', 'mail', 'address', 'backup']);
-  dataOf(await owner.put('/api/admin/gateways/sandbox', { is_enabled: true }));
-  assert.ok((await open()).includes('gateway'), 'the sandbox takes no money');
-  dataOf(await owner.put('/api/admin/gateways/card_gateway_a', { is_enabled: true, secrets: ['whsec_0123456789abcdef'] }));
-  assert.deepEqual(await open(), ['mail', 'address', 'backup']);
-  expectError(await staff.patch('/api/admin/checklist', { item: 'backup', is_done: true }), 403, 'forbidden');
-  dataOf(await owner.patch('/api/admin/checklist', { item: 'backup', is_done: true }));
-  await office.audited('settings.checklist');
-  assert.deepEqual(await open(), ['mail', 'address']);
-  dataOf(await owner.patch('/api/admin/checklist', { item: 'backup', is_done: false }));
-  assert.deepEqual(await open(), ['mail', 'address', 'backup']);
-  expectFields(await owner.patch('/api/admin/checklist', { item: 'coffee', is_done: true }), { item: 'not_allowed' });
-});
-
 test('a changed limit holds within two seconds, without a restart', async (t) => {
   const limited = await openOffice({ args: ['--rate-v1', '-1', '--rate-customer', '0'] });
   t.after(() => limited.stop());

@@ -85,7 +85,8 @@ function refused(error: ApiError): ApiError {
   return error;
 }
 
-async function send(
+/** One call as it is; refusals become errors, and a proof that is asked for is given. */
+export async function send(
   method: string,
   url: string,
   init: RequestInit & { headers: Record<string, string> },

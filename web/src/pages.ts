@@ -18,6 +18,8 @@ import { Licenses } from './pages/admin_licenses/list';
 import { MailTexts } from './pages/admin_mail_texts';
 import { Order } from './pages/admin_orders/order';
 import { Orders } from './pages/admin_orders/list';
+import { OwnPage, OwnPageNew } from './pages/admin_pages/page';
+import { OwnPages } from './pages/admin_pages/list';
 import { Outbox } from './pages/admin_outbox';
 import { Product } from './pages/admin_products/product';
 import { ProductNew } from './pages/admin_products/new';
@@ -25,6 +27,7 @@ import { Products } from './pages/admin_products/list';
 import { Review } from './pages/admin_reviews/review';
 import { Reviews } from './pages/admin_reviews/list';
 import { SettingsPage } from './pages/admin_settings';
+import { ShopPage } from './pages/admin_settings/shop';
 import { Staff } from './pages/admin_staff';
 import { Ticket } from './pages/admin_tickets/ticket';
 import { Tickets } from './pages/admin_tickets/list';
@@ -59,6 +62,10 @@ export const PAGES: Entry[] = [
   { path: '/tickets', page: Tickets, nav: { label: 'Tickets', icon: 'message', group: 'Support' } },
   { path: '/tickets/:id', page: Ticket },
   { path: '/departments', page: Departments, nav: { label: 'Departments', icon: 'folders', group: 'Support' } },
+  { path: '/shop', page: ShopPage, nav: { label: 'Shop', icon: 'store', group: 'Store' } },
+  { path: '/pages', page: OwnPages },
+  { path: '/pages/new', page: OwnPageNew },
+  { path: '/pages/:id', page: OwnPage },
   { path: '/gateways', page: Gateways, nav: { label: 'Gateways', icon: 'card', group: 'Store' } },
   { path: '/events', page: Events },
   { path: '/events/:id', page: Event },

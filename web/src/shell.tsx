@@ -13,7 +13,7 @@ const THEME_ICON = { system: 'system', light: 'light', dark: 'dark' } as const;
 
 function Navigation() {
   const path = place.value.path;
-  const here = path.startsWith('/events') ? '/gateways' : path;
+  const here = path.startsWith('/events') ? '/gateways' : path.startsWith('/pages') ? '/shop' : path;
   const isHere = (to: string) => here === to || (to !== '/' && here.startsWith(`${to}/`));
   return (
     <nav class="nav" aria-label="Pages">

@@ -8,6 +8,7 @@ import { href } from '../route';
 import { settings } from '../session';
 import { shown } from '../theme';
 import { Badge, Card, Empty, LinkButton, Load, Page } from '../ui/basic';
+import { Checklist } from '../parts/admin_checklist';
 import { Table } from '../ui/table';
 
 type Stats = Data<'/api/admin/stats'>;
@@ -87,6 +88,7 @@ export function Dashboard() {
   const stats = useLoad(async () => (await get('/api/admin/stats', { query: { days } })).data, [days]);
   return (
     <Page title="Dashboard" lead={settings.value?.store_name}>
+      <Checklist />
       <Load of={stats}>
         {(s) => (
           <>

@@ -7,11 +7,12 @@ import { useLoad } from '../../load';
 import { href, type PageProps } from '../../route';
 import { currency } from '../../session';
 import { HistoryButton } from '../../parts/history';
-import { Badge, Button, Card, Empty, Facts, Load, Money, Page, Time } from '../../ui/basic';
+import { Badge, Button, Card, Empty, Facts, Load, Money, Page } from '../../ui/basic';
 import { Dialog, ask } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
 import { Table } from '../../ui/table';
 import { attempt, toast } from '../../ui/toast';
+import { Note } from './note';
 import { Payments, Refunds } from './payments';
 import { Timeline } from './timeline';
 
@@ -177,6 +178,7 @@ export function Order({ id }: PageProps) {
               </Card>
               <Card title="Timeline">
                 <Timeline of={data.timeline} />
+                <Note order={data} onChange={order.set} />
               </Card>
             </div>
           </div>

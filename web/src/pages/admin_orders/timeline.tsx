@@ -33,6 +33,9 @@ const WHAT: Record<Entry['kind'], string> = {
   review_opened: 'Waits for a person',
   review_settled: 'Decided',
   revealed: 'Keys and codes revealed',
+  note: 'Note',
+  sent_again: 'Mail sent again',
+  code_replaced: 'Code replaced',
 };
 
 /** Notes of these are words of the program, the others are references or what people wrote. */
@@ -58,7 +61,7 @@ export function Timeline({ of }: { of: Entry[] }) {
             )}
           </strong>
           {entry.gateway && <span>{words(entry.gateway)}</span>}
-          {noteOf(entry) && <span>{noteOf(entry)}</span>}
+          {noteOf(entry) && <span class="preline">{noteOf(entry)}</span>}
           {entry.by_email && <span>by {entry.by_email}</span>}
           <Time at={entry.at} />
         </li>

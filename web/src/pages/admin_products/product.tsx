@@ -4,6 +4,7 @@ import { useRef } from 'preact/hooks';
 import { get, patch, remove } from '../../api';
 import { useLoad } from '../../load';
 import { go, href, type PageProps } from '../../route';
+import { Images } from '../../parts/admin_images';
 import { ProductFile } from '../../parts/admin_product_files';
 import { Serials } from '../../parts/admin_serials';
 import { explainConflict } from '../../parts/conflict';
@@ -103,6 +104,7 @@ export function Product({ id }: PageProps) {
               </Form>
             </Card>
             <div class="stack">
+              <Images product={data} />
               <Variants product={data} onChange={changedBeside} />
               {data.delivery_type === 'serial_code' && <Serials product={data} onChange={changedBeside} />}
               {data.delivery_type === 'download_url' && <ProductFile product={data} onChange={changedBeside} />}
