@@ -187,4 +187,122 @@ test('the list is filtered; a product that was never sold is deleted after askin
   assert.equal((await panel.admin('GET', '/products')).length, 2);
 });
 
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+const nav = (name) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click();
+const shopPage = async (path) => (await fetch(new URL(path, panel.souk.url))).text();
+/** Settings reach the shop's pages within a second or two. */
+async function shopShows(path, text) {
+  const deadline = Date.now() + 20000;
+  while (!(await shopPage(path)).includes(text)) {
+    assert.ok(Date.now() < deadline, `${path} does not show ${text}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+test('pictures are added, made smaller, said in words, put in order and removed', async () => {
+  const product = await panel.admin(
+    'POST',
+    '/products',
+    { name: 'Pictured', slug: 'pictured', price: 1, delivery_type: 'license_key', is_active: true },
+    201,
+  );
+  const images = () => panel.admin('GET', `/products/${product.id}/images`);
+  await page.goto(new URL(`/admin/#/products/${product.id}`, panel.souk.url).href);
+  const card = page.getByRole('region', { name: 'Pictures' });
+  await card.getByText('No pictures yet').waitFor();
+  // Drawn in the browser: wider than any page needs.
+  const large = await page.evaluate(async () => {
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [2400, 1200];
+    const pen = canvas.getContext('2d');
+    for (let i = 0; i < 2400; i += 8) {
+      pen.fillStyle = `hsl(${i % 360} 80% ${30 + (i % 40)}%)`;
+      pen.fillRect(i, (i * 7) % 900, 8, 300);
+    }
+    const blob = await new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
+    return [...new Uint8Array(await blob.arrayBuffer())];
+  });
+  const files = [
+    { name: 'dot.png', mimeType: 'image/png', buffer: PNG },
+    { name: 'large.png', mimeType: 'image/png', buffer: Buffer.from(large) },
+  ];
+  await card.getByLabel('Add pictures').setInputFiles(files);
+  await expectToast(page, 'The pictures were added.');
+  const [dot, wide] = await images();
+  assert.match(dot.url, /\.png$/, 'a small picture stays as it is');
+  assert.match(wide.url, /\.webp$/, 'a large one is made smaller');
+  await card.getByLabel('What picture 2 shows').fill('Stripes');
+  await card.getByRole('listitem').nth(1).getByRole('button', { name: 'Save' }).click();
+  await expectToast(page, 'Saved.');
+  await card.getByRole('button', { name: 'Move picture 2 forward' }).click();
+  await card.getByRole('listitem').first().locator(`img[src="${wide.url}"]`).waitFor();
+  assert.deepEqual(
+    (await images()).map((i) => i.alt),
+    ['Stripes', 'Pictured'],
+  );
+  await card.getByRole('button', { name: 'Remove picture 2' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove picture' }).click();
+  await expectToast(page, 'The picture was removed.');
+  assert.deepEqual(
+    (await images()).map((i) => i.url),
+    [wide.url],
+  );
+  assert.ok((await shopPage('/p/pictured')).includes(`src="${wide.url}"`));
+});
+
+test('the shop gets its looks, and a page of the merchant’s own with a preview', async () => {
+  await nav('Shop');
+  await page.getByLabel('Line under the name').fill('Tools for the night');
+  await page.getByRole('textbox', { name: 'Welcome text' }).fill('Hello *you* <b>raw</b>');
+  await page.getByRole('button', { name: 'Preview of Welcome text' }).click();
+  const preview = page.getByRole('region', { name: 'Preview of Welcome text' });
+  await preview.locator('em', { hasText: 'you' }).waitFor();
+  await preview.getByText('<b>raw</b>').waitFor();
+  await page.getByLabel('German').check();
+  await page.getByLabel('A colour of our own').check();
+  await page.getByLabel('Colour of buttons').fill('#ffffff');
+  await page.getByRole('button', { name: 'Save shop' }).click();
+  await page.locator('.field-error').waitFor();
+  await page.getByLabel('Colour of buttons').fill('#0b3d91');
+  await page.getByRole('button', { name: 'Save shop' }).click();
+  await expectToast(page, 'The shop was saved.');
+  const saved = await panel.admin('GET', '/settings');
+  assert.deepEqual([saved.tagline, saved.accent, saved.languages], ['Tools for the night', '#0b3d91', ['en', 'de']]);
+  await page.getByLabel('Picture').setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: PNG });
+  await page.getByRole('button', { name: 'Upload logo' }).click();
+  await expectToast(page, 'The logo was saved.');
+  const { logo } = await panel.admin('GET', '/settings');
+  await shopShows('/', `<img src="${logo}"`);
+  await shopShows('/', '<em>you</em> &lt;b&gt;raw&lt;/b&gt;');
+
+  await page.getByRole('link', { name: 'Own pages' }).click();
+  await page.getByRole('link', { name: 'Add page' }).first().click();
+  await page.getByLabel('Title').fill('Terms');
+  await page.getByLabel('Slug').fill('terms');
+  await page.getByRole('textbox', { name: 'Text', exact: true }).fill('# First\n\nBe kind.');
+  await page.getByRole('button', { name: 'Preview of Text' }).click();
+  await page.getByRole('region', { name: 'Preview of Text' }).getByRole('heading', { name: 'First' }).waitFor();
+  await page.getByRole('button', { name: 'Add page' }).click();
+  await expectToast(page, 'Terms was added.');
+  await page.getByRole('heading', { level: 1, name: 'Terms' }).waitFor();
+  await shopShows('/page/terms', 'Be kind.');
+  await shopShows('/', 'href="/page/terms"');
+});
+
+test('the dashboard says what the store still needs, until that is done', async () => {
+  await nav('Dashboard');
+  const list = page.getByRole('region', { name: 'Before you sell' });
+  await list.getByRole('link', { name: 'Connect a payment gateway' }).waitFor();
+  assert.equal(await list.getByText('Put the first product on sale').count(), 0, 'there is one');
+  const open = await list.getByRole('button').count();
+  for (let left = open; left > 0; left--) {
+    await list.getByRole('button').first().click();
+    await page.waitForFunction((n) => document.querySelectorAll('.checklist button').length === n, left - 1);
+  }
+  await list.waitFor({ state: 'detached' });
+});
+
 test('the browser had nothing to complain about', () => panel.checkComplaints());

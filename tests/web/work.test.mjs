@@ -249,6 +249,10 @@ test('an order is refunded in part, then in full', async () => {
   await nav('Orders');
   await page.getByLabel('Search number or e-mail').fill(String(order_id));
   await page.getByRole('link', { name: `#${order_id}` }).click();
+  await page.getByLabel('Note').fill('Wants it back.');
+  await page.getByRole('button', { name: 'Add note' }).click();
+  await expectToast(page, 'The note was added.');
+  await page.getByRole('listitem').filter({ hasText: 'Wants it back.' }).getByText(OWNER.email).waitFor();
   await page.getByRole('button', { name: 'Refund' }).click();
   const dialog = page.getByRole('dialog', { name: `Refund order #${order_id}` });
   await dialog.getByLabel('Amount in USD').fill('15');
@@ -270,13 +274,14 @@ test('an order is refunded in part, then in full', async () => {
     [
       'Placed US$40.00',
       'Paid and delivered',
+      'Note',
       'Refund requested US$15.00',
       'Refunded US$15.00',
       'Refund requested US$25.00',
       'Refunded US$25.00',
     ],
   );
-  await timeline.nth(2).getByText('by owner@example.com').waitFor();
+  await timeline.nth(3).getByText('by owner@example.com').waitFor();
 });
 
 test('a gateway is connected; its event is tried again, an order confirmed, another cancelled', async () => {

@@ -26,6 +26,7 @@ static const enum word words[TIMELINE_KIND_COUNT] = {
     [TIMELINE_CANCELLED] = WORD_happened_cancelled,
     [TIMELINE_REFUND_DONE] = WORD_happened_refund_done,
     [TIMELINE_REFUND_SETTLED] = WORD_happened_refund_done,
+    [TIMELINE_CODE_REPLACED] = WORD_happened_code_replaced,
 };
 
 enum err shop_order_history(struct request *req, Id order, struct page_happening_list *ret)

@@ -62,7 +62,11 @@ async function fill(panel) {
     token: panel.ownerToken,
     body: { store_name: '<u>Shop</u>' },
   });
+  const text = NAUGHTY.join('\n\n');
+  const own = await panel.admin('POST', '/pages', { slug: 'own', title: '<b>Terms</b>', body: text }, 201);
+  await panel.admin('POST', `/orders/${order.order_id}/notes`, { note: text.slice(0, 2000) }, 201);
   return {
+    own: own.id,
     customer: eve.id,
     product: products[1].id,
     order: order.order_id,
@@ -93,6 +97,9 @@ export function pagesOf(ids) {
     '/tickets',
     `/tickets/${ids.ticket}`,
     '/departments',
+    '/shop',
+    '/pages',
+    `/pages/${ids.own}`,
     '/gateways',
     '/events',
     `/events/${ids.event}`,

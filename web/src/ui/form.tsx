@@ -259,6 +259,10 @@ export function TextArea({ value, rows = 4, onInput, ...field }: AreaProps) {
   );
 }
 
+export function ColorField({ value, ...field }: FieldProps & { value: string }) {
+  return <Field {...field}>{(control) => <input {...control} type="color" defaultValue={value} />}</Field>;
+}
+
 export function FileField({ accept, ...field }: FieldProps & { accept?: string }) {
   return <Field {...field}>{(control) => <input {...control} type="file" accept={accept} />}</Field>;
 }

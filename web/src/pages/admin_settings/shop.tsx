@@ -7,7 +7,7 @@ import { explainConflict } from '../../parts/conflict';
 import { MarkdownField } from '../../parts/markdown_field';
 import { PICTURES, shrunk } from '../../parts/picture';
 import { Button, Card, Facts, LinkButton, Load, Page } from '../../ui/basic';
-import { Check, FileField, Form, TextArea, TextField, bad, type Values } from '../../ui/form';
+import { Check, ColorField, FileField, Form, Select, TextArea, TextField, bad, type Values } from '../../ui/form';
 import { attempt, toast } from '../../ui/toast';
 
 type Shown = Settings & { etag: string };
@@ -18,6 +18,8 @@ const LANGUAGES: [Settings['languages'][number], string][] = [
   ['es', 'Spanish'],
 ];
 const LOGO_SIDE = 512;
+/** What the shop has without a colour of the merchant's own. */
+const SHOP_ACCENT = '#2456a6';
 
 export function ShopPage() {
   const loaded = useLoad(async () => {
@@ -59,7 +61,7 @@ function Overview({ shown: s }: { shown: Shown }) {
 
 function languagesOf(v: Values, before: Settings['languages']): Settings['languages'] {
   const chosen = LANGUAGES.map(([code]) => code).filter((code) => v.all('languages').includes(code));
-  if (chosen.length === 0) throw bad('languages', 'Choose one at least');
+  if (chosen.length === 0) throw new Error('Choose one language at least');
   const first = v.text('first') as Settings['languages'][number];
   const fallback = chosen.includes(first) ? first : (before.find((code) => chosen.includes(code)) ?? chosen[0]);
   return [fallback as (typeof chosen)[number], ...chosen.filter((code) => code !== fallback)];
@@ -112,22 +114,21 @@ function Editor({ shown: s, loaded }: { shown: Shown; loaded: Loaded<Shown> }) {
               <Check key={code} name="languages" value={code} label={name} checked={s.languages.includes(code)} />
             ))}
           </fieldset>
-          <div class="field">
-            <label for="first-language">Language for everybody else</label>
-            <select id="first-language" name="first">
-              {LANGUAGES.map(([code, name]) => (
-                <option key={code} value={code} selected={s.languages[0] === code}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </div>
+          <Select
+            name="first"
+            label="Language for everybody else"
+            value={s.languages[0]}
+            options={LANGUAGES}
+            hint="For visitors whose browser asks for none of these."
+          />
           <div class="pair">
             <Check name="own_colour" label="A colour of our own" checked={s.accent !== ''} />
-            <div class="field">
-              <label for="accent">Colour of buttons</label>
-              <input id="accent" name="accent" type="color" value={s.accent || '#1d5fd1'} />
-            </div>
+            <ColorField
+              name="accent"
+              label="Colour of buttons"
+              value={s.accent || SHOP_ACCENT}
+              hint="Dark or light enough to be read."
+            />
           </div>
           <MarkdownField name="welcome" label="Welcome text" value={s.welcome} rows={6} optional />
           <TextArea

@@ -56,14 +56,34 @@ export function Help({ ticket, onChange }: { ticket: TicketData; onChange: (tick
               ]}
             />
             <div class="form-actions">
-              {license?.hardware_id && <Button onClick={() => setStep('clear')}>Clear hardware</Button>}
-              {license && license.status !== 'refunded' && (
-                <Button onClick={() => setStep('extend')}>Extend licence</Button>
+              {license?.hardware_id && (
+                <Button small onClick={() => setStep('clear')}>
+                  Clear hardware
+                </Button>
               )}
-              {license?.status === 'active' && <Button onClick={() => setStep('key')}>Replace key</Button>}
-              {!license && codesOf(order).length > 0 && <Button onClick={() => setStep('code')}>Replace a code</Button>}
-              {order?.status === 'confirmed' && <Button onClick={() => setStep('refund')}>Refund order</Button>}
-              <Button onClick={() => setStep('credit')}>Credit wallet</Button>
+              {license && license.status !== 'refunded' && (
+                <Button small onClick={() => setStep('extend')}>
+                  Extend licence
+                </Button>
+              )}
+              {license?.status === 'active' && (
+                <Button small onClick={() => setStep('key')}>
+                  Replace key
+                </Button>
+              )}
+              {!license && codesOf(order).length > 0 && (
+                <Button small onClick={() => setStep('code')}>
+                  Replace a code
+                </Button>
+              )}
+              {order?.status === 'confirmed' && (
+                <Button small onClick={() => setStep('refund')}>
+                  Refund order
+                </Button>
+              )}
+              <Button small onClick={() => setStep('credit')}>
+                Credit wallet
+              </Button>
             </div>
             {step && (
               <StepDialog step={step} ticket={ticket} about={{ license, order }} onClose={close} onDone={done} />
