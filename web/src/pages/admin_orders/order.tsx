@@ -7,7 +7,7 @@ import { useLoad } from '../../load';
 import { href, type PageProps } from '../../route';
 import { currency } from '../../session';
 import { HistoryButton } from '../../parts/history';
-import { Badge, Button, Card, Empty, Facts, Load, Money, Page } from '../../ui/basic';
+import { Badge, Button, Card, Empty, Facts, Load, Money, Page, Time } from '../../ui/basic';
 import { Dialog, ask } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
 import { Table } from '../../ui/table';
