@@ -1,6 +1,7 @@
 // The texts of mails: changed, refused, previewed, tried and put back; and what is sent follows them.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { Browser } from './lib/browser.mjs';
 import { dataOf, expectError, expectFields } from './lib/http.mjs';
 import { openMailShop } from './lib/mail_shop.mjs';
 
@@ -107,6 +108,12 @@ test('a mail is written in the language that its receiver read in the shop, wher
   assert.match(german.html, /bgcolor="#b00020"/);
   assert.match(german.html, /<b>Läden &amp; Co<\/b>/);
   assert.equal((await mailTo('fr@example.com', 1, { proof: true })).headers.subject, 'Welcome to Läden & Co');
+  // A later login in the shop, in another language.
+  const b = new Browser(shop.souk.url, { language: 'de' });
+  await b.open('/login');
+  await b.submit('/login', { email: 'fr@example.com', password: 'a-long-password' }, { expect: 303 });
+  dataOf(await shop.souk.post('/api/auth/password/forgot', { email: 'fr@example.com' }));
+  await mailTo('fr@example.com', 1, { subject: 'Dein neues Passwort' });
 });
 
 test('staff hear of orders and of codes that run low where the settings say so, once until there are more', async () => {

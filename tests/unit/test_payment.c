@@ -651,6 +651,22 @@ static enum err mails(struct db *db)
     assert_int_equal(m.kind, MAIL_order);
     assert_non_null(memmem(list.ptr, list.len, value.ptr, value.len));
     assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE payload IS NOT NULL"), 1);
+    /* Another address: the link goes there, a notice to the present one. */
+    assert_int_equal(mail_email_change(db, ada, STR("new@example.com"), STR("https://shop.example/x"), 3, NOW), OK);
+    assert_int_equal(outbox_claim(db, NOW, 1000, 10, &items, &count), OK);
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(queued_mail_unpack(items[i].payload, &m));
+        bool is_link = m.kind == MAIL_email_change;
+        assert_true(str_eq(m.to, str_from(is_link ? "new@example.com" : "ada@example.com")));
+        assert_true(str_eq(m.values.of[PARAM_link], str_from(is_link ? "https://shop.example/x" : "")));
+        assert_true(str_eq(m.values.of[PARAM_new_address], str_from("new@example.com")));
+    }
+    assert_int_equal(mail_email_changed(db, ada, STR("old@example.com"), NOW), OK);
+    assert_int_equal(outbox_claim(db, NOW, 1000, 10, &items, &count), OK);
+    assert_int_equal(count, 1);
+    assert_true(queued_mail_unpack(items[0].payload, &m));
+    assert_true(str_eq(m.to, str_from("old@example.com")));
     mail_enable(false);
     return OK;
 }
