@@ -18,11 +18,15 @@ const ENGINES = process.env.SOUK_ENGINE ? [process.env.SOUK_ENGINE] : ['sqlite',
 function fill(dbArg, id, n) {
   const wallet = Number(number(dbArg, `SELECT id FROM ledger_account WHERE owner_id = ${id}`));
   const missing = n - 1;
-  const series = isPostgres(dbArg) ? `generate_series(1, ${missing}) AS s(n)`
+  const series = isPostgres(dbArg)
+    ? `generate_series(1, ${missing}) AS s(n)`
     : `(WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < ${missing}) SELECT n FROM s) AS s`;
-  execute(dbArg, `INSERT INTO transfer (debit_id, credit_id, amount, kind, description, created_at)
+  execute(
+    dbArg,
+    `INSERT INTO transfer (debit_id, credit_id, amount, kind, description, created_at)
     SELECT CASE n % 2 WHEN 0 THEN ${wallet} ELSE 5 END, CASE n % 2 WHEN 0 THEN 5 ELSE ${wallet} END, 1, 'adjustment', 'By turns', 1000 * n FROM ${series};
-    UPDATE ledger_account SET balance = balance + ${missing % 2} WHERE id = ${wallet}`);
+    UPDATE ledger_account SET balance = balance + ${missing % 2} WHERE id = ${wallet}`,
+  );
 }
 
 /** Times of each row's request, asked by turns, so that whatever else the machine does falls on all of them alike. */
@@ -30,7 +34,10 @@ async function measure(store, rows) {
   const times = rows.map(() => []);
   for (let i = 0; i < ASKED; i++) {
     for (const [r, [, who, query]] of rows.entries()) {
-      const answer = await store.souk.request('GET', `/api/customer/wallet${query}`, { token: who.token, unchecked: true });
+      const answer = await store.souk.request('GET', `/api/customer/wallet${query}`, {
+        token: who.token,
+        unchecked: true,
+      });
       assert.equal(answer.json.data.transactions.length, 100);
       times[r].push(answer.ms);
     }
@@ -56,8 +63,12 @@ for (const engine of ENGINES) {
       [`${MANY} transactions, a page in the middle`, store.busy, `?before=${middle}`],
     ];
     const results = await measure(store, rows);
-    results.forEach(({ least, p50, p99 }, r) => console.log(`${engine.padEnd(7)} ${rows[r][0].padEnd(44)}` +
-      ` least ${least.toFixed(3)} ms  p50 ${p50.toFixed(3)} ms  p99 ${p99.toFixed(3)} ms`));
+    results.forEach(({ least, p50, p99 }, r) =>
+      console.log(
+        `${engine.padEnd(7)} ${rows[r][0].padEnd(44)}` +
+          ` least ${least.toFixed(3)} ms  p50 ${p50.toFixed(3)} ms  p99 ${p99.toFixed(3)} ms`,
+      ),
+    );
     if (MANY <= 100_000) assertInvariants(dbArg);
     const started = Date.now();
     const check = await store.souk.cli(['check'], { timeout_ms: 600_000 });

@@ -21,8 +21,10 @@ if (process.env.SOUK_KILL9_CHILD) {
   } finally {
     await kill9.stop();
   }
-  console.log(`${process.env.SOUK_ENGINE}: ${rounds} kills, ${sum.acknowledged} orders acknowledged before them and all there, ` +
-    `${sum.repeated} repeated after them and all once`);
+  console.log(
+    `${process.env.SOUK_ENGINE}: ${rounds} kills, ${sum.acknowledged} orders acknowledged before them and all there, ` +
+      `${sum.repeated} repeated after them and all once`,
+  );
 } else {
   // The engine is chosen when the harness is loaded: a process of its own for each. PostgreSQL with fsync, as in life.
   const cluster = startCluster({ fsync: true });

@@ -29,7 +29,9 @@ if (process.env.SOUK_BENCH_CHILD) {
   try {
     for (const engine of ['sqlite', 'pg']) {
       const out = spawnSync(process.execPath, [fileURLToPath(import.meta.url), String(ORDERS), String(VERIFICATIONS)], {
-        cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'],
+        cwd: root,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'inherit'],
         env: { ...process.env, SOUK_BENCH_CHILD: '1', SOUK_ENGINE: engine, SOUK_TEST_PG: cluster.url },
       });
       if (out.status !== 0) process.exit(1);
@@ -38,7 +40,8 @@ if (process.env.SOUK_BENCH_CHILD) {
   } finally {
     stopCluster(cluster.dir);
   }
-  const cell = (r) => `${String(r.per_second).padStart(7)}/s  p50 ${r.p50_ms.toFixed(2).padStart(6)} ms  p99 ${r.p99_ms.toFixed(2).padStart(7)} ms  cpu ${r.cpu_us.toFixed(1).padStart(6)} µs`;
+  const cell = (r) =>
+    `${String(r.per_second).padStart(7)}/s  p50 ${r.p50_ms.toFixed(2).padStart(6)} ms  p99 ${r.p99_ms.toFixed(2).padStart(7)} ms  cpu ${r.cpu_us.toFixed(1).padStart(6)} µs`;
   console.log(`${'what'.padEnd(40)}  ${'SQLite'.padEnd(57)}  PostgreSQL`);
   for (const name of Object.keys(columns.sqlite)) {
     console.log(`${name.padEnd(40)}  ${cell(columns.sqlite[name])}  ${cell(columns.pg[name])}`);
@@ -69,7 +72,10 @@ async function measure(shop) {
   const product = shop.seed.product({ price: 1 });
   const codes = shop.seed.product({ price: 1, delivery_type: 'serial_code' });
   for (let i = 0; i < ORDERS; i += 5000) {
-    shop.seed.serials(codes, Array.from({ length: Math.min(5000, ORDERS - i) }, (_, n) => `B-${i + n}`));
+    shop.seed.serials(
+      codes,
+      Array.from({ length: Math.min(5000, ORDERS - i) }, (_, n) => `B-${i + n}`),
+    );
   }
   const buyers = [];
   for (let i = 0; i < BUYERS; i++) buyers.push(await shop.buyer({ balance: 1_000_000_000 }));
@@ -78,14 +84,24 @@ async function measure(shop) {
     fs.writeFileSync(target, `${lines.join('\n')}\n`);
     return target;
   };
-  const tokens = file('tokens', buyers.map((b) => b.token));
-  const bodies = (list) => file('bodies', list.map((b) => JSON.stringify(b)));
+  const tokens = file(
+    'tokens',
+    buyers.map((b) => b.token),
+  );
+  const bodies = (list) =>
+    file(
+      'bodies',
+      list.map((b) => JSON.stringify(b)),
+    );
   const load = (target, body, connections, count, ...keys) => {
     const before = cpuSeconds(shop.souk.child.pid);
-    const out = execFileSync(path.join(build, 'bench/load'), [`127.0.0.1:${shop.souk.port}`, target, tokens, bodies(body),
-      String(connections), String(count), ...keys], { encoding: 'utf8' });
+    const out = execFileSync(
+      path.join(build, 'bench/load'),
+      [`127.0.0.1:${shop.souk.port}`, target, tokens, bodies(body), String(connections), String(count), ...keys],
+      { encoding: 'utf8' },
+    );
     const result = JSON.parse(out);
-    result.cpu_us = (cpuSeconds(shop.souk.child.pid) - before) / count * 1e6;
+    result.cpu_us = ((cpuSeconds(shop.souk.child.pid) - before) / count) * 1e6;
     if (result.statuses['200'] !== count) throw new Error(`${target}: ${out}`);
     return result;
   };
@@ -101,8 +117,18 @@ async function measure(shop) {
   const plain = licenses.map((license_key) => ({ license_key, product_id: product.id }));
   load(verify, plain, 64, 20000);
   results['verify, 64 connections'] = load(verify, plain, 64, VERIFICATIONS);
-  results['verify, first binding, 64'] = load(verify, plain.map((b, i) => ({ ...b, hardware_id: `hw-${i}` })), 64, licenses.length);
-  results['verify, bound, 64'] = load(verify, plain.map((b, i) => ({ ...b, hardware_id: `hw-${i}` })), 64, VERIFICATIONS);
+  results['verify, first binding, 64'] = load(
+    verify,
+    plain.map((b, i) => ({ ...b, hardware_id: `hw-${i}` })),
+    64,
+    licenses.length,
+  );
+  results['verify, bound, 64'] = load(
+    verify,
+    plain.map((b, i) => ({ ...b, hardware_id: `hw-${i}` })),
+    64,
+    VERIFICATIONS,
+  );
   results['verify, 1 connection'] = load(verify, plain, 1, 20000);
   return results;
 }

@@ -3,5 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const run = spawnSync(process.execPath, ['tests/run.mjs', 'api-asan-pg', 'api-tsan-sqlite'], { cwd: root, stdio: 'inherit' });
+const run = spawnSync(process.execPath, ['tests/run.mjs', 'api-asan-pg', 'api-tsan-sqlite'], {
+  cwd: root,
+  stdio: 'inherit',
+});
 process.exitCode = run.status ?? 1;

@@ -24,13 +24,23 @@ if (process.env.SOUK_BENCH_CHILD) {
   try {
     for (const build of builds) {
       const out = spawnSync(process.execPath, [fileURLToPath(import.meta.url), String(ORDERS)], {
-        cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'],
-        env: { ...process.env, SOUK_BENCH_CHILD: String(postmasterPid(cluster.dir)), SOUK_ENGINE: 'pg', SOUK_TEST_PG: cluster.url, SOUK_BUILD: build },
+        cwd: root,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: {
+          ...process.env,
+          SOUK_BENCH_CHILD: String(postmasterPid(cluster.dir)),
+          SOUK_ENGINE: 'pg',
+          SOUK_TEST_PG: cluster.url,
+          SOUK_BUILD: build,
+        },
       });
       if (out.status !== 0) process.exit(1);
       for (const r of JSON.parse(out.stdout)) {
-        console.log(`${path.basename(path.dirname(build))}/${path.basename(build)}  ${String(r.sold).padStart(7)} sold${r.snapshot ? ', old snapshot' : '              '}`
-          + `  ${String(r.per_second).padStart(6)}/s  p99 ${r.p99_ms.toFixed(1).padStart(7)} ms  db ${r.db_us.toFixed(0).padStart(6)} µs`);
+        console.log(
+          `${path.basename(path.dirname(build))}/${path.basename(build)}  ${String(r.sold).padStart(7)} sold${r.snapshot ? ', old snapshot' : '              '}` +
+            `  ${String(r.per_second).padStart(6)}/s  p99 ${r.p99_ms.toFixed(1).padStart(7)} ms  db ${r.db_us.toFixed(0).padStart(6)} µs`,
+        );
       }
     }
   } finally {
@@ -48,25 +58,41 @@ async function measure(postmaster) {
       fs.writeFileSync(path.join(shop.souk.dir, name), `${lines.join('\n')}\n`);
       return path.join(shop.souk.dir, name);
     };
-    const tokens = file('tokens', buyers.map((b) => b.token));
+    const tokens = file(
+      'tokens',
+      buyers.map((b) => b.token),
+    );
     const results = [];
     for (const snapshot of [false, true]) {
       for (const sold of SOLD) {
         const pool = shop.seed.product({ price: 1, delivery_type: 'serial_code' });
-        shop.seed.sql(`INSERT INTO serial (product_id, variant_id, code_hash, sealed_code) SELECT ${pool.id}, 0, decode(md5(n::text), 'hex'), '' FROM generate_series(1, ${sold}) n;`);
-        shop.seed.serials(pool, Array.from({ length: 2 * ORDERS }, (_, i) => `code-${i}`));
+        shop.seed.sql(
+          `INSERT INTO serial (product_id, variant_id, code_hash, sealed_code) SELECT ${pool.id}, 0, decode(md5(n::text), 'hex'), '' FROM generate_series(1, ${sold}) n;`,
+        );
+        shop.seed.serials(
+          pool,
+          Array.from({ length: 2 * ORDERS }, (_, i) => `code-${i}`),
+        );
         const holder = snapshot ? await holdSnapshot(shop.souk.dbArg) : null;
         // As many sales would leave them: one version each, dead for everybody but the holder.
-        shop.seed.sql(`UPDATE serial SET taken_by = 0, taken_at = 1 WHERE id IN (SELECT id FROM serial WHERE product_id = ${pool.id} ORDER BY id LIMIT ${sold});`);
+        shop.seed.sql(
+          `UPDATE serial SET taken_by = 0, taken_at = 1 WHERE id IN (SELECT id FROM serial WHERE product_id = ${pool.id} ORDER BY id LIMIT ${sold});`,
+        );
         execFileSync(psqlProgram(), ['-Xq', '-d', shop.souk.dbArg, '-c', 'ANALYZE', '-c', 'CHECKPOINT']);
         const body = file('bodies', [JSON.stringify({ product_id: pool.id })]);
-        const load = (count) => JSON.parse(execFileSync(path.join(process.env.SOUK_BUILD, 'bench/load'),
-          [`127.0.0.1:${shop.souk.port}`, '/api/v1/order/create', tokens, body, '32', String(count)], { encoding: 'utf8' }));
+        const load = (count) =>
+          JSON.parse(
+            execFileSync(
+              path.join(process.env.SOUK_BUILD, 'bench/load'),
+              [`127.0.0.1:${shop.souk.port}`, '/api/v1/order/create', tokens, body, '32', String(count)],
+              { encoding: 'utf8' },
+            ),
+          );
         load(Math.min(ORDERS, 200)); // plans, hints, what scans kill
         const before = cpuSecondsOfFamily(postmaster);
         const r = load(ORDERS);
         if (r.statuses['200'] !== ORDERS) throw new Error(JSON.stringify(r));
-        results.push({ ...r, sold, snapshot, db_us: (cpuSecondsOfFamily(postmaster) - before) / ORDERS * 1e6 });
+        results.push({ ...r, sold, snapshot, db_us: ((cpuSecondsOfFamily(postmaster) - before) / ORDERS) * 1e6 });
         holder?.kill();
       }
     }

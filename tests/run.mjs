@@ -64,8 +64,15 @@ async function main(args) {
   }
   logs = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-test-'));
   process.on('exit', cleanUp);
-  process.on('uncaughtException', (e) => { fail('the test run itself', [e.stack ?? String(e)]); finish(); });
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => { fail('the test run', [`ended by ${signal}`]); finish(); });
+  process.on('uncaughtException', (e) => {
+    fail('the test run itself', [e.stack ?? String(e)]);
+    finish();
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.on(signal, () => {
+      fail('the test run', [`ended by ${signal}`]);
+      finish();
+    });
   if (programs) setInterval(lookAtPrograms, LOOK_MS).unref();
   await runPhases(phases, fileWords);
   if (total.passed + total.failed === 0) fail('nothing matches', [`filters: ${words.join(' ')}`]);
@@ -87,9 +94,12 @@ async function runPhases(phases, fileWords) {
 function finish() {
   const minutes = (cpuUsed() / 60).toFixed(1);
   cleanUp();
-  console.log(`== all: ${seconds(begun.at)}, ${minutes} CPU minutes${total.skipped ? `, ${total.skipped} skipped` : ''}`);
+  console.log(
+    `== all: ${seconds(begun.at)}, ${minutes} CPU minutes${total.skipped ? `, ${total.skipped} skipped` : ''}`,
+  );
   if (total.failed > 0) console.log(`logs: ${logs}`);
-  for (const { name, texts } of failures) console.log([`FAILED ${name}`, ...texts.map(shortened).map(indent)].join('\n'));
+  for (const { name, texts } of failures)
+    console.log([`FAILED ${name}`, ...texts.map(shortened).map(indent)].join('\n'));
   console.log(`${total.passed} passed, ${total.failed} failed`);
   process.exit(total.failed > 0 ? 1 : 0);
 }
@@ -98,7 +108,13 @@ function finish() {
 function unitsOf(phase, words) {
   const { folder, name } = SOURCES[phase.run];
   const dir = phase.folder ?? folder;
-  const found = fs.existsSync(dir) ? fs.readdirSync(dir).map((f) => name.exec(f)?.[1]).filter(Boolean).sort() : [];
+  const found = fs.existsSync(dir)
+    ? fs
+        .readdirSync(dir)
+        .map((f) => name.exec(f)?.[1])
+        .filter(Boolean)
+        .sort()
+    : [];
   const units = matching(found, words);
   return phase.run === 'files' ? units.map((f) => path.join(dir, f)).filter((f) => belongs(phase, f)) : units;
 }
@@ -130,8 +146,10 @@ async function runPhase(phase, units) {
     if (phase.prepared) fs.rmSync(phase.prepared.dir, { recursive: true, force: true });
   }
   const skipped = total.skipped - before.skipped;
-  console.log(`   ${phase.name}: ${total.passed - before.passed} passed, ${total.failed - before.failed} failed` +
-    `${skipped ? `, ${skipped} skipped` : ''}, ${spent(start)}`);
+  console.log(
+    `   ${phase.name}: ${total.passed - before.passed} passed, ${total.failed - before.failed} failed` +
+      `${skipped ? `, ${skipped} skipped` : ''}, ${spent(start)}`,
+  );
   if (programs) sayPrograms(cpuUsed() - start.cpu);
 }
 
@@ -143,7 +161,12 @@ function sayPrograms(seconds_) {
   lookAtPrograms();
   const found = programs.take();
   const unseen = seconds_ - found.reduce((sum, [, s]) => sum + s, 0);
-  console.log(`     of it ${[...found, ['ended unseen', unseen]].filter(([, s]) => s >= 0.5).map(([name, s]) => `${name} ${s.toFixed(1)}`).join(', ')}`);
+  console.log(
+    `     of it ${[...found, ['ended unseen', unseen]]
+      .filter(([, s]) => s >= 0.5)
+      .map(([name, s]) => `${name} ${s.toFixed(1)}`)
+      .join(', ')}`,
+  );
 }
 
 /** Stores for the phase's tests to copy: for unit programs only on PostgreSQL, where they are expensive. */
@@ -187,7 +210,8 @@ function environment(phase) {
   if (phase.engine) env.SOUK_ENGINE = phase.engine;
   if (cluster) env.SOUK_TEST_PG = cluster.url;
   if (phase.engine) env.SOUK_PREPARED = JSON.stringify(phase.prepared);
-  if (phase.run === 'units') Object.assign(env, { SOUK_TEST_PG_STORE: nameOf(phase.prepared.kinds.store.db), TMPDIR: memoryFolder() });
+  if (phase.run === 'units')
+    Object.assign(env, { SOUK_TEST_PG_STORE: nameOf(phase.prepared.kinds.store.db), TMPDIR: memoryFolder() });
   if (phase.build === 'asan') env.SOUK_LEAKS = leakChecks();
   delete env.NODE_OPTIONS;
   return env;
@@ -215,14 +239,20 @@ async function sideBySide(phase, items, job) {
 /** Test files, several to a process (tests/lib/worker.mjs). A process that ends before its time is followed by another. */
 async function nodeFiles(phase, files) {
   const waiting = [...files];
-  const worker = async () => { while (waiting.length > 0) await runWorker(phase, waiting); };
+  const worker = async () => {
+    while (waiting.length > 0) await runWorker(phase, waiting);
+  };
   await Promise.all(Array.from({ length: Math.min(phase.at_once ?? 1, files.length) }, worker));
 }
 
 /** One process, until nothing waits any more or it has ended. */
 function runWorker(phase, waiting) {
-  const child = spawn(process.execPath, ['--test-reporter=tap', 'tests/lib/worker.mjs'],
-    { env: environment(phase), cwd: root, detached: true, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const child = spawn(process.execPath, ['--test-reporter=tap', 'tests/lib/worker.mjs'], {
+    env: environment(phase),
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
   let now = null;
   let failed = 0;
   let late = '';
@@ -233,7 +263,10 @@ function runWorker(phase, waiting) {
     now = file === undefined ? null : { file, started: Date.now(), timer: setTimeout(expire, FILE_TIMEOUT_MS) };
     if (child.connected) child.send(file ?? null, () => {});
   };
-  const expire = () => { late = `timeout after ${FILE_TIMEOUT_MS / 1000} s`; killGroup(child.pid); };
+  const expire = () => {
+    late = `timeout after ${FILE_TIMEOUT_MS / 1000} s`;
+    killGroup(child.pid);
+  };
   const results = new FileResults((file, result) => {
     failed += result.failed;
     count(`${phase.name} ${file}`, result, now.started);
@@ -247,11 +280,15 @@ function runWorker(phase, waiting) {
   return new Promise((resolve) => {
     child.on('close', (code, signal) => {
       clearTimeout(now?.timer);
-      if (child.pid) { killGroup(child.pid); running.delete(child.pid); }
+      if (child.pid) {
+        killGroup(child.pid);
+        running.delete(child.pid);
+      }
       const exit = late || (code ?? signal ?? 'no start');
       const output = () => `${results.unfinished}\n${said.join('').slice(-20000)}`;
       if (now) fail(`${phase.name} ${now.file}`, [`the test program did not finish (${exit}):\n${output()}`]);
-      else if (exit !== 0 && failed === 0) fail(phase.name, [`every test passed, but a test program ended with ${exit}:\n${output()}`]);
+      else if (exit !== 0 && failed === 0)
+        fail(phase.name, [`every test passed, but a test program ended with ${exit}:\n${output()}`]);
       resolve();
     });
   });
@@ -264,7 +301,10 @@ async function unitPrograms(phase, names) {
   const tests = new Map(JSON.parse(listed.stdout).map((t) => [t.name, t]));
   await sideBySide(phase, names, async (name) => {
     const test = tests.get(name);
-    if (!test) { fail(`${phase.name} ${name}`, ['meson does not list it']); return; }
+    if (!test) {
+      fail(`${phase.name} ${name}`, ['meson does not list it']);
+      return;
+    }
     const started = Date.now();
     const env = { ...environment(phase), ...test.env, CMOCKA_MESSAGE_OUTPUT: 'TAP' };
     const run = await program(test.cmd[0], test.cmd.slice(1), env, FILE_TIMEOUT_MS, test.workdir ?? undefined);
@@ -285,15 +325,34 @@ async function fuzzTargets(phase, names) {
     const found = path.join(phase.logs, name);
     fs.mkdirSync(found);
     const seeds = path.join(root, 'tests/fuzz/corpus', name);
-    const args = [`-max_total_time=${FUZZ_SECONDS}`, '-timeout=5', '-rss_limit_mb=2048', '-print_final_stats=1',
-      `-artifact_prefix=${phase.logs}/${name}-`, found, ...(fs.existsSync(seeds) ? [seeds] : [])];
-    const run = await program(path.join(buildDir('fuzz'), 'tests/fuzz', `fuzz_${name}`), args, environment(phase), (FUZZ_SECONDS + 120) * 1000);
+    const args = [
+      `-max_total_time=${FUZZ_SECONDS}`,
+      '-timeout=5',
+      '-rss_limit_mb=2048',
+      '-print_final_stats=1',
+      `-artifact_prefix=${phase.logs}/${name}-`,
+      found,
+      ...(fs.existsSync(seeds) ? [seeds] : []),
+    ];
+    const run = await program(
+      path.join(buildDir('fuzz'), 'tests/fuzz', `fuzz_${name}`),
+      args,
+      environment(phase),
+      (FUZZ_SECONDS + 120) * 1000,
+    );
     const executed = Number(/stat::number_of_executed_units:\s*(\d+)/.exec(run.output)?.[1] ?? 0);
     const good = run.exit === 0 && executed > 0;
-    count(`${phase.name} ${name}`, {
-      passed: good ? 1 : 0, failed: good ? 0 : 1, skipped: 0,
-      failures: good ? [] : [`ended with ${run.exit} after ${executed} inputs:\n${run.output.slice(-20000)}`],
-    }, started, `${executed} inputs`);
+    count(
+      `${phase.name} ${name}`,
+      {
+        passed: good ? 1 : 0,
+        failed: good ? 0 : 1,
+        skipped: 0,
+        failures: good ? [] : [`ended with ${run.exit} after ${executed} inputs:\n${run.output.slice(-20000)}`],
+      },
+      started,
+      `${executed} inputs`,
+    );
   });
 }
 
@@ -304,21 +363,31 @@ function program(file, args, env, timeoutMs, cwd = root) {
     const chunks = [];
     let late = false;
     if (child.pid) running.add(child.pid);
-    const timer = setTimeout(() => { late = true; killGroup(child.pid); }, timeoutMs);
+    const timer = setTimeout(() => {
+      late = true;
+      killGroup(child.pid);
+    }, timeoutMs);
     child.stdout.on('data', (c) => chunks.push(c));
     child.stderr.on('data', (c) => chunks.push(c));
     child.on('error', (e) => chunks.push(Buffer.from(String(e))));
     child.on('close', (code, signal) => {
       clearTimeout(timer);
-      if (child.pid) { killGroup(child.pid); running.delete(child.pid); }
-      const exit = late ? `timeout after ${timeoutMs / 1000} s` : code ?? signal ?? 'no start';
+      if (child.pid) {
+        killGroup(child.pid);
+        running.delete(child.pid);
+      }
+      const exit = late ? `timeout after ${timeoutMs / 1000} s` : (code ?? signal ?? 'no start');
       resolve({ output: Buffer.concat(chunks).toString(), exit });
     });
   });
 }
 
 function killGroup(pid) {
-  try { process.kill(-pid, 'SIGKILL'); } catch { /* all of it has ended already */ }
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    /* all of it has ended already */
+  }
 }
 
 /** What servers wrote to stderr, also those that no test stopped or looked at. */
@@ -351,7 +420,10 @@ function fail(name, texts) {
 }
 
 function indent(text) {
-  return text.split('\n').map((line) => `     | ${line}`).join('\n');
+  return text
+    .split('\n')
+    .map((line) => `     | ${line}`)
+    .join('\n');
 }
 
 function seconds(since) {
@@ -373,7 +445,11 @@ function cpuUsed() {
 }
 
 function clusterSeconds() {
-  try { return cpuSeconds(postmasterPid(cluster.dir)); } catch { return 0; }
+  try {
+    return cpuSeconds(postmasterPid(cluster.dir));
+  } catch {
+    return 0;
+  }
 }
 
 function cleanUp() {
@@ -383,7 +459,11 @@ function cleanUp() {
     const { dir } = cluster;
     clusterCpu = clusterSeconds();
     cluster = null;
-    try { stopCluster(dir); } catch (e) { fail('the PostgreSQL of the run did not stop', [e.stack ?? String(e)]); }
+    try {
+      stopCluster(dir);
+    } catch (e) {
+      fail('the PostgreSQL of the run did not stop', [e.stack ?? String(e)]);
+    }
   }
   if (total.failed === 0) fs.rmSync(logs, { recursive: true, force: true });
 }

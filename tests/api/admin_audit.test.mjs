@@ -11,17 +11,30 @@ before(async () => {
   ({ owner, staff } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 test('the audit trail is filtered by action, actor and resource, and pages', async () => {
   const customer = await office.customer();
   dataOf(await staff.patch(`/api/admin/customers/${customer.id}`, { name: 'Renamed' }));
-  const mine = dataOf(await owner.get(`/api/admin/audit?actor_id=${staff.id}&action=customer&resource_id=${customer.id}`));
-  assert.deepEqual(mine.map((e) => [e.action, e.actor_email, e.after.name, e.label]), [['customer.update', 'staff@example.com', 'Renamed', customer.email]]);
+  const mine = dataOf(
+    await owner.get(`/api/admin/audit?actor_id=${staff.id}&action=customer&resource_id=${customer.id}`),
+  );
+  assert.deepEqual(
+    mine.map((e) => [e.action, e.actor_email, e.after.name, e.label]),
+    [['customer.update', 'staff@example.com', 'Renamed', customer.email]],
+  );
   assert.ok(mine[0].request_id && mine[0].address);
-  const found = async (q) => dataOf(await owner.get(`/api/admin/audit?action=customer&q=${encodeURIComponent(q)}`)).map((e) => e.id);
-  assert.deepEqual(await found(customer.email.toUpperCase()), dataOf(await owner.get(`/api/admin/audit?action=customer&resource_id=${customer.id}`)).map((e) => e.id));
+  const found = async (q) =>
+    dataOf(await owner.get(`/api/admin/audit?action=customer&q=${encodeURIComponent(q)}`)).map((e) => e.id);
+  assert.deepEqual(
+    await found(customer.email.toUpperCase()),
+    dataOf(await owner.get(`/api/admin/audit?action=customer&resource_id=${customer.id}`)).map((e) => e.id),
+  );
   assert.ok((await found('staff@exam')).includes(mine[0].id));
   assert.deepEqual(await found('no such word'), []);
   assert.deepEqual(await found('%'), []);
@@ -33,5 +46,8 @@ test('the audit trail is filtered by action, actor and resource, and pages', asy
     next = page.json.meta.has_more ? /<(.*)>/.exec(page.headers.link)[1] : null;
   }
   assert.equal(new Set(seen).size, seen.length);
-  assert.deepEqual(seen, [...seen].sort((a, b) => b - a));
+  assert.deepEqual(
+    seen,
+    [...seen].sort((a, b) => b - a),
+  );
 });

@@ -11,7 +11,11 @@ before(async () => {
   ({ souk, staff } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 test('departments: made, renamed, switched off; one that has had a ticket is not deleted', async () => {
@@ -23,7 +27,13 @@ test('departments: made, renamed, switched off; one that has had a ticket is not
   assert.equal(dataOf(await staff.get(`/api/admin/departments/${empty.id}`)).name, 'Nobody');
 
   const customer = await office.customer();
-  dataOf(await customer.post('/api/customer/tickets', { department_id: tech.id, subject: 'Help', message: 'It does not start' }));
+  dataOf(
+    await customer.post('/api/customer/tickets', {
+      department_id: tech.id,
+      subject: 'Help',
+      message: 'It does not start',
+    }),
+  );
   expectError(await staff.delete(`/api/admin/departments/${tech.id}`), 409, 'invalid_state');
   dataOf(await staff.patch(`/api/admin/departments/${tech.id}`, { is_active: false }));
   assert.ok(!dataOf(await souk.get('/api/support/departments')).some((d) => d.id === tech.id));

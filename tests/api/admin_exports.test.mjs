@@ -11,7 +11,11 @@ before(async () => {
   ({ owner, staff } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 test('exports are CSV that a spreadsheet cannot run', async () => {
@@ -21,5 +25,6 @@ test('exports are CSV that a spreadsheet cannot run', async () => {
   assert.equal(answer.headers['content-type'], 'text/csv; charset=utf-8');
   const line = answer.text.split('\r\n').find((l) => l.includes('csv@example.com'));
   assert.ok(line.includes(`"'=HYPERLINK(""http://x"",""y""), ""quoted"""`), line);
-  for (const what of ['orders', 'ledger']) assert.ok((await staff.get(`/api/admin/exports/${what}`)).text.startsWith('id,'));
+  for (const what of ['orders', 'ledger'])
+    assert.ok((await staff.get(`/api/admin/exports/${what}`)).text.startsWith('id,'));
 });

@@ -20,14 +20,26 @@ after(() => shop.stop());
 async function pending(label) {
   const buyer = await shop.buyerWith([[editor, 1]]);
   const bought = await shop.checkout(buyer, label);
-  return { buyer, id: bought.order_id, payment: bought.payment, status: async () => (await shop.order(buyer, bought.order_id)).status };
+  return {
+    buyer,
+    id: bought.order_id,
+    payment: bought.payment,
+    status: async () => (await shop.order(buyer, bought.order_id)).status,
+  };
 }
 
 test('five gateways are there to begin with, all switched off', async () => {
   const all = dataOf(await shop.admin('GET', '/api/admin/gateways'));
-  assert.deepEqual(all.map((g) => [g.label, g.provider, g.is_enabled, g.mode]), [
-    ['card_gateway_a', 'stripe', false, 'test'], ['card_gateway_b', 'razorpay', false, 'test'], ['wallet_gateway', 'paypal', false, 'test'],
-    ['crypto_gateway', 'btcpay', false, 'test'], ['sandbox', 'sandbox', false, 'test']]);
+  assert.deepEqual(
+    all.map((g) => [g.label, g.provider, g.is_enabled, g.mode]),
+    [
+      ['card_gateway_a', 'stripe', false, 'test'],
+      ['card_gateway_b', 'razorpay', false, 'test'],
+      ['wallet_gateway', 'paypal', false, 'test'],
+      ['crypto_gateway', 'btcpay', false, 'test'],
+      ['sandbox', 'sandbox', false, 'test'],
+    ],
+  );
 });
 
 test('switching one on names what is missing', async () => {
@@ -36,12 +48,24 @@ test('switching one on names what is missing', async () => {
   expectFields(await put('card_gateway_a', { secrets: [''] }), { secrets: 'too_short' });
   expectFields(await put('card_gateway_a', { secrets: ['a', 'b', 'c', 'd', 'e'] }), { secrets: 'too_many' });
   expectFields(await put('card_gateway_a', { add_secret: '' }), { add_secret: 'too_short' });
-  expectFields(await put('card_gateway_b', { is_enabled: true, secrets: ['s3cret-s3cret'], api_key: 'k' }), { api_secret: 'required' });
+  expectFields(await put('card_gateway_b', { is_enabled: true, secrets: ['s3cret-s3cret'], api_key: 'k' }), {
+    api_secret: 'required',
+  });
   expectFields(await put('wallet_gateway', { is_enabled: true }), { webhook_id: 'required' });
-  expectFields(await put('wallet_gateway', { is_enabled: true, webhook_id: 'WEBHOOK_ID', ca_bundle: 'x' }), { webhook_id: 'required' });
+  expectFields(await put('wallet_gateway', { is_enabled: true, webhook_id: 'WEBHOOK_ID', ca_bundle: 'x' }), {
+    webhook_id: 'required',
+  });
   expectFields(await put('wallet_gateway', { is_enabled: true, webhook_id: '5WH' }), { ca_bundle: 'required' });
-  expectFields(await put('crypto_gateway', { is_enabled: true, secrets: ['s'], api_key: 'k' }), { base_url: 'required' });
-  for (const base_url of ['https://x.example/', 'https://x.example/a?b', 'https://u:p@x.example', 'ftp://x.example', 'https://x.example/../y']) {
+  expectFields(await put('crypto_gateway', { is_enabled: true, secrets: ['s'], api_key: 'k' }), {
+    base_url: 'required',
+  });
+  for (const base_url of [
+    'https://x.example/',
+    'https://x.example/a?b',
+    'https://u:p@x.example',
+    'ftp://x.example',
+    'https://x.example/../y',
+  ]) {
     expectFields(await put('card_gateway_a', { base_url }), { base_url: 'bad_format' });
   }
   expectFields(await put('sandbox', { mode: 'live' }), { mode: 'not_combinable' });
@@ -50,7 +74,10 @@ test('switching one on names what is missing', async () => {
     expectError(await put(encodeURIComponent(label), { provider: 'stripe' }), 404, 'not_found');
   }
   const all = dataOf(await shop.admin('GET', '/api/admin/gateways'));
-  assert.ok(all.every((g) => !g.is_enabled && g.secrets.length === 0), 'a refused change left something behind');
+  assert.ok(
+    all.every((g) => !g.is_enabled && g.secrets.length === 0),
+    'a refused change left something behind',
+  );
 });
 
 test('only owners connect gateways; every change is in the audit trail, without its secrets', async () => {
@@ -64,9 +91,17 @@ test('only owners connect gateways; every change is in the audit trail, without 
 
 test('secrets go in and never come out: not in answers, not in the database, not in logs', async () => {
   const canaries = ['canary-secret-Zq1', 'canary-old-secret-Zq2', 'canary-api-key-Zq3', 'canary-api-secret-Zq4'];
-  const shown = await shop.connect('canaries', { provider: 'razorpay', secrets: canaries.slice(0, 2), api_key: canaries[2], api_secret: canaries[3] });
+  const shown = await shop.connect('canaries', {
+    provider: 'razorpay',
+    secrets: canaries.slice(0, 2),
+    api_key: canaries[2],
+    api_secret: canaries[3],
+  });
   assert.deepEqual([shown.secrets, shown.api_key, shown.api_secret], [['-Zq1', '-Zq2'], '-Zq3', '-Zq4']);
-  const answers = [await shop.admin('GET', '/api/admin/gateways'), await shop.admin('PUT', '/api/admin/gateways/canaries', {})];
+  const answers = [
+    await shop.admin('GET', '/api/admin/gateways'),
+    await shop.admin('PUT', '/api/admin/gateways/canaries', {}),
+  ];
   // Fail once with each, so that there is something to log.
   const buyer = await shop.buyerWith([[editor, 1]]);
   await shop.connect('canaries', { base_url: 'http://127.0.0.1:9' });
@@ -79,33 +114,57 @@ test('secrets go in and never come out: not in answers, not in the database, not
       if (fs.statSync(full).isFile()) places.push(fs.readFileSync(full, 'latin1'));
     }
   } else {
-    places.push(shop.seed.sql('SELECT * FROM gateway;').flat().join(' '), shop.seed.sql('SELECT * FROM audit;').flat().join(' '));
+    places.push(
+      shop.seed.sql('SELECT * FROM gateway;').flat().join(' '),
+      shop.seed.sql('SELECT * FROM audit;').flat().join(' '),
+    );
   }
-  for (const canary of canaries) for (const place of places) assert.ok(!place.includes(canary), `${canary} is readable`);
+  for (const canary of canaries)
+    for (const place of places) assert.ok(!place.includes(canary), `${canary} is readable`);
   // Short ones are not shown at all.
   assert.deepEqual((await shop.connect('short', { provider: 'stripe', secrets: ['abc'] })).secrets, ['****']);
 });
 
 test('a provider cannot change under payments; null takes values away', async () => {
-  const made = await shop.connect('changing', { provider: 'stripe', secrets: ['s3cret-s3cret'], api_key: 'sk_1_long_enough' });
+  const made = await shop.connect('changing', {
+    provider: 'stripe',
+    secrets: ['s3cret-s3cret'],
+    api_key: 'sk_1_long_enough',
+  });
   assert.equal((await shop.connect('changing', { api_key: null })).api_key, null);
   const buyer = await shop.buyerWith([[editor, 1]]);
   await shop.checkout(buyer, 'changing');
   expectError(await shop.admin('PUT', '/api/admin/gateways/changing', { provider: 'razorpay' }), 409, 'invalid_state');
-  const stale = await shop.souk.request('PUT', '/api/admin/gateways/changing', { token: shop.owner, body: { mode: 'live' }, headers: { 'If-Match': `"${made.version}"` } });
+  const stale = await shop.souk.request('PUT', '/api/admin/gateways/changing', {
+    token: shop.owner,
+    body: { mode: 'live' },
+    headers: { 'If-Match': `"${made.version}"` },
+  });
   expectError(stale, 412, 'precondition_failed');
 });
 
-test('the server that plays Stripe is honest: Stripe\'s own client can talk to it', async () => {
+test("the server that plays Stripe is honest: Stripe's own client can talk to it", async () => {
   const player = await play('stripe');
   shop.players.push(player);
   const { hostname, port } = new URL(player.url);
-  const client = new Stripe('sk_test_played', { host: hostname, port: Number(port), protocol: 'http', maxNetworkRetries: 0 });
-  const session = await client.checkout.sessions.create({
-    mode: 'payment', client_reference_id: '42', success_url: 'https://shop.example/ok',
-    line_items: [{ quantity: 1, price_data: { currency: 'usd', unit_amount: 4999, product_data: { name: 'Order 42' } } }],
-    payment_intent_data: { metadata: { order_id: '42' } },
-  }, { idempotencyKey: 'k-1' });
+  const client = new Stripe('sk_test_played', {
+    host: hostname,
+    port: Number(port),
+    protocol: 'http',
+    maxNetworkRetries: 0,
+  });
+  const session = await client.checkout.sessions.create(
+    {
+      mode: 'payment',
+      client_reference_id: '42',
+      success_url: 'https://shop.example/ok',
+      line_items: [
+        { quantity: 1, price_data: { currency: 'usd', unit_amount: 4999, product_data: { name: 'Order 42' } } },
+      ],
+      payment_intent_data: { metadata: { order_id: '42' } },
+    },
+    { idempotencyKey: 'k-1' },
+  );
   assert.match(session.url, /^https:/);
   assert.equal((await client.checkout.sessions.retrieve(session.id)).amount_total, 4999);
   player.charge('pi_1', 4999);
@@ -122,34 +181,62 @@ test('the server that plays Stripe is honest: Stripe\'s own client can talk to i
 test('staff refund an order: the gateway is told once, also when it answers late or not at all', async () => {
   const player = await shop.played('stripe');
   const order = await pending(LABELS.stripe);
-  dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order.id, amount: 4999, intent: player.charge('pi_refund', 4999) })));
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('payment_intent.succeeded', {
+        order: order.id,
+        amount: 4999,
+        intent: player.charge('pi_refund', 4999),
+      }),
+    ),
+  );
   player.fail({ status: 500, match: /refunds/, effect: true });
   dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/refund`, { amount: 10 }));
   // Nothing is booked before the gateway agrees.
   assert.equal((await shop.order(order.buyer, order.id)).refunded_amount, 0);
   await shop.until(() => player.to('POST', '/v1/refunds').length >= 2, 'the refund is tried again');
-  await shop.until(() => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'refund' AND status = 'waiting'") === 0, 'it is done');
+  await shop.until(
+    () => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'refund' AND status = 'waiting'") === 0,
+    'it is done',
+  );
   const calls = player.to('POST', '/v1/refunds');
   const key = calls[0].headers['idempotency-key'];
   assert.deepEqual(calls[0].body, { payment_intent: 'pi_refund', amount: '1000', 'metadata[reference]': key });
-  assert.deepEqual(calls.slice(1).map((c) => [c.raw, c.headers['idempotency-key']]), calls.slice(1).map(() => [calls[0].raw, key]));
+  assert.deepEqual(
+    calls.slice(1).map((c) => [c.raw, c.headers['idempotency-key']]),
+    calls.slice(1).map(() => [calls[0].raw, key]),
+  );
   assert.equal(player.refunds.size, 1);
   // The gateway tells us what it did for us: nothing more happens.
-  dataOf(await shop.event('stripe', stripeEvent('charge.refunded', { amount: 4999, intent: 'pi_refund', amount_refunded: 1000, refunded: false })));
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('charge.refunded', { amount: 4999, intent: 'pi_refund', amount_refunded: 1000, refunded: false }),
+    ),
+  );
   assert.equal((await shop.order(order.buyer, order.id)).refunded_amount, 10);
   dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/refund`, {}));
   await shop.until(() => player.to('POST', '/v1/refunds').length === 3, 'the rest is refunded');
-  await shop.until(async () => await order.status() === 'refunded', 'it is booked');
+  await shop.until(async () => (await order.status()) === 'refunded', 'it is booked');
   assert.equal(player.to('POST', '/v1/refunds')[2].body.amount, '3999');
 });
 
 test('a refund that the gateway refuses is told to staff', async () => {
   const player = shop.players[shop.players.length - 1];
   const order = await pending(LABELS.stripe);
-  dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order.id, amount: 4999, intent: 'pi_refused' })));
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('payment_intent.succeeded', { order: order.id, amount: 4999, intent: 'pi_refused' }),
+    ),
+  );
   player.fail({ status: 400, match: /refunds/ });
   dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/refund`, {}));
-  await shop.until(() => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'refund' AND status = 'failed'") === 1, 'given up');
+  await shop.until(
+    () => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'refund' AND status = 'failed'") === 1,
+    'given up',
+  );
   assert.ok(shop.seed.number("SELECT COUNT(*) FROM notification WHERE kind = 'gateway_failed'") > 0);
 });
 
@@ -162,12 +249,26 @@ test('a lost webhook loses no sale: the gateway is asked', async () => {
   Object.assign(session(paid), { status: 'complete', payment_status: 'paid', payment_intent: 'pi_swept' });
   Object.assign(session(expired), { status: 'expired' });
   shop.hurry('ask');
-  await shop.until(async () => await paid.status() === 'confirmed' && await expired.status() === 'cancelled', 'both are settled');
+  await shop.until(
+    async () => (await paid.status()) === 'confirmed' && (await expired.status()) === 'cancelled',
+    'both are settled',
+  );
   assert.equal(await open.status(), 'pending');
   // The webhook that comes after all changes nothing.
-  dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: paid.id, amount: 4999, intent: 'pi_swept' })));
-  assert.equal(shop.seed.number(`SELECT COUNT(*) FROM transfer WHERE kind = 'payment' AND reference_id = ${paid.id}`), 1);
-  assert.equal(shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'ask' AND status = 'waiting' AND attempts > 0") >= 1, true);
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('payment_intent.succeeded', { order: paid.id, amount: 4999, intent: 'pi_swept' }),
+    ),
+  );
+  assert.equal(
+    shop.seed.number(`SELECT COUNT(*) FROM transfer WHERE kind = 'payment' AND reference_id = ${paid.id}`),
+    1,
+  );
+  assert.equal(
+    shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'ask' AND status = 'waiting' AND attempts > 0") >= 1,
+    true,
+  );
 });
 
 test('the sweep believes no other amount either', async () => {
@@ -190,11 +291,18 @@ test('BTCPay: an event is a hint, the invoice decides', async () => {
     return { order, invoice };
   };
   const cases = [
-    [{ status: 'Settled' }, 'confirmed'], [{ status: 'Settled', additionalStatus: 'PaidOver' }, 'confirmed'], [{ status: 'Processing' }, 'pending'],
-    [{ status: 'New' }, 'pending'], [{ status: 'Settled', additionalStatus: 'PaidLate' }, 'pending'],
-    [{ status: 'Settled', additionalStatus: 'Marked' }, 'pending'], [{ status: 'Expired', additionalStatus: 'PaidPartial' }, 'pending'],
-    [{ status: 'Expired' }, 'cancelled'], [{ status: 'Invalid' }, 'cancelled'], [{ status: 'Settled', amount: '0.01' }, 'pending'],
-    [{ status: 'Settled', currency: 'EUR' }, 'pending'], [{ status: 'Settled', storeId: 'other' }, 'pending'],
+    [{ status: 'Settled' }, 'confirmed'],
+    [{ status: 'Settled', additionalStatus: 'PaidOver' }, 'confirmed'],
+    [{ status: 'Processing' }, 'pending'],
+    [{ status: 'New' }, 'pending'],
+    [{ status: 'Settled', additionalStatus: 'PaidLate' }, 'pending'],
+    [{ status: 'Settled', additionalStatus: 'Marked' }, 'pending'],
+    [{ status: 'Expired', additionalStatus: 'PaidPartial' }, 'pending'],
+    [{ status: 'Expired' }, 'cancelled'],
+    [{ status: 'Invalid' }, 'cancelled'],
+    [{ status: 'Settled', amount: '0.01' }, 'pending'],
+    [{ status: 'Settled', currency: 'EUR' }, 'pending'],
+    [{ status: 'Settled', storeId: 'other' }, 'pending'],
   ];
   for (const [state, wanted] of cases) {
     const { order } = await settle(state);
@@ -225,9 +333,22 @@ test('BTCPay without an API key: nothing is believed, nothing is lost', async ()
   await shop.connect('keyless', { provider: 'btcpay', secrets: ['keyless-secret'] });
   const order = await pending('keyless');
   assert.equal(order.payment.url, null);
-  const made = { id: 'inv9', storeId: 'store1', amount: '49.99', currency: 'USD', metadata: { orderId: String(order.id) }, status: 'Settled', additionalStatus: 'None' };
+  const made = {
+    id: 'inv9',
+    storeId: 'store1',
+    amount: '49.99',
+    currency: 'USD',
+    metadata: { orderId: String(order.id) },
+    status: 'Settled',
+    additionalStatus: 'None',
+  };
   player.made.set('inv9', made);
-  dataOf(await shop.event('btcpay', btcpayEvent('InvoiceSettled', { invoice: 'inv9', order: order.id }), { name: 'keyless', secret: 'keyless-secret' }));
+  dataOf(
+    await shop.event('btcpay', btcpayEvent('InvoiceSettled', { invoice: 'inv9', order: order.id }), {
+      name: 'keyless',
+      secret: 'keyless-secret',
+    }),
+  );
   assert.equal(await order.status(), 'pending');
   const [event] = await shop.events('review');
   assert.match(event.reason, /API key/);
@@ -246,23 +367,38 @@ test('PayPal: signature, certificate, confirmation, capture, refund', async () =
     const raw = typeof body === 'string' ? body : JSON.stringify(body);
     return shop.post('wallet_gateway', raw, paypalHeaders(raw, made.key, options));
   };
-  const event = (type, resource) => ({ id: `WH-${Math.random()}`, create_time: new Date().toISOString(), event_type: type, resource });
+  const event = (type, resource) => ({
+    id: `WH-${Math.random()}`,
+    create_time: new Date().toISOString(),
+    event_type: type,
+    resource,
+  });
 
   // The customer approves: we capture, and the capture's answer is the payment.
   const order = await pending(LABELS.paypal);
   const theirs = [...player.made.values()].find((o) => o.purchase_units?.[0].custom_id === String(order.id));
   theirs.status = 'APPROVED';
-  dataOf(await send(event('CHECKOUT.ORDER.APPROVED', { id: theirs.id, purchase_units: [{ custom_id: String(order.id) }] })));
-  await shop.until(async () => await order.status() === 'confirmed', 'captured');
+  dataOf(
+    await send(event('CHECKOUT.ORDER.APPROVED', { id: theirs.id, purchase_units: [{ custom_id: String(order.id) }] })),
+  );
+  await shop.until(async () => (await order.status()) === 'confirmed', 'captured');
   const [call] = player.to('POST', /capture$/);
   assert.match(call.headers['paypal-request-id'], new RegExp(`^${order.payment.reference}-\\d+-capture$`));
   const capture = theirs.purchase_units[0].payments.captures[0];
   dataOf(await send(event('PAYMENT.CAPTURE.COMPLETED', capture)));
-  assert.equal(shop.seed.number(`SELECT COUNT(*) FROM transfer WHERE kind = 'payment' AND reference_id = ${order.id}`), 1);
+  assert.equal(
+    shop.seed.number(`SELECT COUNT(*) FROM transfer WHERE kind = 'payment' AND reference_id = ${order.id}`),
+    1,
+  );
 
   // A genuine signature around a body that somebody made up: the API knows better.
   const victim = await pending(LABELS.paypal);
-  const forged = event('PAYMENT.CAPTURE.COMPLETED', { id: 'CAPFORGED', amount: { currency_code: 'USD', value: '49.99' }, custom_id: String(victim.id), status: 'COMPLETED' });
+  const forged = event('PAYMENT.CAPTURE.COMPLETED', {
+    id: 'CAPFORGED',
+    amount: { currency_code: 'USD', value: '49.99' },
+    custom_id: String(victim.id),
+    status: 'COMPLETED',
+  });
   dataOf(await send(forged));
   assert.equal(await victim.status(), 'pending');
   // The real capture of another order under this order's name: its own amount and name count.
@@ -280,13 +416,18 @@ test('PayPal: signature, certificate, confirmation, capture, refund', async () =
   const good = paypalHeaders(raw, made.key);
   const other = issue('messageverificationcerts.sandbox.paypal.com', { rsa: true });
   const bad = [
-    { 'paypal-cert-url': 'https://evil.example/v1/notifications/certs/CERT-1' }, { 'paypal-cert-url': `${player.url}/v1/notifications/certs/CERT-1` },
-    { 'paypal-cert-url': 'https://api.paypal.com/v1/notifications/certs/CERT-1' }, { 'paypal-auth-algo': 'SHA1withRSA' },
-    { 'paypal-transmission-id': 'x' }, { 'paypal-transmission-time': '2020-01-01T00:00:00Z' }, { 'paypal-transmission-sig': 'AAAA' },
+    { 'paypal-cert-url': 'https://evil.example/v1/notifications/certs/CERT-1' },
+    { 'paypal-cert-url': `${player.url}/v1/notifications/certs/CERT-1` },
+    { 'paypal-cert-url': 'https://api.paypal.com/v1/notifications/certs/CERT-1' },
+    { 'paypal-auth-algo': 'SHA1withRSA' },
+    { 'paypal-transmission-id': 'x' },
+    { 'paypal-transmission-time': '2020-01-01T00:00:00Z' },
+    { 'paypal-transmission-sig': 'AAAA' },
     { 'paypal-transmission-sig': paypalHeaders(raw, other.key)['paypal-transmission-sig'] },
     { 'paypal-transmission-sig': paypalHeaders(raw, made.key, { webhookId: 'WEBHOOK_ID' })['paypal-transmission-sig'] },
   ];
-  for (const change of bad) expectError(await shop.post('wallet_gateway', raw, { ...good, ...change }), 400, 'signature_invalid');
+  for (const change of bad)
+    expectError(await shop.post('wallet_gateway', raw, { ...good, ...change }), 400, 'signature_invalid');
   expectError(await shop.post('wallet_gateway', raw.replace('WH-', 'WX-'), good), 400, 'signature_invalid');
 
   // Its certificate cannot be fetched now, or is not there.
@@ -317,10 +458,18 @@ test('PayPal: an expired certificate, or one for another name, signs nothing', a
   const raw = JSON.stringify({ id: 'WH-x', event_type: 'PAYMENT.CAPTURE.COMPLETED', resource: {} });
   await shop.connect('wallet_gateway', { ca_bundle: other.authority });
   player.certificate = other.certificate;
-  expectError(await shop.post('wallet_gateway', raw, paypalHeaders(raw, other.key, { path: 'CERT-evil' })), 400, 'signature_invalid');
+  expectError(
+    await shop.post('wallet_gateway', raw, paypalHeaders(raw, other.key, { path: 'CERT-evil' })),
+    400,
+    'signature_invalid',
+  );
   // By an authority that we do not know: our bundle may be old, so the sender should try again.
   await shop.connect('wallet_gateway', { ca_bundle: issue('x.example').authority });
-  expectError(await shop.post('wallet_gateway', raw, paypalHeaders(raw, other.key, { path: 'CERT-evil' })), 503, 'unavailable');
+  expectError(
+    await shop.post('wallet_gateway', raw, paypalHeaders(raw, other.key, { path: 'CERT-evil' })),
+    503,
+    'unavailable',
+  );
 });
 
 test('the books are in order', () => shop.check());

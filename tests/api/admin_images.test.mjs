@@ -5,13 +5,22 @@ import { openOffice } from './lib/admin.mjs';
 import { Browser } from './lib/browser.mjs';
 import { dataOf, expectError, expectFields } from './lib/http.mjs';
 
-const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 const JPEG = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(40)]);
 let office;
 let product;
-before(async () => { office = await openOffice(); product = await office.product({ name: 'Pictured', slug: 'pictured' }); });
+before(async () => {
+  office = await openOffice();
+  product = await office.product({ name: 'Pictured', slug: 'pictured' });
+});
 after(() => office.stop());
-const add = (bytes, alt = '', id = product.id) => office.owner.post(`/api/admin/products/${id}/images?alt=${encodeURIComponent(alt)}`, bytes, { type: 'application/octet-stream' });
+const add = (bytes, alt = '', id = product.id) =>
+  office.owner.post(`/api/admin/products/${id}/images?alt=${encodeURIComponent(alt)}`, bytes, {
+    type: 'application/octet-stream',
+  });
 
 test('a picture is added, shown, moved and deleted', async () => {
   const b = new Browser(office.souk.url);
@@ -30,14 +39,26 @@ test('a picture is added, shown, moved and deleted', async () => {
   await b.open('/');
   assert.ok(b.page.includes(first.url) && !b.page.includes(second.url));
   dataOf(await office.owner.patch(`/api/admin/images/${second.id}`, { position: 0, alt: 'Now first' }));
-  assert.deepEqual(dataOf(await office.owner.get(`/api/admin/products/${product.id}/images`)).map((i) => i.alt), ['Now first', 'A <dot>']);
+  assert.deepEqual(
+    dataOf(await office.owner.get(`/api/admin/products/${product.id}/images`)).map((i) => i.alt),
+    ['Now first', 'A <dot>'],
+  );
   await b.open('/');
   assert.ok(b.page.includes(second.url));
-  const images = [{ url: second.url, alt: 'Now first' }, { url: first.url, alt: 'A <dot>' }];
+  const images = [
+    { url: second.url, alt: 'Now first' },
+    { url: first.url, alt: 'A <dot>' },
+  ];
   assert.deepEqual(dataOf(await office.souk.get('/api/store/products/pictured')).images, images);
-  assert.deepEqual(dataOf(await office.souk.get('/api/store/products')).find((p) => p.id === product.id).images, images);
+  assert.deepEqual(
+    dataOf(await office.souk.get('/api/store/products')).find((p) => p.id === product.id).images,
+    images,
+  );
   assert.deepEqual(dataOf(await office.staff.get(`/api/admin/products/${product.id}`)).images, images);
-  assert.deepEqual(dataOf(await office.staff.get('/api/admin/products')).find((p) => p.id === product.id).images, images);
+  assert.deepEqual(
+    dataOf(await office.staff.get('/api/admin/products')).find((p) => p.id === product.id).images,
+    images,
+  );
   await office.owner.delete(`/api/admin/images/${second.id}`);
   expectError(await office.owner.delete(`/api/admin/images/${second.id}`), 404, 'not_found');
   assert.equal((await b.request('GET', second.url)).status, 404);
@@ -64,12 +85,21 @@ test('pictures of a large catalogue are found, each with its product', async () 
   dataOf(await add(PNG, 'of some', some.id), 201);
   dataOf(await add(JPEG, 'of other', other.id), 201);
   const listed = dataOf(await office.souk.get('/api/store/products'));
-  assert.deepEqual(listed.filter((p) => p.images.length && p.id !== product.id).map((p) => [p.id, p.images.map((i) => i.alt)]).sort((a, b) => a[0] - b[0]),
-    [[some.id, ['of some']], [other.id, ['of other']]].sort((a, b) => a[0] - b[0]));
+  assert.deepEqual(
+    listed
+      .filter((p) => p.images.length && p.id !== product.id)
+      .map((p) => [p.id, p.images.map((i) => i.alt)])
+      .sort((a, b) => a[0] - b[0]),
+    [
+      [some.id, ['of some']],
+      [other.id, ['of other']],
+    ].sort((a, b) => a[0] - b[0]),
+  );
 });
 
 test('the logo is set by owners, shown on every page, and outlives the pictures of products', async () => {
-  const put = (bytes, who = office.owner) => who.put('/api/admin/settings/logo', bytes, { type: 'application/octet-stream' });
+  const put = (bytes, who = office.owner) =>
+    who.put('/api/admin/settings/logo', bytes, { type: 'application/octet-stream' });
   expectFields(await put(Buffer.from('<svg/>')), { body: 'bad_format' });
   expectError(await put(PNG, office.staff), 403, 'forbidden');
   const { logo } = dataOf(await put(Buffer.concat([Buffer.from('RIFF0000WEBPVP8 '), Buffer.alloc(40)])));
@@ -79,7 +109,9 @@ test('the logo is set by owners, shown on every page, and outlives the pictures 
   const shows = async (wanted) => {
     for (let i = 0; i < 100; i++) {
       if ((await b.open('/')).text.includes(`<img src="${logo}"`) === wanted) return;
-      await new Promise((resolve) => { setTimeout(resolve, 100); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
     }
     assert.fail(`the logo is ${wanted ? 'not ' : ''}shown`);
   };

@@ -11,14 +11,19 @@ before(async () => {
   ({ staff } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 test('licences: revoke and reinstate, unbind, extend, give', async () => {
   const product = await office.product();
   const customer = await office.customer({ balance: 50 });
   const key = dataOf(await customer.post('/api/v1/order/create', { product_id: product.id })).delivery.value;
-  const verify = (hardware_id) => customer.post('/api/v1/license/verify', { license_key: key, product_id: product.id, hardware_id });
+  const verify = (hardware_id) =>
+    customer.post('/api/v1/license/verify', { license_key: key, product_id: product.id, hardware_id });
   const [license] = dataOf(await staff.get(`/api/admin/licenses?q=${key}`));
   const act = (what, body) => staff.post(`/api/admin/licenses/${license.id}/${what}`, body);
 
@@ -40,13 +45,27 @@ test('licences: revoke and reinstate, unbind, extend, give', async () => {
   assert.equal(dataOf(await staff.patch(`/api/admin/licenses/${license.id}`, { expires_at: null })).expires_at, null);
   expectStatus(await verify('machine-2'), 200);
 
-  const given = dataOf(await staff.post('/api/admin/licenses', { product_id: product.id, customer_id: customer.id }), 201);
+  const given = dataOf(
+    await staff.post('/api/admin/licenses', { product_id: product.id, customer_id: customer.id }),
+    201,
+  );
   assert.equal(given.order_id, null);
-  expectStatus(await customer.post('/api/v1/license/verify', { license_key: given.license_key, product_id: product.id }), 200);
-  expectFields(await staff.post('/api/admin/licenses', { product_id: 999999, customer_id: customer.id }), { product_id: 'unknown_id' });
-  expectFields(await staff.post('/api/admin/licenses', { product_id: product.id, customer_id: 999999 }), { customer_id: 'unknown_id' });
-  expectFields(await staff.post('/api/admin/licenses', { product_id: 999999, customer_id: 999999 }),
-    { product_id: 'unknown_id', customer_id: 'unknown_id' });
-  expectFields(await staff.post('/api/admin/licenses', { product_id: product.id, variant_id: 999999, customer_id: 999999 }),
-    { variant_id: 'unknown_id', customer_id: 'unknown_id' });
+  expectStatus(
+    await customer.post('/api/v1/license/verify', { license_key: given.license_key, product_id: product.id }),
+    200,
+  );
+  expectFields(await staff.post('/api/admin/licenses', { product_id: 999999, customer_id: customer.id }), {
+    product_id: 'unknown_id',
+  });
+  expectFields(await staff.post('/api/admin/licenses', { product_id: product.id, customer_id: 999999 }), {
+    customer_id: 'unknown_id',
+  });
+  expectFields(await staff.post('/api/admin/licenses', { product_id: 999999, customer_id: 999999 }), {
+    product_id: 'unknown_id',
+    customer_id: 'unknown_id',
+  });
+  expectFields(
+    await staff.post('/api/admin/licenses', { product_id: product.id, variant_id: 999999, customer_id: 999999 }),
+    { variant_id: 'unknown_id', customer_id: 'unknown_id' },
+  );
 });

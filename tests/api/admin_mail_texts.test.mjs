@@ -20,15 +20,27 @@ const newest = async () => dataOf(await shop.admin('GET', '/api/admin/audit?limi
 test('every mail is listed with its text in each language and what it may name', async () => {
   const all = dataOf(await shop.admin('GET', '/api/admin/mail_texts'));
   assert.ok(all.length >= 20);
-  assert.deepEqual(all.find((m) => m.kind === 'order'), { kind: 'order', to: 'customer', changed: [] });
+  assert.deepEqual(
+    all.find((m) => m.kind === 'order'),
+    { kind: 'order', to: 'customer', changed: [] },
+  );
   assert.equal(all.find((m) => m.kind === 'staff_ticket').to, 'staff');
   const text = await read('order', 'de');
   assert.equal(text.is_changed, false);
   assert.equal(text.subject, 'Deine Bestellung Nr. {{number}}');
   assert.equal(text.body, text.default_body);
-  assert.deepEqual(text.parameters.filter((p) => ['number', 'items', 'link'].includes(p.name)),
-    [{ name: 'number', type: 'text' }, { name: 'items', type: 'list' }, { name: 'link', type: 'url' }]);
-  for (const [kind, language] of [['order', 'xx'], ['pigeon', 'en']]) {
+  assert.deepEqual(
+    text.parameters.filter((p) => ['number', 'items', 'link'].includes(p.name)),
+    [
+      { name: 'number', type: 'text' },
+      { name: 'items', type: 'list' },
+      { name: 'link', type: 'url' },
+    ],
+  );
+  for (const [kind, language] of [
+    ['order', 'xx'],
+    ['pigeon', 'en'],
+  ]) {
     expectError(await shop.admin('GET', path(kind, language)), 404, 'not_found');
     expectError(await shop.admin('DELETE', path(kind, language)), 404, 'not_found');
   }
@@ -45,7 +57,10 @@ test('a text that cannot be used is refused with the parameter that it is about,
     ['y'.repeat(201), 'y'.repeat(10001), { subject: 'too_long', body: 'too_long' }, /./],
   ];
   for (const [subject, body, fields, message] of wrong) {
-    for (const answer of [await save('order', subject, body), await shop.admin('POST', `${path('order')}/preview`, { subject, body })]) {
+    for (const answer of [
+      await save('order', subject, body),
+      await shop.admin('POST', `${path('order')}/preview`, { subject, body }),
+    ]) {
       expectFields(answer, fields);
       assert.match(answer.text, message);
     }
@@ -54,10 +69,16 @@ test('a text that cannot be used is refused with the parameter that it is about,
 });
 
 test('the preview shows both parts with samples, in the shop’s look; raw HTML is text, and nothing is fetched', async () => {
-  const draft = { subject: 'To {{name}}', body: '# Hi\n\nSee <script>x</script> **{{total}}** [terms](/page/terms) ![p](https://evil.example/p.png)\n\n{{items}}\n' };
+  const draft = {
+    subject: 'To {{name}}',
+    body: '# Hi\n\nSee <script>x</script> **{{total}}** [terms](/page/terms) ![p](https://evil.example/p.png)\n\n{{items}}\n',
+  };
   const { subject, text, html } = dataOf(await shop.admin('POST', `${path('order')}/preview`, draft));
   assert.equal(subject, 'To Ada');
-  assert.ok(text.startsWith('Hi\n\nSee <script>x</script> €99.98 terms (https://shop.example/page/terms) p\n\n- 2 × Editor'), text);
+  assert.ok(
+    text.startsWith('Hi\n\nSee <script>x</script> €99.98 terms (https://shop.example/page/terms) p\n\n- 2 × Editor'),
+    text,
+  );
   assert.match(html, /&lt;script&gt;x&lt;\/script&gt; <strong>€99\.98<\/strong>/);
   assert.doesNotMatch(html, /<script|<img|style|evil\.example/);
   assert.match(dataOf(await shop.admin('POST', `${path('order', 'fr')}/preview`, {})).text, /Merci\. Votre commande/);
@@ -65,12 +86,20 @@ test('the preview shows both parts with samples, in the shop’s look; raw HTML 
 });
 
 test('what is saved is sent, until it is put back; both are audited', async () => {
-  const saved = dataOf(await save('order', '{{store}}: order {{number}}', 'Thanks *{{name}}*!\n\n{{items}}\n\nNo password: {{password_link}}\n'));
+  const saved = dataOf(
+    await save(
+      'order',
+      '{{store}}: order {{number}}',
+      'Thanks *{{name}}*!\n\n{{items}}\n\nNo password: {{password_link}}\n',
+    ),
+  );
   assert.equal(saved.is_changed, true);
   assert.ok(Date.parse(saved.updated_at) > 0);
   assert.notEqual(saved.body, saved.default_body);
   assert.equal((await newest()).action, 'mail_text.update');
-  assert.deepEqual(dataOf(await shop.admin('GET', '/api/admin/mail_texts')).find((m) => m.kind === 'order').changed, ['en']);
+  assert.deepEqual(dataOf(await shop.admin('GET', '/api/admin/mail_texts')).find((m) => m.kind === 'order').changed, [
+    'en',
+  ]);
   const buyer = await shop.buyerWith([[tool, 1]], { balance: 1000 });
   const { order_id, deliveries } = await shop.checkout(buyer, 'wallet');
   const { text } = await mailTo(buyer.email, 1, { subject: `souk: order ${order_id}` });
@@ -85,7 +114,11 @@ test('what is saved is sent, until it is put back; both are audited', async () =
 
 test('a test mail goes to the caller, with the text being written', async () => {
   const body = { subject: 'Try {{number}}', body: 'Only a try.' };
-  assert.deepEqual(dataOf(await shop.admin('POST', `${path('order')}/test`, body)), { to: 'owner@example.com', sent: true, error: null });
+  assert.deepEqual(dataOf(await shop.admin('POST', `${path('order')}/test`, body)), {
+    to: 'owner@example.com',
+    sent: true,
+    error: null,
+  });
   assert.match((await mailTo('owner@example.com', 1, { subject: 'Try 1042' })).text, /^Only a try\./);
   sink.refuse = 550;
   const refused = dataOf(await shop.admin('POST', `${path('order')}/test`, {}));
@@ -95,10 +128,29 @@ test('a test mail goes to the caller, with the text being written', async () => 
 });
 
 test('a mail is written in the language that its receiver read in the shop, where the shop has it', async () => {
-  const register = async (email, language) => dataOf(await shop.souk.post('/api/auth/register',
-    { email, password: 'a-long-password' }, { headers: { 'Accept-Language': language } }), 201);
-  dataOf(await shop.admin('PATCH', '/api/admin/settings', { languages: ['en', 'de'], store_name: 'Läden & Co', accent: '#b00020' }));
-  await shop.until(async () => (await (await fetch(`${shop.souk.url}/login`, { headers: { 'Accept-Language': 'de' } })).text()).includes('lang="de"'), 'the languages are known');
+  const register = async (email, language) =>
+    dataOf(
+      await shop.souk.post(
+        '/api/auth/register',
+        { email, password: 'a-long-password' },
+        { headers: { 'Accept-Language': language } },
+      ),
+      201,
+    );
+  dataOf(
+    await shop.admin('PATCH', '/api/admin/settings', {
+      languages: ['en', 'de'],
+      store_name: 'Läden & Co',
+      accent: '#b00020',
+    }),
+  );
+  await shop.until(
+    async () =>
+      (await (await fetch(`${shop.souk.url}/login`, { headers: { 'Accept-Language': 'de' } })).text()).includes(
+        'lang="de"',
+      ),
+    'the languages are known',
+  );
   await register('de@example.com', 'de-AT, fr;q=0.5');
   await register('fr@example.com', 'fr');
   const german = await mailTo('de@example.com', 1, { proof: true });
@@ -117,8 +169,17 @@ test('a mail is written in the language that its receiver read in the shop, wher
 });
 
 test('staff hear of orders and of codes that run low where the settings say so, once until there are more', async () => {
-  dataOf(await shop.admin('PATCH', '/api/admin/settings', { languages: ['en'], mail_new_order: true, low_stock: 2, staff_mail: 'desk@shop.example' }));
-  expectFields(await shop.admin('PATCH', '/api/admin/settings', { staff_mail: 'nobody' }), { staff_mail: 'bad_format' });
+  dataOf(
+    await shop.admin('PATCH', '/api/admin/settings', {
+      languages: ['en'],
+      mail_new_order: true,
+      low_stock: 2,
+      staff_mail: 'desk@shop.example',
+    }),
+  );
+  expectFields(await shop.admin('PATCH', '/api/admin/settings', { staff_mail: 'nobody' }), {
+    staff_mail: 'bad_format',
+  });
   const card = shop.seed.product({ name: 'Card', price: 100, delivery_type: 'serial_code' });
   const add = (...codes) => shop.admin('POST', `/api/admin/products/${card.id}/serials`, { codes });
   const low = () => sink.mails.filter((m) => m.to === 'desk@shop.example' && /Low stock/.test(m.data)).length;

@@ -13,7 +13,11 @@ before(async () => {
   ({ souk, owner } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 const login = (email, password, more = {}) => souk.post('/api/auth/login', { email, password, ...more });
@@ -27,15 +31,25 @@ test('a second factor counts after its first code; codes and recovery codes are 
 
   expectFields(await souk.post('/api/admin/me/totp/confirm', { code: '000000' }, { token }), { code: 'not_allowed' });
   const now = Date.now();
-  const { recovery_codes } = dataOf(await souk.post('/api/admin/me/totp/confirm', { code: totp(secret, now) }, { token }));
+  const { recovery_codes } = dataOf(
+    await souk.post('/api/admin/me/totp/confirm', { code: totp(secret, now) }, { token }),
+  );
   assert.equal(new Set(recovery_codes).size, 10);
   expectError(await souk.post('/api/admin/me/totp', undefined, { token }), 409, 'invalid_state');
 
   expectError(await login('totp@example.com', PASSWORD), 401, 'totp_required');
-  expectError(await login('totp@example.com', 'wrong password!', { totp: totp(secret, now + 30000) }), 401, 'credentials_invalid');
+  expectError(
+    await login('totp@example.com', 'wrong password!', { totp: totp(secret, now + 30000) }),
+    401,
+    'credentials_invalid',
+  );
   expectError(await login('totp@example.com', PASSWORD, { totp: totp(secret, now) }), 401, 'credentials_invalid'); // used above
   dataOf(await login('totp@example.com', PASSWORD, { totp: totp(secret, now + 30000) }));
-  expectError(await login('totp@example.com', PASSWORD, { totp: totp(secret, now + 30000) }), 401, 'credentials_invalid');
+  expectError(
+    await login('totp@example.com', PASSWORD, { totp: totp(secret, now + 30000) }),
+    401,
+    'credentials_invalid',
+  );
   dataOf(await login('totp@example.com', PASSWORD, { totp: recovery_codes[3] }));
   expectError(await login('totp@example.com', PASSWORD, { totp: recovery_codes[3] }), 401, 'credentials_invalid');
 

@@ -15,7 +15,8 @@ before(async () => {
 after(() => stop());
 
 const outbox = async (query = '') => dataOf(await shop.admin('GET', `/api/admin/outbox?limit=100${query}`));
-const metric = async (name) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec((await shop.souk.get('/metrics')).text)[1]);
+const metric = async (name) =>
+  Number(new RegExp(`^${name} (\\d+)$`, 'm').exec((await shop.souk.get('/metrics')).text)[1]);
 
 /** Queues a mail, that of an order, for a new customer (who has had one to prove their address). The mail server answers it with `refuse`. */
 async function mail(refuse = 0) {
@@ -30,12 +31,15 @@ async function mail(refuse = 0) {
 test('a message that the mail server refuses is seen, is counted, and goes out when it is tried again', async () => {
   const before = await metric('souk_mail_failures_total');
   const buyer = await mail(550);
-  const failed = await shop.until(async () => (await outbox('&status=failed&kind=mail')).find((o) => o.what.startsWith(buyer.email)), 'it failed');
+  const failed = await shop.until(
+    async () => (await outbox('&status=failed&kind=mail')).find((o) => o.what.startsWith(buyer.email)),
+    'it failed',
+  );
   assert.equal(failed.what, `${buyer.email}: ${buyer.subject}`);
   assert.deepEqual([failed.kind, failed.status, failed.tries, failed.next_try_at], ['mail', 'failed', 1, null]);
   assert.equal(failed.last_error, '550 refused');
   assert.equal(await metric('souk_mail_failures_total'), before + 1);
-  assert.ok(await metric('souk_outbox_given_up_total') >= 1);
+  assert.ok((await metric('souk_outbox_given_up_total')) >= 1);
   assert.match(shop.souk.stderr, /event="mail_failed"/);
   sink.refuse = 0;
   const again = dataOf(await shop.admin('POST', `/api/admin/outbox/${failed.id}/retry`));
@@ -49,7 +53,10 @@ test('a message that the mail server refuses is seen, is counted, and goes out w
 test('one that waits says when and why, can be hurried, and can be forgotten', async () => {
   const held = async () => {
     const buyer = await mail(451);
-    const row = await shop.until(async () => (await outbox('&status=waiting')).find((o) => o.last_error && o.what.startsWith(buyer.email)), 'it was tried');
+    const row = await shop.until(
+      async () => (await outbox('&status=waiting')).find((o) => o.last_error && o.what.startsWith(buyer.email)),
+      'it was tried',
+    );
     assert.ok(Date.parse(row.next_try_at) > 0);
     shop.seed.sql(`UPDATE outbox SET due_at = due_at + 86400000 WHERE id = ${row.id};`);
     return [buyer, row];
@@ -67,7 +74,9 @@ test('one that waits says when and why, can be hurried, and can be forgotten', a
 
 test('a row that cannot be opened is set aside and shown, and stops nobody else', async () => {
   sink.refuse = 0;
-  shop.seed.sql(`INSERT INTO outbox (kind, payload, due_at, created_at) VALUES ('mail', ${shop.database.engine === 'pg' ? "'\\x00ff'" : "x'00ff'"}, 1, 1);`);
+  shop.seed.sql(
+    `INSERT INTO outbox (kind, payload, due_at, created_at) VALUES ('mail', ${shop.database.engine === 'pg' ? "'\\x00ff'" : "x'00ff'"}, 1, 1);`,
+  );
   const buyer = await mail();
   await mailTo(buyer.email);
   const [row] = await outbox('&status=failed&kind=mail');
@@ -97,12 +106,19 @@ test('calls to gateways are shown with what they are about; money that waits can
   dataOf(await shop.admin('POST', `/api/admin/outbox/${row.id}/retry`));
   await shop.until(async () => (await shop.payment(buyer, bought.payment.reference)).url, 'the page is made');
   assert.deepEqual(await outbox('&kind=event'), []);
-  expectFields(await shop.admin('GET', '/api/admin/outbox?kind=pigeon&status=done'), { kind: 'not_allowed', status: 'not_allowed' });
+  expectFields(await shop.admin('GET', '/api/admin/outbox?kind=pigeon&status=done'), {
+    kind: 'not_allowed',
+    status: 'not_allowed',
+  });
 });
 
 test('a test mail says what the mail server said', async () => {
   sink.refuse = 0;
-  assert.deepEqual(dataOf(await shop.admin('POST', '/api/admin/mail/test', { to: 'me@example.com' })), { to: 'me@example.com', sent: true, error: null });
+  assert.deepEqual(dataOf(await shop.admin('POST', '/api/admin/mail/test', { to: 'me@example.com' })), {
+    to: 'me@example.com',
+    sent: true,
+    error: null,
+  });
   assert.match((await mailTo('me@example.com')).text, /mail server works/);
   sink.refuse = 550;
   const refused = dataOf(await shop.admin('POST', '/api/admin/mail/test', { to: 'me@example.com' }));
@@ -118,5 +134,7 @@ test('without a mail server the test says so', async () => {
     const answer = dataOf(await bare.admin('POST', '/api/admin/mail/test', { to: 'me@example.com' }));
     assert.equal(answer.sent, false);
     assert.match(answer.error, /--smtp-url/);
-  } finally { await bare.stop(); }
+  } finally {
+    await bare.stop();
+  }
 });

@@ -6,7 +6,9 @@ import { Browser } from './lib/browser.mjs';
 import { dataOf, expectError, expectFields } from './lib/http.mjs';
 
 let office;
-before(async () => { office = await openOffice(); });
+before(async () => {
+  office = await openOffice();
+});
 after(() => office.stop());
 
 const browser = () => new Browser(office.souk.url);
@@ -15,13 +17,22 @@ async function until(ready) {
   for (let i = 0; i < 100; i++) {
     const value = await ready();
     if (value) return value;
-    await new Promise((resolve) => { setTimeout(resolve, 100); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100);
+    });
   }
   throw new Error('did not happen');
 }
 
 test('a page is made, shown, linked, changed and deleted', async () => {
-  const made = dataOf(await office.owner.post('/api/admin/pages', { slug: 'terms', title: 'Terms & <b>more</b>', body: '# One\n\n<i>raw</i> [x](javascript:y)' }), 201);
+  const made = dataOf(
+    await office.owner.post('/api/admin/pages', {
+      slug: 'terms',
+      title: 'Terms & <b>more</b>',
+      body: '# One\n\n<i>raw</i> [x](javascript:y)',
+    }),
+    201,
+  );
   await office.audited('page.create');
   assert.equal(made.in_footer, true);
   const b = browser();
@@ -71,7 +82,8 @@ test('search engines are told what there is', async () => {
   const b = browser();
   const map = await b.request('GET', '/sitemap.xml');
   assert.match(map.headers.get('content-type'), /xml/);
-  for (const path of ['/', `/p/${product.slug}`, '/page/imprint']) assert.match(map.text, new RegExp(`<loc>http[^<]*${path}</loc>`));
+  for (const path of ['/', `/p/${product.slug}`, '/page/imprint'])
+    assert.match(map.text, new RegExp(`<loc>http[^<]*${path}</loc>`));
   const robots = await b.request('GET', '/robots.txt');
   assert.match(robots.text, /^User-agent: \*\nDisallow: \/account\n/);
   assert.match(robots.text, /Sitemap: http\S+\/sitemap\.xml/);
@@ -82,7 +94,9 @@ test('search engines are told what there is', async () => {
 
 test('a text is shown as the shop would show it, and nothing is saved', async () => {
   const before = dataOf(await office.staff.get('/api/admin/pages')).length;
-  const { html } = dataOf(await office.staff.post('/api/admin/pages/preview', { body: '# One\n\n*two* <i>raw</i> [x](javascript:y)' }));
+  const { html } = dataOf(
+    await office.staff.post('/api/admin/pages/preview', { body: '# One\n\n*two* <i>raw</i> [x](javascript:y)' }),
+  );
   assert.match(html, /<h2>One<\/h2>/);
   assert.match(html, /<em>two<\/em> &lt;i&gt;raw/);
   assert.doesNotMatch(html, /javascript:/);

@@ -24,14 +24,36 @@ async function pending(product = editor, label = LABELS.stripe) {
   const buyer = await shop.buyerWith([[product, 1]]);
   const { order_id: id } = await shop.checkout(buyer, label);
   counter += 1;
-  return { buyer, id, intent: `pi_ap_${counter}`, amount: product === codes ? 500 : 4999, status: async () => (await shop.order(buyer, id)).status };
+  return {
+    buyer,
+    id,
+    intent: `pi_ap_${counter}`,
+    amount: product === codes ? 500 : 4999,
+    status: async () => (await shop.order(buyer, id)).status,
+  };
 }
-const succeed = async (order, more = {}, options) => dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded',
-  { order: order.id, amount: order.amount, intent: player.charge(order.intent, order.amount), ...more }), options));
-const paid = async (...args) => { const order = await pending(...args); await succeed(order); return order; };
+const succeed = async (order, more = {}, options) =>
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('payment_intent.succeeded', {
+        order: order.id,
+        amount: order.amount,
+        intent: player.charge(order.intent, order.amount),
+        ...more,
+      }),
+      options,
+    ),
+  );
+const paid = async (...args) => {
+  const order = await pending(...args);
+  await succeed(order);
+  return order;
+};
 const seen = async (order) => dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`));
 const refund = (order, body = {}) => shop.admin('POST', `/api/admin/orders/${order.id}/refund`, body);
-const reviews = async (kind) => dataOf(await shop.admin('GET', `/api/admin/reviews?status=open&limit=100&kind=${kind}`));
+const reviews = async (kind) =>
+  dataOf(await shop.admin('GET', `/api/admin/reviews?status=open&limit=100&kind=${kind}`));
 
 /** Paid, and nothing left to deliver. */
 async function undelivered() {
@@ -46,8 +68,13 @@ async function undelivered() {
 
 test('payments: found by state, gateway and order; each says where its money is', async () => {
   const order = await paid();
-  const [one] = dataOf(await shop.admin('GET', `/api/admin/payments?order_id=${order.id}&status=succeeded&gateway=${LABELS.stripe}`));
-  assert.deepEqual([one.order_id, one.amount, one.received, one.waiting, one.status, one.paid_order], [order.id, 49.99, 49.99, 0, 'succeeded', true]);
+  const [one] = dataOf(
+    await shop.admin('GET', `/api/admin/payments?order_id=${order.id}&status=succeeded&gateway=${LABELS.stripe}`),
+  );
+  assert.deepEqual(
+    [one.order_id, one.amount, one.received, one.waiting, one.status, one.paid_order],
+    [order.id, 49.99, 49.99, 0, 'succeeded', true],
+  );
   assert.deepEqual(dataOf(await shop.admin('GET', `/api/admin/payments/${one.id}`)), one);
   assert.equal(dataOf(await shop.admin('GET', `/api/admin/payments?order_id=${order.id}&status=open`)).length, 0);
   expectError(await shop.admin('GET', '/api/admin/payments/999999'), 404, 'not_found');
@@ -55,9 +82,16 @@ test('payments: found by state, gateway and order; each says where its money is'
 
 test('money that arrives is booked when it arrives, delivered or not; such an order can be refunded', async () => {
   const order = await undelivered();
-  const { payments: [p] } = await seen(order);
+  const {
+    payments: [p],
+  } = await seen(order);
   assert.deepEqual([p.status, p.received, p.waiting], ['succeeded', 5, 5]);
-  assert.equal(shop.seed.number(`SELECT COALESCE(SUM(amount), 0) FROM transfer WHERE kind = 'received' AND reference_id = ${p.id}`), 500);
+  assert.equal(
+    shop.seed.number(
+      `SELECT COALESCE(SUM(amount), 0) FROM transfer WHERE kind = 'received' AND reference_id = ${p.id}`,
+    ),
+    500,
+  );
   await shop.check();
   dataOf(await refund(order));
   await shop.until(async () => (await seen(order)).refunds[0].status === 'done', 'given back');
@@ -87,7 +121,10 @@ test('a refund is requested, then done; refused: the order stays as it is, staff
   const order = await paid();
   player.fail({ status: 400, match: /refunds/ });
   const asked = dataOf(await refund(order, { amount: 10, reason: 'Late' }));
-  assert.deepEqual(asked.refunds.map((r) => [r.amount, r.status, r.reason]), [[10, 'requested', 'Late']]);
+  assert.deepEqual(
+    asked.refunds.map((r) => [r.amount, r.status, r.reason]),
+    [[10, 'requested', 'Late']],
+  );
   assert.deepEqual([asked.status, asked.refunded_amount], ['confirmed', 0]);
   await shop.until(async () => (await seen(order)).refunds[0].status === 'failed', 'refused');
   assert.deepEqual([(await seen(order)).status, (await seen(order)).refunded_amount], ['confirmed', 0]);
@@ -108,13 +145,15 @@ test('a refund is requested, then done; refused: the order stays as it is, staff
   const rest = dataOf(await refund(order));
   await shop.until(async () => (await seen(order)).refunds[1].status === 'failed', 'refused again');
   expectFields(await shop.admin('POST', `/api/admin/refunds/${rest.refunds[1].id}/settle`, {}), { note: 'required' });
-  const settled = dataOf(await shop.admin('POST', `/api/admin/refunds/${rest.refunds[1].id}/settle`, { note: 'Bank transfer' }));
+  const settled = dataOf(
+    await shop.admin('POST', `/api/admin/refunds/${rest.refunds[1].id}/settle`, { note: 'Bank transfer' }),
+  );
   assert.deepEqual([settled.status, settled.note], ['done', 'Bank transfer']);
   assert.equal(await order.status(), 'refunded');
   await shop.check();
 });
 
-test('without an API key nothing is called, and staff are told; the gateway\'s own word completes it', async () => {
+test("without an API key nothing is called, and staff are told; the gateway's own word completes it", async () => {
   await shop.connect('no_key', { provider: 'stripe', secrets: ['whsec_no_key'] });
   const order = await pending(editor, 'no_key');
   await succeed(order, {}, { name: 'no_key', secret: 'whsec_no_key' });
@@ -125,8 +164,13 @@ test('without an API key nothing is called, and staff are told; the gateway\'s o
   assert.match(answer.json.message, /Nothing was called/);
   assert.equal(await order.status(), 'confirmed');
   expectError(await shop.admin('POST', `/api/admin/refunds/${r.id}/retry`), 409, 'invalid_state');
-  dataOf(await shop.event('stripe', stripeEvent('charge.refunded', { amount: 4999, intent: order.intent, amount_refunded: 4999, refunded: true }),
-    { name: 'no_key', secret: 'whsec_no_key' }));
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('charge.refunded', { amount: 4999, intent: order.intent, amount_refunded: 4999, refunded: true }),
+      { name: 'no_key', secret: 'whsec_no_key' },
+    ),
+  );
   const now = await seen(order);
   assert.deepEqual([now.status, now.refunds.map((x) => x.status)], ['refunded', ['done']]);
   await shop.check();
@@ -147,9 +191,20 @@ test('partial refunds at once: each is one, and together no more than was paid',
 test('a refund that the bank returns: the order stays refunded, the money waits for a decision', async () => {
   const order = await paid();
   dataOf(await refund(order));
-  await shop.until(async () => await order.status() === 'refunded', 'given back');
+  await shop.until(async () => (await order.status()) === 'refunded', 'given back');
   const ref = shop.seed.sql(`SELECT refund_ref FROM refund WHERE order_id = ${order.id};`)[0][0];
-  dataOf(await shop.event('stripe', stripeEvent('refund.failed', { id: ref, object: 'refund', payment_intent: order.intent, amount: 4999, intent: order.intent })));
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('refund.failed', {
+        id: ref,
+        object: 'refund',
+        payment_intent: order.intent,
+        amount: 4999,
+        intent: order.intent,
+      }),
+    ),
+  );
   const now = await seen(order);
   assert.deepEqual([now.status, now.refunds[0].status, now.payments[0].waiting], ['refunded', 'failed', 49.99]);
   await shop.check();
@@ -161,7 +216,12 @@ test('a refund that the bank returns: the order stays refunded, the money waits 
 
 test('part given back before delivery, then confirmed: the books agree', async () => {
   const order = await undelivered();
-  dataOf(await shop.event('stripe', stripeEvent('charge.refunded', { amount: 500, intent: order.intent, amount_refunded: 200, refunded: false })));
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('charge.refunded', { amount: 500, intent: order.intent, amount_refunded: 200, refunded: false }),
+    ),
+  );
   shop.seed.serials(codes, [`S-${randomUUID()}`]);
   dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/confirm`));
   const now = await seen(order);

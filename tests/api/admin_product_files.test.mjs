@@ -11,7 +11,11 @@ before(async () => {
   ({ souk, staff } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 test('a file: put, delivered, replaced, taken away; too large ones and strangers are refused', async () => {
@@ -19,7 +23,12 @@ test('a file: put, delivered, replaced, taken away; too large ones and strangers
   const target = `/api/admin/products/${product.id}/file`;
   const bytes = 'x'.repeat(150000);
   const put = (body, query = '', as = staff) => as.put(target + query, body, { type: 'application/octet-stream' });
-  assert.deepEqual(dataOf(await put(bytes, '?name=book.pdf')), { id: product.id, file_name: 'book.pdf', file_bytes: 150000, version: 2 });
+  assert.deepEqual(dataOf(await put(bytes, '?name=book.pdf')), {
+    id: product.id,
+    file_name: 'book.pdf',
+    file_bytes: 150000,
+    version: 2,
+  });
   const customer = await office.customer({ balance: 50 });
   const { delivery } = dataOf(await customer.post('/api/v1/order/create', { product_id: product.id }));
   const got = await souk.get(delivery.value);

@@ -11,22 +11,41 @@ before(async () => {
   ({ souk, staff } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 test('a product: made, seen by customers at once, changed under If-Match, switched off after a sale', async () => {
-  const made = await staff.post('/api/admin/products', { name: 'Größe & Co', price: 19.99, delivery_type: 'license_key' });
+  const made = await staff.post('/api/admin/products', {
+    name: 'Größe & Co',
+    price: 19.99,
+    delivery_type: 'license_key',
+  });
   const product = dataOf(made, 201);
   assert.equal(made.headers.location, `/api/admin/products/${product.id}`);
   assert.match(product.slug, /^[a-z0-9]+(-[a-z0-9]+)*$/);
   expectError(await souk.get(`/api/store/products/${product.slug}`), 404, 'not_found', 'Product not found');
 
   const etag = made.headers.etag;
-  const changed = await staff.patch(`/api/admin/products/${product.id}`, { is_active: true, license_days: 30, key_prefix: 'PRO' }, { headers: { 'If-Match': etag } });
+  const changed = await staff.patch(
+    `/api/admin/products/${product.id}`,
+    { is_active: true, license_days: 30, key_prefix: 'PRO' },
+    { headers: { 'If-Match': etag } },
+  );
   assert.deepEqual([dataOf(changed).license_days, dataOf(changed).key_prefix], [30, 'PRO']);
   assert.equal(dataOf(await souk.get(`/api/store/products/${product.slug}`)).price, 19.99);
-  expectError(await staff.patch(`/api/admin/products/${product.id}`, { price: 1 }, { headers: { 'If-Match': etag } }), 412, 'precondition_failed');
-  assert.equal(dataOf(await staff.patch(`/api/admin/products/${product.id}`, { license_days: null })).license_days, null);
+  expectError(
+    await staff.patch(`/api/admin/products/${product.id}`, { price: 1 }, { headers: { 'If-Match': etag } }),
+    412,
+    'precondition_failed',
+  );
+  assert.equal(
+    dataOf(await staff.patch(`/api/admin/products/${product.id}`, { license_days: null })).license_days,
+    null,
+  );
 
   const customer = await office.customer({ balance: 50 });
   const order = dataOf(await customer.post('/api/v1/order/create', { product_id: product.id }));
@@ -42,18 +61,52 @@ test('a product: made, seen by customers at once, changed under If-Match, switch
 test('two people change one product at once with the same ETag: one wins', async () => {
   const product = await office.product();
   const { etag } = (await staff.get(`/api/admin/products/${product.id}`)).headers;
-  const answers = await Promise.all(Array.from({ length: 6 }, (_, i) =>
-    staff.patch(`/api/admin/products/${product.id}`, { price: i + 1 }, { headers: { 'If-Match': etag } })));
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, (_, i) =>
+      staff.patch(`/api/admin/products/${product.id}`, { price: i + 1 }, { headers: { 'If-Match': etag } }),
+    ),
+  );
   assert.deepEqual(answers.map((a) => a.status).sort(), [200, 412, 412, 412, 412, 412]);
 });
 
 test('bodies of products are checked field by field', async () => {
-  expectFields(await staff.post('/api/admin/products', { price: -1, delivery_type: 'pigeon', position: 1.5, slug: 'Not A Slug', key_prefix: 'ä', license_days: 0 }),
-    { name: 'required', price: 'out_of_range', delivery_type: 'not_allowed', position: 'wrong_type', slug: 'bad_format', license_days: 'not_positive' });
-  expectFields(await staff.post('/api/admin/products', { name: 'x', price: 1, delivery_type: 'license_key', key_prefix: 'lower' }), { key_prefix: 'bad_characters' });
-  expectFields(await staff.post('/api/admin/products', { name: 'x', price: 1, delivery_type: 'download_url', download_url: 'ftp://x' }), { download_url: 'bad_format' });
+  expectFields(
+    await staff.post('/api/admin/products', {
+      price: -1,
+      delivery_type: 'pigeon',
+      position: 1.5,
+      slug: 'Not A Slug',
+      key_prefix: 'ä',
+      license_days: 0,
+    }),
+    {
+      name: 'required',
+      price: 'out_of_range',
+      delivery_type: 'not_allowed',
+      position: 'wrong_type',
+      slug: 'bad_format',
+      license_days: 'not_positive',
+    },
+  );
+  expectFields(
+    await staff.post('/api/admin/products', { name: 'x', price: 1, delivery_type: 'license_key', key_prefix: 'lower' }),
+    { key_prefix: 'bad_characters' },
+  );
+  expectFields(
+    await staff.post('/api/admin/products', {
+      name: 'x',
+      price: 1,
+      delivery_type: 'download_url',
+      download_url: 'ftp://x',
+    }),
+    { download_url: 'bad_format' },
+  );
   const product = await office.product({ slug: 'taken-slug' });
-  expectError(await staff.post('/api/admin/products', { name: 'x', slug: product.slug, price: 1, delivery_type: 'license_key' }), 409, 'slug_taken');
+  expectError(
+    await staff.post('/api/admin/products', { name: 'x', slug: product.slug, price: 1, delivery_type: 'license_key' }),
+    409,
+    'slug_taken',
+  );
 });
 
 test('variants: one default, the next one when it goes', async () => {
@@ -64,7 +117,16 @@ test('variants: one default, the next one when it goes', async () => {
   assert.deepEqual([month.is_default, year.is_default], [true, false]);
   dataOf(await staff.patch(`/api/admin/variants/${year.id}`, { is_default: true }));
   const shown = dataOf(await souk.get(`/api/store/products/${product.slug}`));
-  assert.deepEqual([shown.price, shown.variants.map((v) => [v.name, v.is_default])], [50, [['Yearly', true], ['Monthly', false]]]);
+  assert.deepEqual(
+    [shown.price, shown.variants.map((v) => [v.name, v.is_default])],
+    [
+      50,
+      [
+        ['Yearly', true],
+        ['Monthly', false],
+      ],
+    ],
+  );
   assert.deepEqual(dataOf(await staff.delete(`/api/admin/variants/${year.id}`)), { deleted: true });
   assert.equal(dataOf(await souk.get(`/api/store/products/${product.slug}`)).price, 5);
   expectError(await staff.patch('/api/admin/variants/999999', { price: 1 }), 404, 'not_found');

@@ -26,19 +26,26 @@ async function paid(provider, player) {
   }[provider];
   dataOf(await shop.event(provider, event()));
   assert.equal((await shop.order(buyer, order_id)).status, 'confirmed');
-  shop.seed.sql(`UPDATE payment SET succeeded_at = succeeded_at - ${5 * HOUR}, created_at = created_at - ${5 * HOUR} WHERE order_id = ${order_id};`);
+  shop.seed.sql(
+    `UPDATE payment SET succeeded_at = succeeded_at - ${5 * HOUR}, created_at = created_at - ${5 * HOUR} WHERE order_id = ${order_id};`,
+  );
   player.charges.get(payment).created -= 5 * 3600;
   return { id: order_id, payment, buyer };
 }
 
-const books = async (provider) => dataOf(await shop.admin('GET', '/api/admin/reconciliations')).find((r) => r.gateway === LABELS[provider]);
-const reviews = async () => dataOf(await shop.admin('GET', '/api/admin/reviews?limit=100&kind=reconciliation&status=open'));
+const books = async (provider) =>
+  dataOf(await shop.admin('GET', '/api/admin/reconciliations')).find((r) => r.gateway === LABELS[provider]);
+const reviews = async () =>
+  dataOf(await shop.admin('GET', '/api/admin/reviews?limit=100&kind=reconciliation&status=open'));
 
 async function compare(provider) {
   const before = (await books(provider))?.ran_at;
   shop.seed.sql(`UPDATE reconciliation SET ran_at = NULL;`);
   dataOf(await shop.admin('POST', `/api/admin/reconciliations/${LABELS[provider]}`));
-  return shop.until(async () => { const r = await books(provider); return r.ran_at && r; }, `${provider} was compared (before: ${before})`);
+  return shop.until(async () => {
+    const r = await books(provider);
+    return r.ran_at && r;
+  }, `${provider} was compared (before: ${before})`);
 }
 
 for (const provider of ['stripe', 'razorpay', 'btcpay']) {
@@ -47,7 +54,11 @@ for (const provider of ['stripe', 'razorpay', 'btcpay']) {
     const order = await paid(provider, player);
     const other = await paid(provider, player);
     const first = await compare(provider);
-    assert.deepEqual([first.agrees, first.charges, first.differences, first.error], [true, 2, 0, null], JSON.stringify(first));
+    assert.deepEqual(
+      [first.agrees, first.charges, first.differences, first.error],
+      [true, 2, 0, null],
+      JSON.stringify(first),
+    );
 
     // Its webhook never came, and nobody asked: the provider has money of ours that we know nothing of.
     const lost = await shop.checkout(await shop.buyerWith([[editor, 1]]), LABELS[provider]);
@@ -60,8 +71,14 @@ for (const provider of ['stripe', 'razorpay', 'btcpay']) {
     assert.deepEqual([second.agrees, second.differences], [false, 2], JSON.stringify(second));
     const found = (await reviews()).map((r) => r.reason);
     assert.equal(found.length, open + 2);
-    assert.ok(found.some((r) => r.includes(`has the payment ${unknown}, and we do not`)), found.join('\n'));
-    assert.ok(found.some((r) => r.includes(`we have the payment ${other.payment}`)), found.join('\n'));
+    assert.ok(
+      found.some((r) => r.includes(`has the payment ${unknown}, and we do not`)),
+      found.join('\n'),
+    );
+    assert.ok(
+      found.some((r) => r.includes(`we have the payment ${other.payment}`)),
+      found.join('\n'),
+    );
     // The next day it is still so, and nobody is told again.
     assert.equal((await compare(provider)).differences, 2);
     assert.equal((await reviews()).length, open + 2);
@@ -76,37 +93,70 @@ test('paypal: its transactions, three hours late, and its disputes', async () =>
   const captured = async () => {
     const buyer = await shop.buyerWith([[editor, 1]]);
     const { order_id } = await shop.checkout(buyer, LABELS.paypal);
-    const raw = JSON.stringify({ id: `WH-${order_id}`, create_time: new Date().toISOString(), event_type: 'CHECKOUT.ORDER.APPROVED',
-      resource: { id: player.pay(order_id), purchase_units: [{ custom_id: String(order_id) }] } });
+    const raw = JSON.stringify({
+      id: `WH-${order_id}`,
+      create_time: new Date().toISOString(),
+      event_type: 'CHECKOUT.ORDER.APPROVED',
+      resource: { id: player.pay(order_id), purchase_units: [{ custom_id: String(order_id) }] },
+    });
     dataOf(await shop.post(LABELS.paypal, raw, paypalHeaders(raw, made.key)));
     await shop.until(async () => (await shop.order(buyer, order_id)).status === 'confirmed', 'captured');
     const capture = player.page(order_id).purchase_units[0].payments.captures[0].id;
-    shop.seed.sql(`UPDATE payment SET succeeded_at = succeeded_at - ${5 * HOUR}, created_at = created_at - ${5 * HOUR} WHERE order_id = ${order_id};`);
+    shop.seed.sql(
+      `UPDATE payment SET succeeded_at = succeeded_at - ${5 * HOUR}, created_at = created_at - ${5 * HOUR} WHERE order_id = ${order_id};`,
+    );
     player.charges.get(capture).created -= 5 * 3600;
     return capture;
   };
   const [one, two] = [await captured(), await captured()];
   const first = await compare('paypal');
-  assert.deepEqual([first.agrees, first.charges, first.refunds, first.disputes], [true, 2, 0, 0], JSON.stringify(first));
+  assert.deepEqual(
+    [first.agrees, first.charges, first.refunds, first.disputes],
+    [true, 2, 0, 0],
+    JSON.stringify(first),
+  );
   const money = (value) => ({ currency_code: 'USD', value });
-  player.refunds.set('REF9', { id: 'REF9', amount: money('10.00'), create_time: new Date(Date.now() - 5 * HOUR).toISOString(), links: [{ rel: 'up', href: `x/${one}` }] });
-  player.disputes.set('PP-D-9', { dispute_id: 'PP-D-9', status: 'OPEN', update_time: new Date().toISOString(), dispute_amount: money('49.99'),
-    disputed_transactions: [{ seller_transaction_id: two }] });
+  player.refunds.set('REF9', {
+    id: 'REF9',
+    amount: money('10.00'),
+    create_time: new Date(Date.now() - 5 * HOUR).toISOString(),
+    links: [{ rel: 'up', href: `x/${one}` }],
+  });
+  player.disputes.set('PP-D-9', {
+    dispute_id: 'PP-D-9',
+    status: 'OPEN',
+    update_time: new Date().toISOString(),
+    dispute_amount: money('49.99'),
+    disputed_transactions: [{ seller_transaction_id: two }],
+  });
   const second = await compare('paypal');
-  assert.deepEqual([second.charges, second.refunds, second.disputes, second.differences], [2, 1, 1, 2], JSON.stringify(second));
+  assert.deepEqual(
+    [second.charges, second.refunds, second.disputes, second.differences],
+    [2, 1, 1, 2],
+    JSON.stringify(second),
+  );
   const found = (await reviews()).map((r) => r.reason).join('\n');
-  for (const part of [`given back more of the payment ${one}`, 'a dispute PP-D-9']) assert.ok(found.includes(part), found);
+  for (const part of [`given back more of the payment ${one}`, 'a dispute PP-D-9'])
+    assert.ok(found.includes(part), found);
 });
 
 test('paypal: more disputes than a page has', async () => {
   const player = shop.players.findLast((p) => p.provider === 'paypal');
   const [{ seller_transaction_id }] = player.disputes.get('PP-D-9').disputed_transactions;
   for (let i = 0; i < 120; i++) {
-    player.disputes.set(`PP-M-${i}`, { dispute_id: `PP-M-${i}`, status: 'OPEN', update_time: new Date().toISOString(),
-      dispute_amount: { currency_code: 'USD', value: '1.00' }, disputed_transactions: [{ seller_transaction_id: i === 119 ? seller_transaction_id : `CAPX${i}` }] });
+    player.disputes.set(`PP-M-${i}`, {
+      dispute_id: `PP-M-${i}`,
+      status: 'OPEN',
+      update_time: new Date().toISOString(),
+      dispute_amount: { currency_code: 'USD', value: '1.00' },
+      disputed_transactions: [{ seller_transaction_id: i === 119 ? seller_transaction_id : `CAPX${i}` }],
+    });
   }
   assert.equal((await compare('paypal')).disputes, 121);
-  assert.ok((await reviews()).some((r) => r.reason.includes('a dispute PP-M-119')), 'the last one of the last page');
+  assert.ok(
+    (await reviews()).some((r) => r.reason.includes('a dispute PP-M-119')),
+    'the last one of the last page',
+  );
 });
 
 test('btcpay: refunds that were made there, and ours that were withdrawn before anybody claimed them', async () => {
@@ -127,14 +177,33 @@ test('btcpay: refunds that were made there, and ours that were withdrawn before 
   // Withdrawn; one of them after it was paid out.
   withdrawn.pull.archived = true;
   claimed.pull.archived = true;
-  player.payouts = [{ id: 'po1', pullPaymentId: claimed.pull.id, state: 'Completed' }, { id: 'po2', pullPaymentId: withdrawn.pull.id, state: 'Cancelled' }];
+  player.payouts = [
+    { id: 'po1', pullPaymentId: claimed.pull.id, state: 'Completed' },
+    { id: 'po2', pullPaymentId: withdrawn.pull.id, state: 'Cancelled' },
+  ];
   // And one that somebody made on the server's own pages.
-  player.refunds.set('pull_hand', { id: 'pull_hand', name: `Refund ${open.order.payment}`, currency: 'USD', amount: '20.00', archived: false });
-  player.refunds.set('pull_other', { id: 'pull_other', name: 'Salaries', currency: 'USD', amount: '20.00', archived: false });
+  player.refunds.set('pull_hand', {
+    id: 'pull_hand',
+    name: `Refund ${open.order.payment}`,
+    currency: 'USD',
+    amount: '20.00',
+    archived: false,
+  });
+  player.refunds.set('pull_other', {
+    id: 'pull_other',
+    name: 'Salaries',
+    currency: 'USD',
+    amount: '20.00',
+    archived: false,
+  });
   const now = await compare('btcpay');
   assert.deepEqual([now.refunds, now.differences], [2, known + 2]);
   const found = (await reviews()).map((r) => r.reason).join('\n');
-  for (const part of [`we have the refund ${withdrawn.pull.id}, and`, `given back more of the payment ${open.order.payment}`]) assert.ok(found.includes(part), found);
+  for (const part of [
+    `we have the refund ${withdrawn.pull.id}, and`,
+    `given back more of the payment ${open.order.payment}`,
+  ])
+    assert.ok(found.includes(part), found);
   assert.ok(!found.includes(claimed.pull.id), found);
 });
 
@@ -142,7 +211,10 @@ test('a refund of ours that the gateway does not have', async () => {
   const player = shop.players.findLast((p) => p.provider === 'razorpay');
   const order = await paid('razorpay', player);
   dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/refund`, { amount: 10 }));
-  await shop.until(async () => dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`)).refunds[0].status === 'done', 'given back');
+  await shop.until(
+    async () => dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`)).refunds[0].status === 'done',
+    'given back',
+  );
   shop.seed.sql(`UPDATE refund SET requested_at = requested_at - ${5 * HOUR} WHERE order_id = ${order.id};`);
   const [name] = [...player.refunds.values()].slice(-1).map((r) => r.id);
   await compare('razorpay');
@@ -157,7 +229,9 @@ test('money of another business at the same provider is none of ours', async () 
   player.charge('pi_elsewhere', 777);
   assert.deepEqual((await compare('stripe')).charges, 1);
   const { differences } = await books('stripe');
-  const ours = shop.seed.number("SELECT COUNT(*) FROM payment p JOIN gateway g ON g.id = p.gateway_id WHERE g.label = 'card_gateway_a' AND p.received > 0 AND p.succeeded_at < (SELECT MAX(succeeded_at) FROM payment)");
+  const ours = shop.seed.number(
+    "SELECT COUNT(*) FROM payment p JOIN gateway g ON g.id = p.gateway_id WHERE g.label = 'card_gateway_a' AND p.received > 0 AND p.succeeded_at < (SELECT MAX(succeeded_at) FROM payment)",
+  );
   assert.ok(differences <= ours, 'only what we have and this double does not');
   assert.ok(!(await reviews()).some((r) => r.reason.includes('pi_elsewhere')));
 });
@@ -168,13 +242,34 @@ test('a refund and a dispute that nobody told us of, and another amount', async 
   const refunded = await paid('stripe', player);
   const disputed = await paid('stripe', player);
   const other = await paid('stripe', player);
-  player.refunds.set('re_outside', { id: 're_outside', amount: 1000, currency: 'usd', payment_intent: refunded.payment, created: player.seconds() });
-  player.disputes.set('dp_quiet', { id: 'dp_quiet', amount: 4999, currency: 'usd', payment_intent: disputed.payment, created: player.seconds() });
+  player.refunds.set('re_outside', {
+    id: 're_outside',
+    amount: 1000,
+    currency: 'usd',
+    payment_intent: refunded.payment,
+    created: player.seconds(),
+  });
+  player.disputes.set('dp_quiet', {
+    id: 'dp_quiet',
+    amount: 4999,
+    currency: 'usd',
+    payment_intent: disputed.payment,
+    created: player.seconds(),
+  });
   player.charges.get(other.payment).amount = 4000;
   const result = await compare('stripe');
-  assert.deepEqual([result.charges, result.refunds, result.disputes, result.differences], [3, 1, 1, 3], JSON.stringify(result));
+  assert.deepEqual(
+    [result.charges, result.refunds, result.disputes, result.differences],
+    [3, 1, 1, 3],
+    JSON.stringify(result),
+  );
   const found = (await reviews()).map((r) => r.reason).join('\n');
-  for (const part of [`given back more of the payment ${refunded.payment}`, 'a dispute dp_quiet', `another amount for the payment ${other.payment}`]) assert.ok(found.includes(part), found);
+  for (const part of [
+    `given back more of the payment ${refunded.payment}`,
+    'a dispute dp_quiet',
+    `another amount for the payment ${other.payment}`,
+  ])
+    assert.ok(found.includes(part), found);
 });
 
 test('long books are read to their end', async () => {

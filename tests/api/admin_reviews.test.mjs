@@ -23,14 +23,29 @@ async function pending(product = editor) {
   const buyer = await shop.buyerWith([[product, 1]]);
   const { order_id: id } = await shop.checkout(buyer, LABELS.stripe);
   counter += 1;
-  return { buyer, id, intent: `pi_rv_${counter}`, amount: product === codes ? 500 : 4999, status: async () => (await shop.order(buyer, id)).status };
+  return {
+    buyer,
+    id,
+    intent: `pi_rv_${counter}`,
+    amount: product === codes ? 500 : 4999,
+    status: async () => (await shop.order(buyer, id)).status,
+  };
 }
-const event = async (type, order, more = {}) => dataOf(await shop.event('stripe', stripeEvent(type, { order: order.id, amount: order.amount, intent: order.intent, ...more })));
+const event = async (type, order, more = {}) =>
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent(type, { order: order.id, amount: order.amount, intent: order.intent, ...more }),
+    ),
+  );
 const succeed = (order, more = {}) => {
   shop.players[0].charge(more.intent ?? order.intent, more.amount ?? order.amount);
   return event('payment_intent.succeeded', order, more);
 };
-const open = async (order, kind) => dataOf(await shop.admin('GET', `/api/admin/reviews?status=open&limit=100&kind=${kind}`)).find((r) => r.order_id === order.id);
+const open = async (order, kind) =>
+  dataOf(await shop.admin('GET', `/api/admin/reviews?status=open&limit=100&kind=${kind}`)).find(
+    (r) => r.order_id === order.id,
+  );
 const one = async (review) => dataOf(await shop.admin('GET', `/api/admin/reviews/${review.id}`));
 const resolve = (review, body) => shop.admin('POST', `/api/admin/reviews/${review.id}/resolve`, body);
 
@@ -50,7 +65,8 @@ test('too little: kept, and confirmed, given back, credited or cancelled by a pe
     },
     credit: async (order) => assert.equal((await shop.wallet(order.buyer)).balance, 40),
     cancel: async (order) => assert.equal(await order.status(), 'cancelled'),
-    settle: async (order) => assert.equal(dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`)).payments[0].waiting, 0),
+    settle: async (order) =>
+      assert.equal(dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`)).payments[0].waiting, 0),
   };
   for (const [action, check] of Object.entries(wanted)) {
     const { order, review } = await short();
@@ -59,7 +75,10 @@ test('too little: kept, and confirmed, given back, credited or cancelled by a pe
     assert.deepEqual((await one(review)).actions, ['confirm', 'refund', 'credit', 'cancel', 'settle']);
     await shop.check();
     const settled = dataOf(await resolve(review, { action, note: 'Looked at' }));
-    assert.deepEqual([settled.status, settled.action, settled.note, settled.actions], ['settled', action, 'Looked at', []]);
+    assert.deepEqual(
+      [settled.status, settled.action, settled.note, settled.actions],
+      ['settled', action, 'Looked at', []],
+    );
     await check(order);
     expectError(await resolve(review, { action }), 409, 'invalid_state');
     await shop.check();
@@ -67,10 +86,17 @@ test('too little: kept, and confirmed, given back, credited or cancelled by a pe
 });
 
 test('the dashboard counts open reviews, and what the outbox could not do', async () => {
-  const counts = async () => { const { open: { reviews, outbox } } = dataOf(await shop.admin('GET', '/api/admin/stats?days=1')); return [reviews, outbox]; };
+  const counts = async () => {
+    const {
+      open: { reviews, outbox },
+    } = dataOf(await shop.admin('GET', '/api/admin/stats?days=1'));
+    return [reviews, outbox];
+  };
   const [reviews, outbox] = await counts();
   const { review } = await short();
-  shop.seed.sql(`INSERT INTO outbox (kind, status, due_at, created_at, done_at) VALUES ('mail', 'failed', 1, 1, 1), ('mail', 'done', 1, 1, ${Date.now()});`);
+  shop.seed.sql(
+    `INSERT INTO outbox (kind, status, due_at, created_at, done_at) VALUES ('mail', 'failed', 1, 1, 1), ('mail', 'done', 1, 1, ${Date.now()});`,
+  );
   assert.deepEqual(await counts(), [reviews + 1, outbox + 1]);
   dataOf(await resolve(review, { action: 'settle', note: 'counted' }));
   shop.seed.sql("DELETE FROM outbox WHERE kind = 'mail' AND created_at = 1;");
@@ -143,7 +169,12 @@ test('confirmed by hand and paid all the same; a second payment at the gateway: 
 });
 
 test('what fits no payment is shown, and can be settled with a note', async () => {
-  dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: 99999999, amount: 100, intent: 'pi_nobody' })));
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('payment_intent.succeeded', { order: 99999999, amount: 100, intent: 'pi_nobody' }),
+    ),
+  );
   const [review] = dataOf(await shop.admin('GET', '/api/admin/reviews?status=open&kind=unmatched'));
   assert.deepEqual([review.order_id, review.payment_id, review.amount], [null, null, '1.00']);
   assert.deepEqual((await one(review)).actions, ['settle']);
@@ -160,7 +191,13 @@ test('what fits no payment is shown, and can be settled with a note', async () =
 test('a dispute has its review until it is decided; a partial loss is counted once', async () => {
   const order = await pending();
   await succeed(order);
-  const dispute = { id: `dp_${order.intent}`, object: 'dispute', payment_intent: order.intent, amount: 2000, metadata: {} };
+  const dispute = {
+    id: `dp_${order.intent}`,
+    object: 'dispute',
+    payment_intent: order.intent,
+    amount: 2000,
+    metadata: {},
+  };
   await event('charge.dispute.created', order, { ...dispute, status: 'needs_response' });
   const review = await open(order, 'dispute');
   assert.deepEqual((await one(review)).actions, ['settle']);
@@ -175,7 +212,10 @@ test('a dispute has its review until it is decided; a partial loss is counted on
 
 test('a disputed order that is confirmed later delivers what does not verify until it is decided', async () => {
   const keys = shop.seed.product({ name: 'Keys and codes', price: 4999 });
-  const buyer = await shop.buyerWith([[keys, 1], [codes, 1]]);
+  const buyer = await shop.buyerWith([
+    [keys, 1],
+    [codes, 1],
+  ]);
   shop.seed.serials(codes, [`S-${randomUUID()}`]);
   const { order_id: id } = await shop.checkout(buyer, LABELS.stripe);
   const other = await pending(codes);

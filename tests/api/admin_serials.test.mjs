@@ -11,7 +11,11 @@ before(async () => {
   ({ staff } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 test('100,000 serials in one request; again: all duplicates; JSON and text; nothing half done', async () => {
@@ -19,14 +23,24 @@ test('100,000 serials in one request; again: all duplicates; JSON and text; noth
   const target = `/api/admin/products/${product.id}/serials`;
   const text = Array.from({ length: 100000 }, (_, i) => `CODE-${i}`).join('\r\n');
   assert.deepEqual(dataOf(await staff.post(target, text, { type: 'text/plain' })), { added: 100000, duplicates: 0 });
-  assert.deepEqual(dataOf(await staff.post(target, { codes: ['CODE-1', 'NEW-1234567890', 'NEW-1234567890'] })), { added: 1, duplicates: 2 });
+  assert.deepEqual(dataOf(await staff.post(target, { codes: ['CODE-1', 'NEW-1234567890', 'NEW-1234567890'] })), {
+    added: 1,
+    duplicates: 2,
+  });
   const page = dataOf(await staff.get(`${target}?limit=2`));
-  assert.deepEqual(page.pools.map((p) => [p.free, p.taken]), [[100001, 0]]);
+  assert.deepEqual(
+    page.pools.map((p) => [p.free, p.taken]),
+    [[100001, 0]],
+  );
   assert.ok(page.codes[0].code.endsWith('7890') && !page.codes[0].code.includes('NEW'), page.codes[0].code);
   expectFields(await staff.post(target, `good\nbad\u0001code`, { type: 'text/plain' }), { codes: 'bad_format' });
   expectFields(await staff.post(target, { codes: [] }), { codes: 'too_few' });
   expectFields(await staff.post(target, { codes: ['x'], variant_id: 999 }), { variant_id: 'unknown_id' });
   assert.equal(dataOf(await staff.get(target)).pools[0].free, 100001);
   assert.equal((await office.audited('serial.import')).after.added, 1);
-  expectError(await staff.post(`/api/admin/products/${(await office.product()).id}/serials`, { codes: ['x'] }), 409, 'invalid_state');
+  expectError(
+    await staff.post(`/api/admin/products/${(await office.product()).id}/serials`, { codes: ['x'] }),
+    409,
+    'invalid_state',
+  );
 });

@@ -11,16 +11,28 @@ before(async () => {
   ({ owner, staff } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 test('settings: changed by owners, with If-Match against lost updates; the currency is fixed once there is a price', async () => {
   const first = await owner.get('/api/admin/settings');
   const etag = first.headers.etag;
   expectError(await staff.patch('/api/admin/settings', { store_name: 'x' }), 403, 'forbidden');
-  const changed = await owner.patch('/api/admin/settings', { store_name: 'Ada\'s shop', rate_v1: 7 }, { headers: { 'If-Match': etag } });
-  assert.deepEqual(dataOf(changed), { ...dataOf(first), store_name: 'Ada\'s shop', rate_v1: 7 });
-  expectError(await owner.patch('/api/admin/settings', { store_name: 'lost' }, { headers: { 'If-Match': etag } }), 412, 'precondition_failed');
+  const changed = await owner.patch(
+    '/api/admin/settings',
+    { store_name: "Ada's shop", rate_v1: 7 },
+    { headers: { 'If-Match': etag } },
+  );
+  assert.deepEqual(dataOf(changed), { ...dataOf(first), store_name: "Ada's shop", rate_v1: 7 });
+  expectError(
+    await owner.patch('/api/admin/settings', { store_name: 'lost' }, { headers: { 'If-Match': etag } }),
+    412,
+    'precondition_failed',
+  );
   expectFields(await owner.patch('/api/admin/settings', { currency: 'XYZ' }), { currency: 'not_allowed' });
   await office.product();
   expectError(await owner.patch('/api/admin/settings', { currency: 'EUR' }), 409, 'invalid_state');

@@ -11,7 +11,11 @@ before(async () => {
   ({ owner, staff } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 test('figures: sales of today, open work, low stock', async () => {
@@ -27,17 +31,25 @@ test('figures: sales of today, open work, low stock', async () => {
   assert.equal(now.sales.at(-1).orders, before.sales.at(-1).orders + 1);
   assert.equal(Math.round((now.sales.at(-1).total - before.sales.at(-1).total) * 100), 250);
   assert.equal(now.open.withdrawals, before.open.withdrawals + 1);
-  assert.deepEqual(now.low_stock.filter((s) => s.product_id === pool.id).map((s) => s.free), [1]);
+  assert.deepEqual(
+    now.low_stock.filter((s) => s.product_id === pool.id).map((s) => s.free),
+    [1],
+  );
 });
 
 test('the checklist of a new store follows what is there, and an owner says what is done in another way', async () => {
-  const open = async () => dataOf(await staff.get('/api/admin/checklist')).filter((c) => !c.is_done).map((c) => c.item);
+  const open = async () =>
+    dataOf(await staff.get('/api/admin/checklist'))
+      .filter((c) => !c.is_done)
+      .map((c) => c.item);
   dataOf(await owner.patch('/api/admin/settings', { store_name: 'A name' }));
   await office.product();
   assert.deepEqual(await open(), ['gateway', 'mail', 'address', 'backup']);
   dataOf(await owner.put('/api/admin/gateways/sandbox', { is_enabled: true }));
   assert.ok((await open()).includes('gateway'), 'the sandbox takes no money');
-  dataOf(await owner.put('/api/admin/gateways/card_gateway_a', { is_enabled: true, secrets: ['whsec_0123456789abcdef'] }));
+  dataOf(
+    await owner.put('/api/admin/gateways/card_gateway_a', { is_enabled: true, secrets: ['whsec_0123456789abcdef'] }),
+  );
   assert.deepEqual(await open(), ['mail', 'address', 'backup']);
   expectError(await staff.patch('/api/admin/checklist', { item: 'backup', is_done: true }), 403, 'forbidden');
   dataOf(await owner.patch('/api/admin/checklist', { item: 'backup', is_done: true }));

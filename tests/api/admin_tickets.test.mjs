@@ -11,22 +11,50 @@ before(async () => {
   ({ staff } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 test('tickets: answered, moved, closed; the customer sees the answer and is told', async () => {
   const sales = dataOf(await staff.post('/api/admin/departments', { name: 'Sales' }), 201);
   const tech = dataOf(await staff.post('/api/admin/departments', { name: 'Tech' }), 201);
   const customer = await office.customer();
-  const ticket = dataOf(await customer.post('/api/customer/tickets', { department_id: sales.id, subject: 'Help', message: 'It does not start' }));
-  assert.ok(dataOf(await staff.get(`/api/admin/tickets?status=open&department_id=${sales.id}`)).some((t) => t.id === ticket.id));
+  const ticket = dataOf(
+    await customer.post('/api/customer/tickets', {
+      department_id: sales.id,
+      subject: 'Help',
+      message: 'It does not start',
+    }),
+  );
+  assert.ok(
+    dataOf(await staff.get(`/api/admin/tickets?status=open&department_id=${sales.id}`)).some((t) => t.id === ticket.id),
+  );
   const answered = dataOf(await staff.post(`/api/admin/tickets/${ticket.id}/replies`, { message: 'Try again' }), 201);
-  assert.deepEqual([answered.status, answered.messages.map((m) => [m.author, m.body])], ['answered', [['customer', 'It does not start'], ['staff', 'Try again']]]);
+  assert.deepEqual(
+    [answered.status, answered.messages.map((m) => [m.author, m.body])],
+    [
+      'answered',
+      [
+        ['customer', 'It does not start'],
+        ['staff', 'Try again'],
+      ],
+    ],
+  );
   assert.equal(dataOf(await customer.get(`/api/customer/tickets/${ticket.id}`)).messages.length, 2);
-  assert.deepEqual(dataOf(await customer.get('/api/customer/notifications')).map((n) => n.kind), ['ticket_answered']);
-  const moved = dataOf(await staff.patch(`/api/admin/tickets/${ticket.id}`, { department_id: tech.id, status: 'closed' }));
+  assert.deepEqual(
+    dataOf(await customer.get('/api/customer/notifications')).map((n) => n.kind),
+    ['ticket_answered'],
+  );
+  const moved = dataOf(
+    await staff.patch(`/api/admin/tickets/${ticket.id}`, { department_id: tech.id, status: 'closed' }),
+  );
   assert.deepEqual([moved.department, moved.status], ['Tech', 'closed']);
-  expectFields(await staff.patch(`/api/admin/tickets/${ticket.id}`, { department_id: 999999 }), { department_id: 'unknown_id' });
+  expectFields(await staff.patch(`/api/admin/tickets/${ticket.id}`, { department_id: 999999 }), {
+    department_id: 'unknown_id',
+  });
 });
 
 /** A customer with an order of the product, and a ticket about its licence. */
@@ -36,10 +64,19 @@ async function asked({ product, balance = 50, members = {} } = {}) {
   const order = dataOf(await customer.post('/api/v1/order/create', { product_id: product.id }));
   const [license] = dataOf(await customer.get('/api/customer/licenses'));
   const about = license ? { license_id: license.id } : { order_id: order.order_id };
-  const made = dataOf(await customer.post('/api/customer/tickets', { department_id: department.id, subject: 'New computer', message: 'Please', ...about, ...members }));
+  const made = dataOf(
+    await customer.post('/api/customer/tickets', {
+      department_id: department.id,
+      subject: 'New computer',
+      message: 'Please',
+      ...about,
+      ...members,
+    }),
+  );
   const read = async () => dataOf(await staff.get(`/api/admin/tickets/${made.id}`));
   const act = (what, body = {}, options = {}) => staff.post(`/api/admin/tickets/${made.id}/${what}`, body, options);
-  const verify = (key, hardware_id) => customer.post('/api/v1/license/verify', { license_key: key, product_id: product.id, hardware_id });
+  const verify = (key, hardware_id) =>
+    customer.post('/api/v1/license/verify', { license_key: key, product_id: product.id, hardware_id });
   return { customer, order, license, key: order.delivery.value, id: made.id, read, act, verify };
 }
 const said = (ticket) => ticket.messages.filter((m) => m.author === 'staff').map((m) => m.body);
@@ -47,21 +84,35 @@ const said = (ticket) => ticket.messages.filter((m) => m.author === 'staff').map
 test('a ticket names the customer’s own order and licence, and nobody else’s', async () => {
   const product = await office.product();
   const mine = await asked({ product });
-  const [theirs, department] = [await asked({ product }), dataOf(await staff.get('/api/admin/departments')).find((d) => d.is_active)];
+  const [theirs, department] = [
+    await asked({ product }),
+    dataOf(await staff.get('/api/admin/departments')).find((d) => d.is_active),
+  ];
   const ticket = await mine.read();
   assert.deepEqual([ticket.license_id, ticket.order_id], [mine.license.id, mine.order.order_id]);
   const seen = dataOf(await mine.customer.get(`/api/customer/tickets/${mine.id}`));
   assert.deepEqual([seen.license_id, seen.order_id], [mine.license.id, mine.order.order_id]);
   const before = dataOf(await mine.customer.get('/api/customer/tickets')).length;
-  expectFields(await mine.customer.post('/api/customer/tickets', { department_id: 999999, subject: 's', message: 'm', order_id: theirs.order.order_id, license_id: theirs.license.id }),
-    { department_id: 'unknown_id', order_id: 'unknown_id', license_id: 'unknown_id' });
+  expectFields(
+    await mine.customer.post('/api/customer/tickets', {
+      department_id: 999999,
+      subject: 's',
+      message: 'm',
+      order_id: theirs.order.order_id,
+      license_id: theirs.license.id,
+    }),
+    { department_id: 'unknown_id', order_id: 'unknown_id', license_id: 'unknown_id' },
+  );
   assert.equal(dataOf(await mine.customer.get('/api/customer/tickets')).length, before);
-  const plain = dataOf(await mine.customer.post('/api/customer/tickets', { department_id: department.id, subject: 's', message: 'm' }));
+  const plain = dataOf(
+    await mine.customer.post('/api/customer/tickets', { department_id: department.id, subject: 's', message: 'm' }),
+  );
   const path = `/api/admin/tickets/${plain.id}`;
   expectFields(await staff.patch(path, { license_id: theirs.license.id }), { license_id: 'unknown_id' });
   assert.equal(dataOf(await staff.patch(path, { license_id: mine.license.id })).order_id, mine.order.order_id);
   assert.equal(dataOf(await staff.patch(path, { license_id: null, order_id: null })).license_id, null);
-  for (const what of ['clear-hardware', 'replace-code', 'refund']) expectError(await staff.post(`${path}/${what}`, {}), 409, 'invalid_state');
+  for (const what of ['clear-hardware', 'replace-code', 'refund'])
+    expectError(await staff.post(`${path}/${what}`, {}), 409, 'invalid_state');
   expectError(await staff.post(`${path}/extend`, { expires_at: null }), 409, 'invalid_state');
   assert.deepEqual(said(dataOf(await staff.get(path))), []);
 });
@@ -73,11 +124,21 @@ test('staff free a licence out of the ticket: once, with its word and its rows i
   const answers = await Promise.all(Array.from({ length: 6 }, () => help.act('clear-hardware', { message: 'Enjoy!' })));
   assert.deepEqual(answers.map((a) => a.status).sort(), [201, 409, 409, 409, 409, 409]);
   const ticket = await help.read();
-  assert.deepEqual(said(ticket), ['Your licence for Editor is free again. It binds to the next computer on which you use it.\n\nEnjoy!']);
+  assert.deepEqual(said(ticket), [
+    'Your licence for Editor is free again. It binds to the next computer on which you use it.\n\nEnjoy!',
+  ]);
   assert.equal(ticket.status, 'answered');
   expectStatus(await help.verify(help.key, 'new'), 200);
-  const rows = dataOf(await office.owner.get('/api/admin/audit?limit=20')).filter((r) => [help.id, help.license.id].includes(r.resource_id));
-  assert.deepEqual(rows.map((r) => r.action).filter((a) => a.endsWith('clear_hardware')).sort(), ['license.clear_hardware', 'ticket.clear_hardware']);
+  const rows = dataOf(await office.owner.get('/api/admin/audit?limit=20')).filter((r) =>
+    [help.id, help.license.id].includes(r.resource_id),
+  );
+  assert.deepEqual(
+    rows
+      .map((r) => r.action)
+      .filter((a) => a.endsWith('clear_hardware'))
+      .sort(),
+    ['license.clear_hardware', 'ticket.clear_hardware'],
+  );
 });
 
 test('staff extend a licence and replace its key out of the ticket', async () => {
@@ -114,7 +175,8 @@ test('staff replace a serial code out of the ticket while the pool has one', asy
   expectFields(await help.act('replace-code', { item_id: 999999 }), { item_id: 'unknown_id' });
   expectFields(await help.act('replace-code', { item_id: item.item_id, unit: 2 }), { unit: 'out_of_range' });
   expectStatus(await help.act('replace-code', { item_id: item.item_id }), 201);
-  const value = async () => dataOf(await help.customer.get(`/api/customer/orders/${help.order.order_id}`)).items[0].deliveries[0].value;
+  const value = async () =>
+    dataOf(await help.customer.get(`/api/customer/orders/${help.order.order_id}`)).items[0].deliveries[0].value;
   assert.deepEqual([help.key, await value()].sort(), ['CODE-AAAA-1', 'CODE-BBBB-2']);
   expectError(await help.act('replace-code', { item_id: item.item_id }), 409, 'out_of_stock');
   assert.notEqual(await value(), help.key);
@@ -133,10 +195,23 @@ test('staff give money back out of the ticket, or put it into the wallet', async
   const answers = await Promise.all([help.act('refund'), help.act('refund')]);
   assert.deepEqual(answers.map((a) => a.status).sort(), [201, 409]);
   assert.equal(await balance(), 52.5);
-  assert.deepEqual(said(await help.read()), ['We have put $2.50 into your wallet.\n\nSorry', `We give $10.00 back for order #${help.order.order_id}.`]);
+  assert.deepEqual(said(await help.read()), [
+    'We have put $2.50 into your wallet.\n\nSorry',
+    `We give $10.00 back for order #${help.order.order_id}.`,
+  ]);
   expectError(await help.act('replace-code'), 409, 'invalid_state');
 
-  const self = dataOf(await office.souk.post('/api/customer/tickets', { department_id: dataOf(await staff.get('/api/admin/departments')).find((d) => d.is_active).id, subject: 's', message: 'm' }, { token: staff.token }));
+  const self = dataOf(
+    await office.souk.post(
+      '/api/customer/tickets',
+      {
+        department_id: dataOf(await staff.get('/api/admin/departments')).find((d) => d.is_active).id,
+        subject: 's',
+        message: 'm',
+      },
+      { token: staff.token },
+    ),
+  );
   expectError(await staff.post(`/api/admin/tickets/${self.id}/credit`, { amount: 1 }), 403, 'own_account');
 });
 

@@ -19,7 +19,13 @@ test('an event that had to wait for staff can be tried again', async () => {
     const buyer = await shop.buyerWith([[codes, 1]]);
     buyers.push({ buyer, id: (await shop.checkout(buyer, 'card_gateway_a')).order_id, intent: `pi_code_${i}` });
   }
-  for (const order of buyers) dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order.id, intent: order.intent, amount: 500 })));
+  for (const order of buyers)
+    dataOf(
+      await shop.event(
+        'stripe',
+        stripeEvent('payment_intent.succeeded', { order: order.id, intent: order.intent, amount: 500 }),
+      ),
+    );
   const [, second] = buyers;
   assert.equal((await shop.order(second.buyer, second.id)).status, 'pending');
   const [event] = await shop.events('review');

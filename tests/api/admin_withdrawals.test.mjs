@@ -11,23 +11,35 @@ before(async () => {
   ({ owner, staff } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 test('withdrawals: approved and rejected once each, by any number at once; the customer is told', async () => {
   const customer = await office.customer({ balance: 30 });
   const ask = async () => dataOf(await customer.post('/api/customer/wallet/withdraw', { amount: 10 })).withdrawal_id;
   const [one, two] = [await ask(), await ask()];
-  assert.deepEqual(dataOf(await staff.get('/api/admin/withdrawals?status=pending')).map((w) => w.id), [two, one]);
+  assert.deepEqual(
+    dataOf(await staff.get('/api/admin/withdrawals?status=pending')).map((w) => w.id),
+    [two, one],
+  );
   const answers = await Promise.all([
     ...Array.from({ length: 3 }, () => staff.post(`/api/admin/withdrawals/${one}/approve`)),
     ...Array.from({ length: 3 }, () => owner.post(`/api/admin/withdrawals/${one}/reject`, { reason: 'no' })),
   ]);
   assert.deepEqual(answers.map((a) => a.status).sort(), [200, 409, 409, 409, 409, 409]);
   const rejected = dataOf(await staff.post(`/api/admin/withdrawals/${two}/reject`, { reason: 'wrong account' }));
-  assert.deepEqual([rejected.status, rejected.reason, rejected.email, rejected.decided_by], ['rejected', 'wrong account', customer.email, staff.id]);
+  assert.deepEqual(
+    [rejected.status, rejected.reason, rejected.email, rejected.decided_by],
+    ['rejected', 'wrong account', customer.email, staff.id],
+  );
   expectError(await staff.post(`/api/admin/withdrawals/${two}/approve`), 409, 'invalid_state');
-  const kinds = dataOf(await customer.get('/api/customer/notifications')).map((n) => n.kind).sort();
+  const kinds = dataOf(await customer.get('/api/customer/notifications'))
+    .map((n) => n.kind)
+    .sort();
   assert.equal(kinds.length, 2);
   assert.ok(kinds.includes('withdrawal_rejected'));
 });
@@ -35,7 +47,10 @@ test('withdrawals: approved and rejected once each, by any number at once; the c
 test('a decision under one key is one decision, with the same answer; another decision under it is refused', async () => {
   const customer = await office.customer({ balance: 30 });
   const ask = async () => dataOf(await customer.post('/api/customer/wallet/withdraw', { amount: 10 })).withdrawal_id;
-  for (const [path, body] of [['approve', undefined], ['reject', { reason: 'no' }]]) {
+  for (const [path, body] of [
+    ['approve', undefined],
+    ['reject', { reason: 'no' }],
+  ]) {
     const id = await ask();
     const options = { headers: { 'Idempotency-Key': `decision-${id}` } };
     const first = await staff.post(`/api/admin/withdrawals/${id}/${path}`, body, options);
@@ -74,9 +89,14 @@ test('payouts by two people: large ones need both, nobody decides on their own, 
   expectError(await staff.post(wallet, credit), 409, 'second_person_needed');
   assert.equal(dataOf(await owner.post(wallet, credit)).balance, 240.01);
   assert.equal(dataOf(await staff.post(wallet, { amount: 50, description: 'Small' })).balance, 290.01);
-  expectError(await staff.post(`/api/admin/customers/${staff.id}/wallet`, { amount: 1, description: 'Mine' }), 403, 'own_account');
+  expectError(
+    await staff.post(`/api/admin/customers/${staff.id}/wallet`, { amount: 1, description: 'Mine' }),
+    403,
+    'own_account',
+  );
   dataOf(await owner.post(`/api/admin/customers/${staff.id}/wallet`, { amount: 20, description: 'Gift' }));
   const own = dataOf(await staff.post('/api/customer/wallet/withdraw', { amount: 10 })).withdrawal_id;
-  for (const what of ['approve', 'reject']) expectError(await staff.post(`/api/admin/withdrawals/${own}/${what}`), 403, 'own_account');
+  for (const what of ['approve', 'reject'])
+    expectError(await staff.post(`/api/admin/withdrawals/${own}/${what}`), 403, 'own_account');
   dataOf(await owner.patch('/api/admin/settings', { second_person_above: 0, withdraw_min: 0, withdraw_max: 0 }));
 });

@@ -11,7 +11,9 @@ const password = 'correct horse battery';
 
 let souk;
 let serial = 0;
-before(async () => { souk = await startSouk(); });
+before(async () => {
+  souk = await startSouk();
+});
 after(() => souk.stop());
 
 function freshEmail() {
@@ -39,8 +41,12 @@ test('an e-mail address is trimmed and lower-cased, and taken whatever its case'
   const pasted = { email: `  ${email.toUpperCase()} `, password };
   const data = dataOf(await souk.post('/api/auth/register', pasted, { unchecked: true }), 201);
   assert.equal(data.account.email, email);
-  expectError(await souk.post('/api/auth/register', { email, password }), 409, 'email_taken',
-    'This e-mail address already has an account');
+  expectError(
+    await souk.post('/api/auth/register', { email, password }),
+    409,
+    'email_taken',
+    'This e-mail address already has an account',
+  );
   expectError(await souk.post('/api/auth/register', { email: email.toUpperCase(), password }), 409, 'email_taken');
 });
 
@@ -51,12 +57,20 @@ test('an optional member may be null', async () => {
 
 test('register names every bad field at once', async () => {
   expectFields(await souk.post('/api/auth/register', {}), { email: 'required', password: 'required' });
-  expectFields(await souk.post('/api/auth/register', { email: 5, password: ['x'], name: {}, role: 'owner' }),
-    { email: 'wrong_type', password: 'wrong_type', name: 'wrong_type', role: 'unknown_field' });
-  expectFields(await souk.post('/api/auth/register', { email: 'nobody', password: 'short' }),
-    { email: 'bad_format', password: 'too_short' });
-  expectFields(await souk.post('/api/auth/register', { email: null, password: null }),
-    { email: 'required', password: 'required' });
+  expectFields(await souk.post('/api/auth/register', { email: 5, password: ['x'], name: {}, role: 'owner' }), {
+    email: 'wrong_type',
+    password: 'wrong_type',
+    name: 'wrong_type',
+    role: 'unknown_field',
+  });
+  expectFields(await souk.post('/api/auth/register', { email: 'nobody', password: 'short' }), {
+    email: 'bad_format',
+    password: 'too_short',
+  });
+  expectFields(await souk.post('/api/auth/register', { email: null, password: null }), {
+    email: 'required',
+    password: 'required',
+  });
 });
 
 test('nobody gives themselves rights at registration', async () => {
@@ -66,14 +80,29 @@ test('nobody gives themselves rights at registration', async () => {
   }
 });
 
-for (const bad of ['a@', '@b.example', 'a b@c.example', 'a@b@c.example', 'a@example', '.@', `${'x'.repeat(250)}@e.example`,
-  'a@-example.com', 'a@exa mple.com', 'a\u0000@example.com', 'a\n@example.com']) {
+for (const bad of [
+  'a@',
+  '@b.example',
+  'a b@c.example',
+  'a@b@c.example',
+  'a@example',
+  '.@',
+  `${'x'.repeat(250)}@e.example`,
+  'a@-example.com',
+  'a@exa mple.com',
+  'a\u0000@example.com',
+  'a\n@example.com',
+]) {
   test(`the address ${JSON.stringify(bad).slice(0, 40)} is refused`, async () => {
     const answer = await souk.post('/api/auth/register', { email: bad, password });
     if (bad.includes('\u0000')) expectError(answer, 400, 'malformed_json');
     else {
       expectError(answer, 422, 'validation_failed');
-      assert.deepEqual(answer.json.errors.map((e) => e.field), ['email'], answer.text);
+      assert.deepEqual(
+        answer.json.errors.map((e) => e.field),
+        ['email'],
+        answer.text,
+      );
     }
   });
 }
@@ -147,14 +176,23 @@ test('logout ends the token that was used, and no other', async () => {
 });
 
 test('a token is missing, malformed, made up or in the wrong scheme', async () => {
-  const me = (authorization) => souk.get('/api/auth/me', { headers: authorization === null ? {} : { Authorization: authorization } });
+  const me = (authorization) =>
+    souk.get('/api/auth/me', { headers: authorization === null ? {} : { Authorization: authorization } });
   const who = await souk.customer();
   const missing = expectError(await me(null), 401, 'token_missing', 'A bearer token is required');
   assert.equal(missing.headers['www-authenticate'], 'Bearer realm="souk"');
   expectError(await me('Basic YWRhOmFkYQ=='), 401, 'token_missing');
   const last = who.token.at(-1) === 'a' ? 'b' : 'a';
-  for (const text of ['x', 'souk_login_', `${who.token}x`, who.token.slice(0, -1), who.token.slice(0, -1) + last,
-    who.token.toUpperCase(), who.token.replace(/^souk_[a-z]+_/, ''), `souk_login_${'0'.repeat(38)}`]) {
+  for (const text of [
+    'x',
+    'souk_login_',
+    `${who.token}x`,
+    who.token.slice(0, -1),
+    who.token.slice(0, -1) + last,
+    who.token.toUpperCase(),
+    who.token.replace(/^souk_[a-z]+_/, ''),
+    `souk_login_${'0'.repeat(38)}`,
+  ]) {
     const answer = expectError(await me(`Bearer ${text}`), 401, 'token_invalid', 'The token is not valid');
     assert.equal(answer.headers['www-authenticate'], 'Bearer realm="souk", error="invalid_token"');
   }

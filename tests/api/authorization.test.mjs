@@ -16,9 +16,15 @@ let routes;
 const tokens = {};
 
 before(async () => {
-  for (const [email, role] of [['owner@example.com', 'owner'], ['staff@example.com', 'staff'], ['customer@example.com', 'customer']]) {
-    const made = await runSouk(['account', 'create', '--email', email, '--role', role, '--password-stdin', '--db', database.dbArg],
-      { cwd: database.dir, env: database.env, input: `${PASSWORD}\n` });
+  for (const [email, role] of [
+    ['owner@example.com', 'owner'],
+    ['staff@example.com', 'staff'],
+    ['customer@example.com', 'customer'],
+  ]) {
+    const made = await runSouk(
+      ['account', 'create', '--email', email, '--role', role, '--password-stdin', '--db', database.dbArg],
+      { cwd: database.dir, env: database.env, input: `${PASSWORD}\n` },
+    );
     assert.equal(made.code, 0, made.stderr);
   }
   // A token of one scope each, all of an owner; admin once more for staff that is no owner.
@@ -26,10 +32,13 @@ before(async () => {
   tokens.power = await tokenOf('owner@example.com', 'admin,owner');
   tokens.staff = await tokenOf('staff@example.com', 'admin');
   tokens.plain = await tokenOf('customer@example.com', 'customer,store,catalog,verify,order');
-  routes = (await runSouk(['routes'])).stdout.trimEnd().split('\n').map((line) => {
-    const [method, path, scope, transaction, ...flags] = line.split(' ');
-    return { name: `${method} ${path}`, method, path, scope, transaction, flags };
-  });
+  routes = (await runSouk(['routes'])).stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const [method, path, scope, transaction, ...flags] = line.split(' ');
+      return { name: `${method} ${path}`, method, path, scope, transaction, flags };
+    });
   souk = await startSouk({ database });
   const login = await souk.post('/api/auth/login', { email: 'owner@example.com', password: PASSWORD });
   tokens.login = login.json.data.token;
@@ -62,7 +71,10 @@ const takesJson = (route) => {
 
 test('there are public, secured and administrative routes to try', () => {
   assert.ok(routes.some((r) => r.scope === '-') && routes.some((r) => r.scope === 'customer'));
-  assert.ok(routes.every((r) => ['-', 'login', ...SCOPES].includes(r.scope)), 'a scope that this matrix does not know');
+  assert.ok(
+    routes.every((r) => ['-', 'login', ...SCOPES].includes(r.scope)),
+    'a scope that this matrix does not know',
+  );
 });
 
 test('every secured route refuses a caller without a token, and one with a made-up token', async () => {
@@ -78,7 +90,8 @@ for (const scope of SCOPES) {
   test(`a token of scope ${scope} opens the routes of ${scope}, and no others`, async () => {
     for (const route of routes.filter((r) => r.scope !== '-')) {
       const answer = await call(route, { token: tokens[scope] });
-      if (route.scope === scope && !isOwners(route)) assert.ok(![401, 403].includes(answer.status), `${route.name}: ${answer.status} ${answer.text}`);
+      if (route.scope === scope && !isOwners(route))
+        assert.ok(![401, 403].includes(answer.status), `${route.name}: ${answer.status} ${answer.text}`);
       else {
         expectError(answer, 403, 'insufficient_scope');
         assert.ok([route.scope, 'owner'].includes(answer.json.required_scope), answer.text);
@@ -98,7 +111,8 @@ test('sensitive routes open to an API token only with the scope owner', async ()
 
 test('a login opens every route of its account, API tokens none of those for logins', async () => {
   for (const route of routes.filter((r) => r.scope === 'login')) {
-    for (const token of [tokens.plain, tokens.power]) expectError(await call(route, { token }), 403, 'insufficient_scope');
+    for (const token of [tokens.plain, tokens.power])
+      expectError(await call(route, { token }), 403, 'insufficient_scope');
   }
   for (const route of routes.filter((r) => r.scope !== '-' && r.path !== '/api/auth/logout')) {
     const answer = await call(route, { token: tokens.login });
@@ -106,7 +120,7 @@ test('a login opens every route of its account, API tokens none of those for log
   }
 });
 
-test('a customer\'s token opens no administrative route', async () => {
+test("a customer's token opens no administrative route", async () => {
   for (const route of routes.filter((r) => r.scope === 'admin')) {
     expectError(await call(route, { token: tokens.plain }), 403, 'insufficient_scope');
   }
@@ -142,11 +156,16 @@ test('every JSON body refuses what is no JSON object, and other media types', as
   for (const route of routes.filter(takesJson)) {
     const token = tokenFor(route);
     expectError(await call(route, { token, body: '{"a":' }), 400, 'malformed_json');
-    for (const body of ['[]', '1', 'null', '"x"', 'true']) expectError(await call(route, { token, body }), 422, 'validation_failed');
+    for (const body of ['[]', '1', 'null', '"x"', 'true'])
+      expectError(await call(route, { token, body }), 422, 'validation_failed');
     const types = Object.keys(document().document.paths[route.path][route.method.toLowerCase()].requestBody.content);
     if (types.length > 1) continue;
-    const other = expectError(await call(route, { token, body: 'a=1', type: 'application/x-www-form-urlencoded' }), 415,
-      'unsupported_media_type', 'The body must be application/json');
+    const other = expectError(
+      await call(route, { token, body: 'a=1', type: 'application/x-www-form-urlencoded' }),
+      415,
+      'unsupported_media_type',
+      'The body must be application/json',
+    );
     assert.equal(other.headers['accept-post'], 'application/json', route.name);
   }
 });
@@ -159,7 +178,12 @@ test('every path answers OPTIONS with the methods it has, and 405 to others', as
     const options = expectStatus(await souk.request('OPTIONS', target), 200);
     assert.deepEqual(options.headers.allow.split(', ').sort(), expected, path);
     const missing = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].find((m) => !methods.includes(m));
-    const refused = expectError(await souk.request(missing, target), 405, 'method_not_allowed', 'This method is not allowed here');
+    const refused = expectError(
+      await souk.request(missing, target),
+      405,
+      'method_not_allowed',
+      'This method is not allowed here',
+    );
     assert.deepEqual(refused.headers.allow.split(', ').sort(), expected, path);
   }
 });
@@ -174,6 +198,7 @@ test('HEAD is GET without the body', async () => {
     assert.equal(head.text, '');
     assert.equal(head.headers['content-type'], get.headers['content-type'], route.name);
     // Counters and clocks move between two calls.
-    if (route.path !== '/metrics') assert.equal(head.headers['content-length'], get.headers['content-length'], route.name);
+    if (route.path !== '/metrics')
+      assert.equal(head.headers['content-length'], get.headers['content-length'], route.name);
   }
 });

@@ -24,8 +24,12 @@ async function fresh(t) {
 
 function withCli(t, database) {
   t.after(() => database.remove());
-  const cli = (args, options = {}) => runSouk([...args, '--db', database.dbArg],
-    { cwd: database.dir, ...options, env: { ...database.env, ...options.env } });
+  const cli = (args, options = {}) =>
+    runSouk([...args, '--db', database.dbArg], {
+      cwd: database.dir,
+      ...options,
+      env: { ...database.env, ...options.env },
+    });
   return { database, cli };
 }
 
@@ -55,9 +59,15 @@ test('without a command, with an unknown one or an unknown option: usage, 2', as
 
 test('only init, demo and serve --create make a store; every other command names what is missing and leaves no trace', async (t) => {
   const { database, cli } = nowhere(t);
-  const commands = [['serve', '--listen', '127.0.0.1:0'], ['migrate'], ['check'], ['account', 'create', '--email', 'a@example.com'],
-    ['token', 'create', '--email', 'a@example.com'], ['wallet', 'credit', '--email', 'a@example.com', '--amount', '1'],
-    ['serials', 'import', '--product', 'x', '-']];
+  const commands = [
+    ['serve', '--listen', '127.0.0.1:0'],
+    ['migrate'],
+    ['check'],
+    ['account', 'create', '--email', 'a@example.com'],
+    ['token', 'create', '--email', 'a@example.com'],
+    ['wallet', 'credit', '--email', 'a@example.com', '--amount', '1'],
+    ['serials', 'import', '--product', 'x', '-'],
+  ];
   const before = fs.readdirSync(database.dir);
   for (const args of commands) {
     const run = await cli(args);
@@ -72,8 +82,16 @@ test('only init, demo and serve --create make a store; every other command names
 test('a mistyped folder or another kind of database is refused', async (t) => {
   const { database } = nowhere(t);
   const run = (args) => runSouk(args, { cwd: database.dir, env: database.env });
-  expectFailure(await run(['serve', '--db', 'mysql://x', '--listen', '127.0.0.1:0']), 2, /--db .*postgres:\/\/.*mysql:\/\/x/);
-  expectFailure(await run(['serve', '--create', '--db', 'no/such/folder/souk.db', '--listen', '127.0.0.1:0']), 1, /no\/such\/folder/);
+  expectFailure(
+    await run(['serve', '--db', 'mysql://x', '--listen', '127.0.0.1:0']),
+    2,
+    /--db .*postgres:\/\/.*mysql:\/\/x/,
+  );
+  expectFailure(
+    await run(['serve', '--create', '--db', 'no/such/folder/souk.db', '--listen', '127.0.0.1:0']),
+    1,
+    /no\/such\/folder/,
+  );
   expectFailure(await run(['init', '--db', 'no/such/folder/souk.db']), 1, /no\/such\/folder/);
   assert.ok(!fs.existsSync(path.join(database.dir, 'no')));
 });
@@ -89,20 +107,34 @@ test("another program's database is refused and not changed", async (t) => {
   assert.equal(bytes(), before);
 });
 
-test('a lost master key is said to be lost, and not replaced', { skip: ENGINE === 'pg' && 'the key comes from the environment' }, async (t) => {
-  const { database, cli } = await fresh(t);
-  const file = `${database.dbArg}.d/master.key`;
-  const key = fs.readFileSync(file);
-  fs.rmSync(file);
-  expectFailure(await cli(['serve', '--listen', '127.0.0.1:0']), 1, /master key .*missing.*master\.key/);
-  expectFailure(await cli(['account', 'create', '--email', 'a@example.com']), 1, /master key .*missing/);
-  assert.ok(!fs.existsSync(file));
-  fs.writeFileSync(file, key, { mode: 0o600 });
-  expectOk(await cli(['account', 'create', '--email', 'a@example.com']));
-});
+test(
+  'a lost master key is said to be lost, and not replaced',
+  { skip: ENGINE === 'pg' && 'the key comes from the environment' },
+  async (t) => {
+    const { database, cli } = await fresh(t);
+    const file = `${database.dbArg}.d/master.key`;
+    const key = fs.readFileSync(file);
+    fs.rmSync(file);
+    expectFailure(await cli(['serve', '--listen', '127.0.0.1:0']), 1, /master key .*missing.*master\.key/);
+    expectFailure(await cli(['account', 'create', '--email', 'a@example.com']), 1, /master key .*missing/);
+    assert.ok(!fs.existsSync(file));
+    fs.writeFileSync(file, key, { mode: 0o600 });
+    expectOk(await cli(['account', 'create', '--email', 'a@example.com']));
+  },
+);
 
 test('every command has --help, on stdout', async () => {
-  for (const words of ['serve', 'init', 'account create', 'token create', 'wallet credit', 'serials import', 'check', 'routes', 'config show']) {
+  for (const words of [
+    'serve',
+    'init',
+    'account create',
+    'token create',
+    'wallet credit',
+    'serials import',
+    'check',
+    'routes',
+    'config show',
+  ]) {
     for (const flag of ['--help', '-h']) {
       const run = await runSouk([...words.split(' '), flag]);
       assert.match(expectOk(run), new RegExp(`usage: souk ${words}`));
@@ -131,11 +163,17 @@ test('SIGHUP reloads and never kills', async (t) => {
 });
 
 test('a server on [::1] prints a link to [::1]', async (t) => {
-  if (!fs.existsSync('/proc/net/if_inet6') || !fs.readFileSync('/proc/net/if_inet6', 'utf8').trim()) return t.skip('no IPv6 here');
+  if (!fs.existsSync('/proc/net/if_inet6') || !fs.readFileSync('/proc/net/if_inet6', 'utf8').trim())
+    return t.skip('no IPv6 here');
   const { database } = await fresh(t);
-  const child = spawn(BINARY, ['serve', '--db', database.dbArg, '--listen', '[::1]:0'], { cwd: database.dir, env: { ...process.env, ...database.env } });
+  const child = spawn(BINARY, ['serve', '--db', database.dbArg, '--listen', '[::1]:0'], {
+    cwd: database.dir,
+    env: { ...process.env, ...database.env },
+  });
   let said = '';
-  child.stderr.on('data', (bytes) => { said += bytes; });
+  child.stderr.on('data', (bytes) => {
+    said += bytes;
+  });
   for (let i = 0; i < 400 && !said.includes('#setup='); i++) await sleep(50);
   child.kill('SIGTERM');
   await once(child, 'close');
@@ -151,13 +189,21 @@ test('help is no failure', async () => {
 });
 
 test('routes prints one route per line', async () => {
-  const lines = expectOk(await runSouk(['routes'])).trimEnd().split('\n');
-  for (const line of lines) assert.match(line, /^(GET|POST|PUT|PATCH|DELETE) \/\S* (-|login|customer|store|catalog|verify|order|admin) (none|read|write|self)( owner)?( confirmed)?( owner-token)?( idempotent)?$/);
+  const lines = expectOk(await runSouk(['routes']))
+    .trimEnd()
+    .split('\n');
+  for (const line of lines)
+    assert.match(
+      line,
+      /^(GET|POST|PUT|PATCH|DELETE) \/\S* (-|login|customer|store|catalog|verify|order|admin) (none|read|write|self)( owner)?( confirmed)?( owner-token)?( idempotent)?$/,
+    );
 });
 
 test('account create prints the id alone; the account can log in', async (t) => {
   const { database, cli } = await fresh(t);
-  const made = await cli(['account', 'create', '--email', ' Ada@Example.com ', '--name', 'Ada', '--password-stdin'], { input: `${password}\n` });
+  const made = await cli(['account', 'create', '--email', ' Ada@Example.com ', '--name', 'Ada', '--password-stdin'], {
+    input: `${password}\n`,
+  });
   assert.match(expectOk(made), /^[1-9]\d*\n$/);
   const souk = await startSouk({ database });
   const data = dataOf(await souk.post('/api/auth/login', { email: 'ada@example.com', password }));
@@ -177,7 +223,9 @@ test('account create: roles', async (t) => {
   }
   const souk = await startSouk({ database });
   for (const role of ['customer', 'staff', 'owner']) {
-    const { scopes } = dataOf(await souk.get('/api/customer/tokens', { token: tokens[role] })).find((x) => x.is_current);
+    const { scopes } = dataOf(await souk.get('/api/customer/tokens', { token: tokens[role] })).find(
+      (x) => x.is_current,
+    );
     assert.deepEqual([scopes.includes('admin'), scopes.includes('owner')], [role !== 'customer', role === 'owner']);
     expectStatus(await souk.get('/api/admin/staff', { token: tokens[role] }), role === 'owner' ? 200 : 403);
   }
@@ -189,8 +237,16 @@ test('account create refuses what is not right, and makes nothing', async (t) =>
   expectFailure(await cli(['account', 'create']), 2, /--email/);
   expectFailure(await cli(['account', 'create', '--email', 'nobody']), 2, /--email/);
   expectFailure(await cli(['account', 'create', '--email', 'a@example.com', '--role', 'king']), 2, /--role/);
-  expectFailure(await cli(['account', 'create', '--email', 'a@example.com', '--password-stdin'], { input: 'short\n' }), 1, /10 to 256/);
-  expectFailure(await cli(['account', 'create', '--email', 'a@example.com', '--password-stdin'], { input: '' }), 1, /password/);
+  expectFailure(
+    await cli(['account', 'create', '--email', 'a@example.com', '--password-stdin'], { input: 'short\n' }),
+    1,
+    /10 to 256/,
+  );
+  expectFailure(
+    await cli(['account', 'create', '--email', 'a@example.com', '--password-stdin'], { input: '' }),
+    1,
+    /password/,
+  );
   expectOk(await cli(['account', 'create', '--email', 'a@example.com']));
   expectFailure(await cli(['account', 'create', '--email', 'A@example.com']), 1, /already/);
 });
@@ -209,7 +265,9 @@ test('an account without a password cannot log in', async (t) => {
 test('token create prints the token alone, with the scopes asked for', async (t) => {
   const { database, cli } = await fresh(t);
   expectOk(await cli(['account', 'create', '--email', 'a@example.com']));
-  const text = expectOk(await cli(['token', 'create', '--email', 'a@example.com', '--name', 'till', '--scopes', 'verify,customer']));
+  const text = expectOk(
+    await cli(['token', 'create', '--email', 'a@example.com', '--name', 'till', '--scopes', 'verify,customer']),
+  );
   assert.match(text, /^souk_[a-z]+_[0-9A-Za-z]{38}\n$/);
   const souk = await startSouk({ database });
   const listed = dataOf(await souk.get('/api/customer/tokens', { token: text.trim() })).find((x) => x.is_current);
@@ -220,7 +278,12 @@ test('token create prints the token alone, with the scopes asked for', async (t)
 
 test('commands give back what they took', async (t) => {
   const { cli } = await fresh(t);
-  expectOk(await cli(['account', 'create', '--email', 'a@example.com', '--password-stdin'], { input: `${password}\n`, leaks: true }));
+  expectOk(
+    await cli(['account', 'create', '--email', 'a@example.com', '--password-stdin'], {
+      input: `${password}\n`,
+      leaks: true,
+    }),
+  );
   expectOk(await cli(['token', 'create', '--email', 'a@example.com'], { leaks: true }));
   expectFailure(await cli(['token', 'create', '--email', 'b@example.com'], { leaks: true }), 1, /b@example\.com/);
 });
@@ -270,11 +333,16 @@ test('config show names every option, its value and its source; flag > environme
   fs.writeFileSync(file, '# a comment\n\nlisten = 127.0.0.1:1111\nrate-v1 = 11\nrate-customer = 12\n');
   const env = { SOUK_RATE_V1: '22', SOUK_RATE_CUSTOMER: '23', SOUK_KEY: 'ab'.repeat(32) };
   const run = await runSouk(['config', 'show', '--config', file, '--rate-customer', '33'], { env, cwd: database.dir });
-  const shown = new Map(expectOk(run).trimEnd().split('\n').map((line) => {
-    const match = /^([a-z0-9-]+) = (.*?) +# (.+)$/.exec(line);
-    assert.ok(match, line);
-    return [match[1], [match[2], match[3]]];
-  }));
+  const shown = new Map(
+    expectOk(run)
+      .trimEnd()
+      .split('\n')
+      .map((line) => {
+        const match = /^([a-z0-9-]+) = (.*?) +# (.+)$/.exec(line);
+        assert.ok(match, line);
+        return [match[1], [match[2], match[3]]];
+      }),
+  );
   assert.equal(shown.get('listen')[0], '127.0.0.1:1111');
   assert.equal(shown.get('rate-v1')[0], '22');
   assert.equal(shown.get('rate-customer')[0], '33');
@@ -304,24 +372,44 @@ test('a config file with a mistake is refused with its line', async (t) => {
 test('an address in use, a database that cannot be opened: 1, in plain words', async (t) => {
   const souk = await startSouk({ t });
   const { database } = await fresh(t);
-  const used = await runSouk(['serve', '--db', database.dbArg, '--listen', `127.0.0.1:${souk.port}`], { cwd: database.dir, env: database.env });
+  const used = await runSouk(['serve', '--db', database.dbArg, '--listen', `127.0.0.1:${souk.port}`], {
+    cwd: database.dir,
+    env: database.env,
+  });
   // Loops share a port on purpose (SO_REUSEPORT); two servers of the same user may not end up doing so unnoticed.
   expectFailure(used, 1, /in use/);
-  expectFailure(await runSouk(['serve', '--create', '--db', '/dev/null/souk.db', '--listen', '127.0.0.1:0'], { timeout_ms: 10000 }), 1, /\/dev\/null/);
-  expectFailure(await runSouk(['serve', '--db', 'postgres://nobody@/x?host=/nowhere', '--listen', '127.0.0.1:0'],
-    { env: { SOUK_KEY: 'ab'.repeat(32), SOUK_DATA: database.dir } }), 1, /./);
+  expectFailure(
+    await runSouk(['serve', '--create', '--db', '/dev/null/souk.db', '--listen', '127.0.0.1:0'], { timeout_ms: 10000 }),
+    1,
+    /\/dev\/null/,
+  );
+  expectFailure(
+    await runSouk(['serve', '--db', 'postgres://nobody@/x?host=/nowhere', '--listen', '127.0.0.1:0'], {
+      env: { SOUK_KEY: 'ab'.repeat(32), SOUK_DATA: database.dir },
+    }),
+    1,
+    /./,
+  );
 });
 
-test('while a server holds the SQLite file, commands that change it refuse and say so', { skip: ENGINE === 'pg' && 'SQLite only' }, async (t) => {
-  const souk = await startSouk({ t });
-  for (const args of [['account', 'create', '--email', 'x@example.com'], ['token', 'create', '--email', 'x@example.com'], ['migrate']]) {
-    expectFailure(await souk.cli(args), 1, /in use|running|holds|locked|another/i);
-  }
-  const second = await runSouk(['serve', '--db', souk.dbArg, '--listen', '127.0.0.1:0'], { cwd: souk.dir });
-  expectFailure(second, 1, /in use|running|holds|locked|another/i);
-  expectStatus(await souk.get('/readyz'), 200);
-  await souk.customer();
-});
+test(
+  'while a server holds the SQLite file, commands that change it refuse and say so',
+  { skip: ENGINE === 'pg' && 'SQLite only' },
+  async (t) => {
+    const souk = await startSouk({ t });
+    for (const args of [
+      ['account', 'create', '--email', 'x@example.com'],
+      ['token', 'create', '--email', 'x@example.com'],
+      ['migrate'],
+    ]) {
+      expectFailure(await souk.cli(args), 1, /in use|running|holds|locked|another/i);
+    }
+    const second = await runSouk(['serve', '--db', souk.dbArg, '--listen', '127.0.0.1:0'], { cwd: souk.dir });
+    expectFailure(second, 1, /in use|running|holds|locked|another/i);
+    expectStatus(await souk.get('/readyz'), 200);
+    await souk.customer();
+  },
+);
 
 test('beside a server on PostgreSQL, commands work', { skip: ENGINE === 'sqlite' && 'PostgreSQL only' }, async (t) => {
   const souk = await startSouk({ t });

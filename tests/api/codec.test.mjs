@@ -22,14 +22,24 @@ const HEADERS_MAX = 100;
 const BODY_MAX = 65536;
 
 const get = (lines = '', target = '/readyz') => `GET ${target} HTTP/1.1\r\n${HOST}${lines}\r\n`;
-const post = (lines, body = '') => `POST /api/auth/login HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n${lines}\r\n${body}`;
-const residentBytes = (pid) => Number(/VmRSS:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
+const post = (lines, body = '') =>
+  `POST /api/auth/login HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n${lines}\r\n${body}`;
+const residentBytes = (pid) =>
+  Number(/VmRSS:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 const chunked = (body) => post('Transfer-Encoding: chunked\r\n', body);
 
 /** [what, bytes, status]: each is answered once, with that status, and the connection is closed. */
 const REFUSED = [
-  ['Content-Length with Transfer-Encoding', post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'), 400],
-  ['Transfer-Encoding with Content-Length', post('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n', '0\r\n\r\n'), 400],
+  [
+    'Content-Length with Transfer-Encoding',
+    post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'),
+    400,
+  ],
+  [
+    'Transfer-Encoding with Content-Length',
+    post('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n', '0\r\n\r\n'),
+    400,
+  ],
   ['two Content-Lengths', post('Content-Length: 2\r\nContent-Length: 2\r\n', '{}'), 400],
   ['two Content-Lengths that differ', post('Content-Length: 2\r\nContent-Length: 0\r\n', '{}'), 400],
   ['a list as Content-Length', post('Content-Length: 2, 2\r\n', '{}'), 400],
@@ -144,26 +154,41 @@ const ACCEPTED = [
   ['white space around a value', (s) => get('X: \t a \t \r\n', s.get.target), 'get'],
   ['as many headers as allowed', (s) => get('X: y\r\n'.repeat(HEADERS_MAX - 1), s.get.target), 'get'],
   ['a body by its length', (s) => post(`Content-Length: ${BODY.length}\r\n`, BODY), 'post'],
-  ['a body of the largest size', () => post(`Content-Length: ${BODY_MAX}\r\n`, `{${' '.repeat(BODY_MAX - 2)}}`), 'post'],
+  [
+    'a body of the largest size',
+    () => post(`Content-Length: ${BODY_MAX}\r\n`, `{${' '.repeat(BODY_MAX - 2)}}`),
+    'post',
+  ],
   ['zeros before a length', () => post(`Content-Length: 000${BODY.length}\r\n`, BODY), 'post'],
   ['a body in chunks', () => chunked(`1\r\n{\r\n1\r\n}\r\n0\r\n\r\n`), 'post'],
-  ['chunks with extensions and trailers', () => chunked(`1;a=b\r\n{\r\n01;c="d"\r\n}\r\n00;e\r\nT: x\r\nU:\r\n\r\n`), 'post'],
+  [
+    'chunks with extensions and trailers',
+    () => chunked(`1;a=b\r\n{\r\n01;c="d"\r\n}\r\n00;e\r\nT: x\r\nU:\r\n\r\n`),
+    'post',
+  ],
   ['chunked in capitals', () => post('Transfer-Encoding: CHUNKED\r\n', '2\r\n{}\r\n0\r\n\r\n'), 'post'],
 ];
 
 const SEEDS = [
-  get(), get('Connection: close\r\nX-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n'), `HEAD / HTTP/1.0\r\n${HOST}\r\n`,
-  post('Content-Length: 2\r\n', '{}'), chunked('1;x=y\r\n{\r\n1\r\n}\r\n0\r\nT: v\r\n\r\n'),
-  post('Expect: 100-continue\r\nContent-Length: 2\r\n', '{}'), get('', 'http://h/x?y'), get() + get() + get(),
+  get(),
+  get('Connection: close\r\nX-Long: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n'),
+  `HEAD / HTTP/1.0\r\n${HOST}\r\n`,
+  post('Content-Length: 2\r\n', '{}'),
+  chunked('1;x=y\r\n{\r\n1\r\n}\r\n0\r\nT: v\r\n\r\n'),
+  post('Expect: 100-continue\r\nContent-Length: 2\r\n', '{}'),
+  get('', 'http://h/x?y'),
+  get() + get() + get(),
 ].map((text) => Buffer.from(text, 'latin1'));
 
 /** Marsaglia's xorshift32: the same numbers for the same seed, everywhere. */
 function random(seed) {
   let x = seed >>> 0 || 1;
   return (below) => {
-    x ^= x << 13; x >>>= 0;
+    x ^= x << 13;
+    x >>>= 0;
     x ^= x >>> 17;
-    x ^= x << 5; x >>>= 0;
+    x ^= x << 5;
+    x >>>= 0;
     return x % below;
   };
 }
@@ -182,7 +207,11 @@ function mutated(pick) {
       () => Buffer.concat([bytes.subarray(0, at), bytes.subarray(end)]),
       () => Buffer.concat([bytes.subarray(0, end), bytes.subarray(at)]),
       () => bytes.subarray(0, at),
-      () => { const copy = Buffer.from(bytes); if (at < copy.length) copy[at] ^= 1 << pick(8); return copy; },
+      () => {
+        const copy = Buffer.from(bytes);
+        if (at < copy.length) copy[at] ^= 1 << pick(8);
+        return copy;
+      },
     ][pick(6)]();
   }
   return bytes;
@@ -204,13 +233,19 @@ for (const kind of kinds) {
     after(async () => {
       // Every connection of every case below is closed again, and no file is left open.
       for (let i = 0; i < 100 && descriptors(server) > descriptorsBefore; i++) await sleep(50);
-      assert.ok(descriptors(server) <= descriptorsBefore, `${descriptors(server)} descriptors, ${descriptorsBefore} before`);
+      assert.ok(
+        descriptors(server) <= descriptorsBefore,
+        `${descriptors(server)} descriptors, ${descriptorsBefore} before`,
+      );
       await server.stop();
     });
 
     for (const [what, bytes, status] of REFUSED) {
       test(`refused: ${what}`, async () => {
-        const { answer, closed, rest } = await once(server.url, Buffer.concat([Buffer.from(bytes), Buffer.from(SMUGGLED)]));
+        const { answer, closed, rest } = await once(
+          server.url,
+          Buffer.concat([Buffer.from(bytes), Buffer.from(SMUGGLED)]),
+        );
         assert.equal(answer?.status, status, `${answer?.status} ${answer?.text}`);
         assert.equal(answer.headers.connection, 'close');
         assert.equal(rest, '', 'what follows a refused request must not be answered');
@@ -234,9 +269,12 @@ for (const kind of kinds) {
 
     test('ten requests in one write are answered in their order', async () => {
       const connection = await connect(server.url);
-      const one = (i) => (i % 3 === 0 ? post(`X-Request-Id: n${i}\r\nContent-Length: ${BODY.length}\r\n`, BODY) :
-        i % 3 === 1 ? get(`X-Request-Id: n${i}\r\n`, server.get.target) :
-          post(`X-Request-Id: n${i}\r\nTransfer-Encoding: chunked\r\n`, '2\r\n{}\r\n0\r\n\r\n'));
+      const one = (i) =>
+        i % 3 === 0
+          ? post(`X-Request-Id: n${i}\r\nContent-Length: ${BODY.length}\r\n`, BODY)
+          : i % 3 === 1
+            ? get(`X-Request-Id: n${i}\r\n`, server.get.target)
+            : post(`X-Request-Id: n${i}\r\nTransfer-Encoding: chunked\r\n`, '2\r\n{}\r\n0\r\n\r\n');
       connection.write(Array.from({ length: 10 }, (_, i) => one(i)).join(''));
       for (let i = 0; i < 10; i++) {
         const answer = await connection.answer();
@@ -248,7 +286,9 @@ for (const kind of kinds) {
 
     test('five hundred requests in one write too', async () => {
       const connection = await connect(server.url);
-      connection.write(Array.from({ length: 500 }, (_, i) => get(`X-Request-Id: n${i}\r\n`, server.get.target)).join(''));
+      connection.write(
+        Array.from({ length: 500 }, (_, i) => get(`X-Request-Id: n${i}\r\n`, server.get.target)).join(''),
+      );
       for (let i = 0; i < 500; i++) assert.equal((await connection.answer())?.headers['x-request-id'], `n${i}`);
       connection.destroy();
     });
@@ -294,7 +334,9 @@ for (const kind of kinds) {
 
     test('HEAD has the length and not the body', async () => {
       const connection = await connect(server.url);
-      connection.write(get('', server.get.target) + get('', server.get.target).replace('GET', 'HEAD') + get('', server.get.target));
+      connection.write(
+        get('', server.get.target) + get('', server.get.target).replace('GET', 'HEAD') + get('', server.get.target),
+      );
       const full = await connection.answer();
       const head = await connection.answer({ head: true });
       assert.equal(head.status, server.get.status);
@@ -366,8 +408,10 @@ for (const kind of kinds) {
       assert.equal((await connection.answer())?.interim, undefined);
       connection.write(get('Expect: 100-continue\r\n', server.get.target));
       assert.equal((await connection.answer())?.interim, undefined);
-      connection.write(`POST ${server.post.target} HTTP/1.0\r\nConnection: keep-alive\r\nContent-Type: application/json\r\n` +
-        `Expect: 100-continue\r\nContent-Length: ${BODY.length}\r\n\r\n`);
+      connection.write(
+        `POST ${server.post.target} HTTP/1.0\r\nConnection: keep-alive\r\nContent-Type: application/json\r\n` +
+          `Expect: 100-continue\r\nContent-Length: ${BODY.length}\r\n\r\n`,
+      );
       await sleep(50);
       assert.equal(connection.text, '', 'HTTP/1.0 does not know 100 Continue');
       connection.write(BODY);
@@ -376,7 +420,10 @@ for (const kind of kinds) {
     });
 
     test('100 Continue is not sent for a body that is too large', async () => {
-      const { answer, closed } = await once(server.url, post(`Expect: 100-continue\r\nContent-Length: ${BODY_MAX + 1}\r\n`));
+      const { answer, closed } = await once(
+        server.url,
+        post(`Expect: 100-continue\r\nContent-Length: ${BODY_MAX + 1}\r\n`),
+      );
       assert.equal(answer.status, 413);
       assert.equal(answer.interim, undefined);
       assert.ok(closed);
@@ -389,11 +436,16 @@ for (const kind of kinds) {
       const megabyte = Buffer.alloc(1024 * 1024, 0x20);
       socket.write(post(`Content-Length: ${20 * megabyte.length}\r\n`));
       for (let i = 0; i < 20; i++) {
-        if (!socket.write(megabyte)) await new Promise((resolve) => { socket.once('drain', resolve).once('close', resolve); });
+        if (!socket.write(megabyte))
+          await new Promise((resolve) => {
+            socket.once('drain', resolve).once('close', resolve);
+          });
       }
       const chunks = [];
       socket.on('data', (c) => chunks.push(c)).resume();
-      await new Promise((resolve) => { socket.once('end', resolve).once('close', resolve); });
+      await new Promise((resolve) => {
+        socket.once('end', resolve).once('close', resolve);
+      });
       socket.destroy();
       assert.match(Buffer.concat(chunks).toString(), /^HTTP\/1\.1 413 .*\r\n\r\n\{.*\}$/s);
     });
@@ -414,8 +466,13 @@ for (const kind of kinds) {
       const chunks = [];
       socket.on('data', (c) => chunks.push(c));
       socket.end(get('', server.get.target) + post('Content-Length: 2\r\n', '{}'));
-      await new Promise((resolve) => { socket.once('close', resolve); socket.once('end', () => socket.destroy()); });
-      const statuses = Buffer.concat(chunks).toString().match(/HTTP\/1\.1 \d+/g);
+      await new Promise((resolve) => {
+        socket.once('close', resolve);
+        socket.once('end', () => socket.destroy());
+      });
+      const statuses = Buffer.concat(chunks)
+        .toString()
+        .match(/HTTP\/1\.1 \d+/g);
       assert.deepEqual(statuses, [`HTTP/1.1 ${server.get.status}`, `HTTP/1.1 ${server.post.status}`]);
     });
 
@@ -428,7 +485,10 @@ for (const kind of kinds) {
         if (i % 2) connection.reset();
         else connection.destroy();
       });
-      assert.equal((await once(server.url, get('Connection: close\r\n', server.get.target))).answer.status, server.get.status);
+      assert.equal(
+        (await once(server.url, get('Connection: close\r\n', server.get.target))).answer.status,
+        server.get.status,
+      );
     });
 
     const seed = Number(process.env.SOUK_SEED ?? Date.now() % 1000000);
@@ -439,11 +499,17 @@ for (const kind of kinds) {
         const connection = await connect(server.url);
         const { socket } = connection;
         socket.end(inputs[i]);
-        assert.ok(await connection.waitClosed(10000), `no end of it (input ${i}): ${JSON.stringify(inputs[i].toString('latin1'))}`);
+        assert.ok(
+          await connection.waitClosed(10000),
+          `no end of it (input ${i}): ${JSON.stringify(inputs[i].toString('latin1'))}`,
+        );
         assert.ok(connection.text === '' || /^HTTP\/1\.1 [1-5]\d\d /.test(connection.text), connection.text);
         assert.ok(!/HTTP\/1\.1 500/.test(connection.text), `500 for ${JSON.stringify(inputs[i].toString('latin1'))}`);
       });
-      assert.equal((await once(server.url, get('Connection: close\r\n', server.get.target))).answer.status, server.get.status);
+      assert.equal(
+        (await once(server.url, get('Connection: close\r\n', server.get.target))).answer.status,
+        server.get.status,
+      );
     });
   });
 
@@ -454,7 +520,8 @@ for (const kind of kinds) {
     let capped;
     before(async () => {
       [hasty, capped] = await Promise.all([
-        startRawServer(kind, { headerMs: HEADER_MS, idleMs: IDLE_MS }), startRawServer(kind, { connectionsMax: 5, loops: 2 }),
+        startRawServer(kind, { headerMs: HEADER_MS, idleMs: IDLE_MS }),
+        startRawServer(kind, { connectionsMax: 5, loops: 2 }),
       ]);
     });
     after(() => Promise.all([hasty.stop(), capped.stop()]));
@@ -497,7 +564,7 @@ for (const kind of kinds) {
       used.write(get('', hasty.get.target));
       assert.equal((await used.answer())?.status, hasty.get.status);
       const started = Date.now();
-      assert.ok(await fresh.waitClosed(IDLE_MS * 3) && await used.waitClosed(IDLE_MS * 3));
+      assert.ok((await fresh.waitClosed(IDLE_MS * 3)) && (await used.waitClosed(IDLE_MS * 3)));
       assert.ok(Date.now() - started > IDLE_MS * 0.5);
       assert.equal(fresh.text + used.text, '');
     });
@@ -506,18 +573,25 @@ for (const kind of kinds) {
       const slow = await together(200, 50, () => connect(hasty.url));
       for (const connection of slow) connection.write('GET / HTTP/1.1\r\n');
       for (let i = 0; i < 20; i++) {
-        assert.equal((await once(hasty.url, get('Connection: close\r\n', hasty.get.target))).answer?.status, hasty.get.status);
+        assert.equal(
+          (await once(hasty.url, get('Connection: close\r\n', hasty.get.target))).answer?.status,
+          hasty.get.status,
+        );
       }
       for (const connection of slow) connection.destroy();
     });
 
     test('past the cap connections are closed at once, and accepted again when there is room', async () => {
       const open = [];
-      for (let i = 0; open.length < 5; i++) { // the connection that asked whether it is up may not be gone yet
+      for (let i = 0; open.length < 5; i++) {
+        // the connection that asked whether it is up may not be gone yet
         const connection = await connect(capped.url);
         connection.write(get('', capped.get.target));
         const status = (await connection.answer())?.status;
-        if (status !== capped.get.status) { assert.ok(i < 100 && status === undefined, String(status)); continue; }
+        if (status !== capped.get.status) {
+          assert.ok(i < 100 && status === undefined, String(status));
+          continue;
+        }
         connection.write('GET '); // a request has begun: it does not give way
         open.push(connection);
       }
@@ -533,7 +607,10 @@ for (const kind of kinds) {
       let status;
       for (let i = 0; i < 50 && status !== capped.get.status; i++) {
         await sleep(20);
-        status = await once(capped.url, get('Connection: close\r\n', capped.get.target)).then((r) => r.answer?.status, () => 0);
+        status = await once(capped.url, get('Connection: close\r\n', capped.get.target)).then(
+          (r) => r.answer?.status,
+          () => 0,
+        );
       }
       assert.equal(status, capped.get.status);
     });
@@ -542,7 +619,10 @@ for (const kind of kinds) {
       const server = await startRawServer(kind, { connectionsMax: 5, loops: 1 });
       try {
         await sleep(100); // the connection that asked whether it is up is gone
-        const idle = await together(5, 1, async () => { await sleep(10); return connect(server.url); });
+        const idle = await together(5, 1, async () => {
+          await sleep(10);
+          return connect(server.url);
+        });
         await sleep(50);
         for (let i = 0; i < 3; i++) {
           const fresh = await connect(server.url);
@@ -550,9 +630,14 @@ for (const kind of kinds) {
           assert.equal((await fresh.answer())?.status, server.get.status);
         }
         await idle[2].waitClosed(3000);
-        assert.deepEqual(idle.map((c) => c.closed), [true, true, true, false, false]);
+        assert.deepEqual(
+          idle.map((c) => c.closed),
+          [true, true, true, false, false],
+        );
         for (const connection of idle) connection.destroy();
-      } finally { await server.stop(); }
+      } finally {
+        await server.stop();
+      }
     });
 
     test('one address has a cap of its own, and gives up its own idle connections', async () => {
@@ -571,7 +656,9 @@ for (const kind of kinds) {
         assert.equal((await fresh.answer())?.status, server.get.status);
         assert.ok(await idle.waitClosed(3000), 'the idle one made room');
         for (const connection of [...busy, fresh]) connection.destroy();
-      } finally { await server.stop(); }
+      } finally {
+        await server.stop();
+      }
     });
 
     test('a client that says nothing is closed after the deadline of a head', async () => {
@@ -580,23 +667,39 @@ for (const kind of kinds) {
         const silent = await connect(server.url);
         assert.ok(await silent.waitClosed(10000 * SLOW), 'a silent connection stayed open');
         assert.equal(silent.text, '');
-      } finally { await server.stop(); }
+      } finally {
+        await server.stop();
+      }
     });
 
     test('who pipelines faster than it is served is not read any further', async () => {
       const server = await startRawServer(kind);
       try {
-        const greedy = net.connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {}).resume();
+        const greedy = net
+          .connect(Number(new URL(server.url).port), '127.0.0.1')
+          .on('error', () => {})
+          .resume();
         const many = Buffer.from('GET /a HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(20000)); // short ones are read faster than they are served
         const before = residentBytes(server.pid);
         for (const until = Date.now() + 2000; Date.now() < until;) {
-          if (!greedy.write(many)) await Promise.race([new Promise((resolve) => { greedy.once('drain', resolve); }), sleep(500)]);
+          if (!greedy.write(many))
+            await Promise.race([
+              new Promise((resolve) => {
+                greedy.once('drain', resolve);
+              }),
+              sleep(500),
+            ]);
         }
         const more = residentBytes(server.pid) - before;
         assert.ok(more < 24 * 1024 * 1024 * SLOW, `${more} bytes more`);
-        assert.equal((await once(server.url, get('Connection: close\r\n', server.get.target))).answer?.status, server.get.status);
+        assert.equal(
+          (await once(server.url, get('Connection: close\r\n', server.get.target))).answer?.status,
+          server.get.status,
+        );
         greedy.destroy();
-      } finally { await server.stop(); }
+      } finally {
+        await server.stop();
+      }
     });
 
     test('bodies in memory are counted, and given back', async () => {
@@ -611,14 +714,19 @@ for (const kind of kinds) {
         const refused = await second.answer();
         assert.equal(refused.status, 503);
         assert.equal(refused.headers.connection, 'close');
-        if (kind !== 'echo') { assert.equal(refused.json.code, 'overloaded'); assert.equal(refused.headers['retry-after'], '1'); }
+        if (kind !== 'echo') {
+          assert.equal(refused.json.code, 'overloaded');
+          assert.equal(refused.headers['retry-after'], '1');
+        }
         first.destroy();
         await sleep(100);
         const third = await connect(server.url);
         third.write(post('Content-Length: 60000\r\n', '')).write(Buffer.alloc(60000, 0x20));
         assert.notEqual((await third.answer()).status, 503, 'what was held is given back');
         third.destroy();
-      } finally { await server.stop(); }
+      } finally {
+        await server.stop();
+      }
     });
 
     test('SIGTERM: running requests end, idle connections and the port close, the program ends', async () => {
@@ -635,9 +743,13 @@ for (const kind of kinds) {
       await sleep(50);
 
       server.terminate();
-      assert.ok(await idle.waitClosed(5000) && await used.waitClosed(5000));
-      for (let i = 0; ; i++) { // a connection that the kernel had queued may still be served
-        const refused = await once(server.url, get()).then(() => false, (e) => e.code === 'ECONNREFUSED' || e.code === 'ECONNRESET');
+      assert.ok((await idle.waitClosed(5000)) && (await used.waitClosed(5000)));
+      for (let i = 0; ; i++) {
+        // a connection that the kernel had queued may still be served
+        const refused = await once(server.url, get()).then(
+          () => false,
+          (e) => e.code === 'ECONNREFUSED' || e.code === 'ECONNRESET',
+        );
         if (refused) break;
         assert.ok(i < 50, 'the port stayed open');
         await sleep(20);

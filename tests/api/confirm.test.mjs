@@ -10,7 +10,10 @@ import { totp } from './lib/totp.mjs';
 
 const PASSWORD = 'correct horse battery';
 const soon = () => new Date(Date.now() + 3600e3).toISOString();
-let office, souk, seed, number = 0;
+let office,
+  souk,
+  seed,
+  number = 0;
 before(async () => {
   office = await openOffice();
   ({ souk } = office);
@@ -21,16 +24,18 @@ after(() => office.stop());
 /** A person with a role and a fresh login: {id, email, token, get, post …}. */
 async function person(role = 'owner') {
   const email = `${role}${++number}@example.com`;
-  const made = role === 'customer'
-    ? dataOf(await office.owner.post('/api/admin/customers', { email, password: PASSWORD }), 201)
-    : dataOf(await office.owner.post('/api/admin/staff', { email, role, password: PASSWORD }), 201);
+  const made =
+    role === 'customer'
+      ? dataOf(await office.owner.post('/api/admin/customers', { email, password: PASSWORD }), 201)
+      : dataOf(await office.owner.post('/api/admin/staff', { email, role, password: PASSWORD }), 201);
   const { token } = dataOf(await login(email));
   return { id: made.id, email, token, ...callsAs(souk, token) };
 }
 const login = (email, more = {}) => souk.post('/api/auth/login', { email, password: PASSWORD, ...more });
 /** As if the last proof of all sessions of this account were older than ten minutes. */
 const age = (who) => seed.sql(`UPDATE token SET confirmed_at = ${Date.now() - 601e3} WHERE account_id = ${who.id};`);
-const events = async (who) => dataOf(await office.owner.get(`/api/admin/audit?action=auth&actor_id=${who.id}`)).map((e) => e.action);
+const events = async (who) =>
+  dataOf(await office.owner.get(`/api/admin/audit?action=auth&actor_id=${who.id}`)).map((e) => e.action);
 
 test('ten minutes after the last proof sensitive calls ask for one, and a proof is good for ten minutes', async () => {
   const owner = await person();
@@ -48,7 +53,8 @@ test('ten minutes after the last proof sensitive calls ask for one, and a proof 
     () => owner.post('/api/admin/withdrawals/1/approve'),
     () => owner.post('/api/customer/tokens', { name: 'power', scopes: ['admin'], expires_at: soon() }),
   ];
-  for (const call of calls) expectError(await call(), 403, 'confirmation_required', 'Confirm this with your password first');
+  for (const call of calls)
+    expectError(await call(), 403, 'confirmation_required', 'Confirm this with your password first');
   dataOf(await owner.get('/api/admin/settings'));
   expectStatus(await owner.get('/api/admin/orders'), 200);
 
@@ -74,9 +80,14 @@ test('with a second factor a proof needs a code, and a password change does, too
   const now = Date.now();
   const codes = dataOf(await owner.post('/api/admin/me/totp/confirm', { code: totp(secret, now) })).recovery_codes;
   expectError(await owner.post('/api/auth/confirm', { password: PASSWORD }), 401, 'totp_required');
-  expectError(await owner.post('/api/auth/confirm', { password: PASSWORD, totp: '000000' }), 401, 'credentials_invalid');
+  expectError(
+    await owner.post('/api/auth/confirm', { password: PASSWORD, totp: '000000' }),
+    401,
+    'credentials_invalid',
+  );
   dataOf(await owner.post('/api/auth/confirm', { password: PASSWORD, totp: codes[0] }));
-  const change = (more) => owner.post('/api/auth/password', { current_password: PASSWORD, password: 'another password', ...more });
+  const change = (more) =>
+    owner.post('/api/auth/password', { current_password: PASSWORD, password: 'another password', ...more });
   expectError(await change({}), 401, 'totp_required');
   expectFields(await change({ totp: '000000' }), { totp: 'not_allowed' });
   expectFields(await change({ current_password: 'wrong', totp: codes[1] }), { current_password: 'not_allowed' });
@@ -101,29 +112,42 @@ test('a token with power is made only when asked for, with an end, and audited',
   }
   const admin = dataOf(await create({ scopes: ['admin'], expires_at: soon() }), 201).token;
   expectStatus(await souk.get('/api/admin/orders', { token: admin }), 200);
-  expectError(await souk.patch('/api/admin/settings', { store_name: 'x' }, { token: admin }), 403, 'insufficient_scope');
+  expectError(
+    await souk.patch('/api/admin/settings', { store_name: 'x' }, { token: admin }),
+    403,
+    'insufficient_scope',
+  );
   const both = dataOf(await create({ scopes: ['admin', 'owner'], expires_at: soon() }), 201).token;
   dataOf(await souk.patch('/api/admin/settings', { store_name: 'By a program' }, { token: both }));
   assert.deepEqual((await events(owner)).slice(0, 2), ['auth.token_create', 'auth.token_create']);
   const staff = await person('staff');
-  expectFields(await staff.post('/api/customer/tokens', { name: 't', scopes: ['owner'], expires_at: soon() }), { scopes: 'not_allowed' });
+  expectFields(await staff.post('/api/customer/tokens', { name: 't', scopes: ['owner'], expires_at: soon() }), {
+    scopes: 'not_allowed',
+  });
 });
 
 test('tokens made on the command line are audited when they have power', async () => {
-  const made = dataOf(await office.owner.get('/api/admin/audit?action=auth.token_create&limit=100')).filter((e) => e.actor_id === null);
+  const made = dataOf(await office.owner.get('/api/admin/audit?action=auth.token_create&limit=100')).filter(
+    (e) => e.actor_id === null,
+  );
   assert.deepEqual(made.map((e) => e.label).sort(), ['owner@example.com', 'staff@example.com']);
 });
 
 test('a changed password ends the API tokens, too, when asked to; one set by an owner always does', async () => {
   const who = await person('staff');
-  const api = async (token) => dataOf(await souk.post('/api/customer/tokens', { name: 'server' }, { token }), 201).token;
+  const api = async (token) =>
+    dataOf(await souk.post('/api/customer/tokens', { name: 'server' }, { token }), 201).token;
   const first = await api(who.token);
-  expectStatus(await who.post('/api/auth/password', { current_password: PASSWORD, password: PASSWORD, end_api_tokens: true }), 200);
+  expectStatus(
+    await who.post('/api/auth/password', { current_password: PASSWORD, password: PASSWORD, end_api_tokens: true }),
+    200,
+  );
   expectError(await souk.get('/api/customer/wallet', { token: first }), 401, 'token_invalid');
   const again = dataOf(await login(who.email)).token;
   const second = await api(again);
   dataOf(await office.owner.patch(`/api/admin/staff/${who.id}`, { password: 'set by an owner' }));
-  for (const token of [again, second]) expectError(await souk.get('/api/customer/wallet', { token }), 401, 'token_invalid');
+  for (const token of [again, second])
+    expectError(await souk.get('/api/customer/wallet', { token }), 401, 'token_invalid');
 });
 
 test('who got in, who failed, from where: in the audit trail and in the log', async () => {
@@ -133,7 +157,10 @@ test('who got in, who failed, from where: in the audit trail and in the log', as
   const [logout, failed, ok] = dataOf(await office.owner.get(`/api/admin/audit?action=auth&actor_id=${who.id}`));
   assert.deepEqual([logout.action, failed.action, ok.action], ['auth.logout', 'auth.login_failed', 'auth.login']);
   assert.deepEqual([failed.address, failed.actor_email, failed.resource_id], ['127.0.0.1', who.email, who.id]);
-  assert.match(souk.stderr, new RegExp(`event="auth" action="login" account=${who.id} peer="127.0.0.1" result="credentials_invalid"`));
+  assert.match(
+    souk.stderr,
+    new RegExp(`event="auth" action="login" account=${who.id} peer="127.0.0.1" result="credentials_invalid"`),
+  );
   assert.match(souk.stderr, new RegExp(`event="auth" action="login" account=${who.id} peer="127.0.0.1" result="ok"`));
 });
 

@@ -12,10 +12,15 @@ let store, souk;
 before(async () => {
   store = await startStore({ customers: { ada: null, bob: null, none: null } });
   souk = store.souk;
-  const rows = [`(${store.bob.id}, 'withdrawal_approved', 'Your withdrawal request #7 was approved.', 7, ${AT})`,
-    `(${store.bob.id}, 'news', 'Nothing in particular <b>', 0, ${AT + 1000})`];
+  const rows = [
+    `(${store.bob.id}, 'withdrawal_approved', 'Your withdrawal request #7 was approved.', 7, ${AT})`,
+    `(${store.bob.id}, 'news', 'Nothing in particular <b>', 0, ${AT + 1000})`,
+  ];
   for (let i = 0; i < 45; i++) rows.push(`(${store.ada.id}, 'ticket_answered', 'No ${i}', ${i + 1}, ${AT + i})`);
-  execute(store.database.dbArg, `INSERT INTO notification (account_id, kind, message, reference_id, created_at) VALUES ${rows.join()}`);
+  execute(
+    store.database.dbArg,
+    `INSERT INTO notification (account_id, kind, message, reference_id, created_at) VALUES ${rows.join()}`,
+  );
 });
 after(() => store?.stop());
 
@@ -28,9 +33,17 @@ test('a customer who was told nothing has an empty list', async () => {
 test('a notification has id, kind, message, reference_id, is_read and created_at; the newest is first', async () => {
   const [news, approved, ...others] = dataOf(await souk.get(LIST, { token: store.bob.token }));
   assert.deepEqual(others, []);
-  assert.deepEqual({ ...approved, id: 0 }, {
-    id: 0, kind: 'withdrawal_approved', message: 'Your withdrawal request #7 was approved.', reference_id: 7, is_read: false, created_at: '2026-11-15T01:23:45Z',
-  });
+  assert.deepEqual(
+    { ...approved, id: 0 },
+    {
+      id: 0,
+      kind: 'withdrawal_approved',
+      message: 'Your withdrawal request #7 was approved.',
+      reference_id: 7,
+      is_read: false,
+      created_at: '2026-11-15T01:23:45Z',
+    },
+  );
   assert.equal(news.reference_id, null);
   assert.equal(news.message, 'Nothing in particular <b>');
 });
@@ -42,7 +55,10 @@ test('pages follow the cursor to the end, each notification once', async () => {
     seen.push(...dataOf(page).map((n) => n.message));
     cursor = page.json.meta.has_more ? `&cursor=${page.json.meta.next_cursor}` : null;
   }
-  assert.deepEqual(seen, Array.from({ length: 45 }, (_, i) => `No ${44 - i}`));
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 45 }, (_, i) => `No ${44 - i}`),
+  );
   assert.equal(dataOf(await souk.get(LIST, { token: store.ada.token })).length, 20, 'the default page');
 });
 
@@ -63,5 +79,8 @@ test('what was seen is marked as read, and nobody else’s', async () => {
   assert.equal(dataOf(await mark(store.bob, Number.MAX_SAFE_INTEGER)).marked, 2);
   assert.equal(dataOf(await mark(store.ada, second.id)).marked, 44);
   assert.equal(dataOf(await mark(store.ada, second.id)).marked, 0);
-  assert.deepEqual((await all(store.ada)).filter((n) => !n.is_read).map((n) => n.message), ['No 44']);
+  assert.deepEqual(
+    (await all(store.ada)).filter((n) => !n.is_read).map((n) => n.message),
+    ['No 44'],
+  );
 });

@@ -32,8 +32,10 @@ test('delivered keys and codes can be read again, by their owner alone', async (
   assert.equal(order.items.length, 1);
   assert.equal(order.items[0].name, 'Editor');
   assert.equal(order.items[0].unit_price, 19.99);
-  assert.deepEqual(order.items[0].deliveries.map((d) => [d.unit, d.type, d.value, d.is_revoked]),
-    bought.deliveries.map((d, i) => [i + 1, 'license_key', d.value, false]));
+  assert.deepEqual(
+    order.items[0].deliveries.map((d) => [d.unit, d.type, d.value, d.is_revoked]),
+    bought.deliveries.map((d, i) => [i + 1, 'license_key', d.value, false]),
+  );
 
   expectError(await shop.souk.get(`/api/customer/orders/${bought.order_id}`, { token: bob.token }), 404, 'not_found');
   expectError(await shop.souk.get(`/api/customer/orders/${NOT_A_PRODUCT}`, { token: ada.token }), 404, 'not_found');
@@ -65,7 +67,9 @@ test('the list of orders goes from the newest back, page by page', async () => {
     else assert.equal(answer.json.meta.next_cursor, null);
   }
   assert.deepEqual(seen, ids);
-  expectFields(await shop.souk.get('/api/customer/orders?cursor=nonsense', { token: ada.token }), { cursor: 'bad_cursor' });
+  expectFields(await shop.souk.get('/api/customer/orders?cursor=nonsense', { token: ada.token }), {
+    cursor: 'bad_cursor',
+  });
   expectFields(await shop.souk.get('/api/customer/orders?limit=101', { token: ada.token }), { limit: 'out_of_range' });
 });
 

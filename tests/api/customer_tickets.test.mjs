@@ -7,7 +7,9 @@ import { startStore } from '../lib/store.mjs';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
 
 const TICKETS = '/api/customer/tickets';
-const SALES = 1, BILLING = 2, CLOSED = 3;
+const SALES = 1,
+  BILLING = 2,
+  CLOSED = 3;
 
 let store, souk;
 before(async () => {
@@ -34,11 +36,14 @@ const read = async (who, id, query = '') => dataOf(await souk.get(`${TICKETS}/${
 const reply = (who, id, body, headers) => souk.post(`${TICKETS}/${id}/replies`, body, { token: who.token, headers });
 const close = (who, id) => souk.post(`${TICKETS}/${id}/close`, undefined, { token: who.token });
 
-const answerByStaff = async (id, message) => expectStatus(await souk.post(`/api/admin/tickets/${id}/replies`, { message }, { token: store.sam.token }), 201);
+const answerByStaff = async (id, message) =>
+  expectStatus(await souk.post(`/api/admin/tickets/${id}/replies`, { message }, { token: store.sam.token }), 201);
 
 test('departments: public, id and name of those that take tickets, by name', async () => {
-  assert.deepEqual(dataOf(await souk.get('/api/support/departments')),
-    [{ id: BILLING, name: 'Billing' }, { id: SALES, name: 'Sales & "more"' }]);
+  assert.deepEqual(dataOf(await souk.get('/api/support/departments')), [
+    { id: BILLING, name: 'Billing' },
+    { id: SALES, name: 'Sales & "more"' },
+  ]);
 });
 
 test('a new ticket answers exactly id, subject, department, status and created_at', async () => {
@@ -74,10 +79,13 @@ test('the list has the newest activity first', async () => {
   assert.ok(first.last_reply_at >= first.created_at);
 });
 
-test("the answer of staff moves last_reply_at and is told to the customer", async () => {
+test('the answer of staff moves last_reply_at and is told to the customer', async () => {
   const { id } = await open(store.lister, { subject: 'Told "so"' });
-  execute(store.database.dbArg, `UPDATE ticket SET created_at = created_at - 60000, last_reply_at = last_reply_at - 60000 WHERE id = ${id};
-    UPDATE ticket_message SET created_at = created_at - 60000 WHERE ticket_id = ${id}`);
+  execute(
+    store.database.dbArg,
+    `UPDATE ticket SET created_at = created_at - 60000, last_reply_at = last_reply_at - 60000 WHERE id = ${id};
+    UPDATE ticket_message SET created_at = created_at - 60000 WHERE ticket_id = ${id}`,
+  );
   await answerByStaff(id, 'Yes');
   const [first] = dataOf(await souk.get(TICKETS, { token: store.lister.token }));
   assert.equal(first.id, id);
@@ -90,10 +98,16 @@ test("the answer of staff moves last_reply_at and is told to the customer", asyn
 
 test('without parameters the newest 100 come; limit and cursor go on from there', async () => {
   const at = Date.UTC(2026, 0, 1);
-  const rows = Array.from({ length: 130 }, (_, i) => `(${store.pager.id}, ${BILLING}, 'No ${i}', ${at}, ${at + Math.floor(i / 3) * 1000})`);
-  execute(store.database.dbArg, `INSERT INTO ticket (account_id, department_id, subject, created_at, last_reply_at) VALUES ${rows.join()};
+  const rows = Array.from(
+    { length: 130 },
+    (_, i) => `(${store.pager.id}, ${BILLING}, 'No ${i}', ${at}, ${at + Math.floor(i / 3) * 1000})`,
+  );
+  execute(
+    store.database.dbArg,
+    `INSERT INTO ticket (account_id, department_id, subject, created_at, last_reply_at) VALUES ${rows.join()};
     INSERT INTO ticket_message (ticket_id, author, author_id, body, created_at)
-      SELECT id, 'customer', account_id, 'x', last_reply_at FROM ticket WHERE account_id = ${store.pager.id}`);
+      SELECT id, 'customer', account_id, 'x', last_reply_at FROM ticket WHERE account_id = ${store.pager.id}`,
+  );
   const first = await souk.get(TICKETS, { token: store.pager.token });
   assert.equal(dataOf(first).length, 100);
   assert.equal(first.json.meta.has_more, true);
@@ -102,7 +116,10 @@ test('without parameters the newest 100 come; limit and cursor go on from there'
   assert.equal(dataOf(rest).length, 30);
   assert.deepEqual(rest.json.meta, { has_more: false, next_cursor: null });
   const all = [...dataOf(first), ...dataOf(rest)];
-  assert.deepEqual(all.map((t) => t.subject), Array.from({ length: 130 }, (_, i) => `No ${129 - i}`));
+  assert.deepEqual(
+    all.map((t) => t.subject),
+    Array.from({ length: 130 }, (_, i) => `No ${129 - i}`),
+  );
   const paged = [];
   for (let cursor = ''; cursor !== null;) {
     const page = await souk.get(`${TICKETS}?limit=7${cursor}`, { token: store.pager.token });
@@ -125,24 +142,39 @@ test('one ticket comes with its messages, oldest first', async () => {
   expectStatus(await reply(store.ada, ticket.id, { message: 'Thank you\n\tvery much' }), 201);
   const full = await read(store.ada, ticket.id);
   assert.deepEqual(Object.keys(full).sort(), ['created_at', 'department', 'id', 'messages', 'status', 'subject']);
-  assert.deepEqual(full.messages.map((m) => [m.author, m.author_name, m.body]), [
-    ['customer', 'ada', good.message], ['staff', 'sam', 'On its way'], ['customer', 'ada', 'Thank you\n\tvery much']]);
-  for (const m of full.messages) assert.deepEqual(Object.keys(m).sort(), ['author', 'author_name', 'body', 'created_at', 'id']);
+  assert.deepEqual(
+    full.messages.map((m) => [m.author, m.author_name, m.body]),
+    [
+      ['customer', 'ada', good.message],
+      ['staff', 'sam', 'On its way'],
+      ['customer', 'ada', 'Thank you\n\tvery much'],
+    ],
+  );
+  for (const m of full.messages)
+    assert.deepEqual(Object.keys(m).sort(), ['author', 'author_name', 'body', 'created_at', 'id']);
 });
 
 test('the messages of a long conversation come in pages', async () => {
   const ticket = await open(store.ada, { message: 'm0' });
-  const rows = Array.from({ length: 149 }, (_, i) => `(${ticket.id}, 'customer', ${store.ada.id}, 'm${i + 1}',
-    (SELECT last_reply_at FROM ticket WHERE id = ${ticket.id}))`);
-  execute(store.database.dbArg, `INSERT INTO ticket_message (ticket_id, author, author_id, body, created_at) VALUES ${rows.join()}`);
+  const rows = Array.from(
+    { length: 149 },
+    (_, i) => `(${ticket.id}, 'customer', ${store.ada.id}, 'm${i + 1}',
+    (SELECT last_reply_at FROM ticket WHERE id = ${ticket.id}))`,
+  );
+  execute(
+    store.database.dbArg,
+    `INSERT INTO ticket_message (ticket_id, author, author_id, body, created_at) VALUES ${rows.join()}`,
+  );
   const names = (from, to) => Array.from({ length: to - from }, (_, i) => `m${from + i}`);
   const bodies = (t) => t.messages.map((m) => m.body);
   const newest = await read(store.ada, ticket.id);
   assert.deepEqual(bodies(newest), names(50, 150));
   assert.deepEqual(bodies(await read(store.ada, ticket.id, `?before=${newest.messages[0].id}`)), names(0, 50));
   assert.deepEqual(bodies(await read(store.ada, ticket.id, '?limit=2')), names(148, 150));
-  expectFields(await souk.get(`${TICKETS}/${ticket.id}?limit=101&before=0`, { token: store.ada.token }),
-    { limit: 'out_of_range', before: 'not_positive' });
+  expectFields(await souk.get(`${TICKETS}/${ticket.id}?limit=101&before=0`, { token: store.ada.token }), {
+    limit: 'out_of_range',
+    before: 'not_positive',
+  });
 });
 
 test('a reply answers the message, with the ticket as Location', async () => {
@@ -185,12 +217,18 @@ test('department_id must be one that exists and takes tickets', async () => {
   for (const department_id of ['1', 1.5, true, [1], {}]) {
     expectFields(await create(store.ada, { ...good, department_id }), { department_id: 'wrong_type' });
   }
-  expectFields(await create(store.ada, '{"department_id":1.0,"subject":"s","message":"m"}'), { department_id: 'wrong_type' });
-  expectFields(await create(store.ada, '{"department_id":1e0,"subject":"s","message":"m"}'), { department_id: 'wrong_type' });
+  expectFields(await create(store.ada, '{"department_id":1.0,"subject":"s","message":"m"}'), {
+    department_id: 'wrong_type',
+  });
+  expectFields(await create(store.ada, '{"department_id":1e0,"subject":"s","message":"m"}'), {
+    department_id: 'wrong_type',
+  });
   for (const department_id of [0, -1]) {
     expectFields(await create(store.ada, { ...good, department_id }), { department_id: 'not_positive' });
   }
-  expectFields(await create(store.ada, { ...good, department_id: 9007199254740992 }), { department_id: 'out_of_range' });
+  expectFields(await create(store.ada, { ...good, department_id: 9007199254740992 }), {
+    department_id: 'out_of_range',
+  });
 });
 
 test('a subject has at most 255 characters, counted as code points, and is kept exactly as sent', async () => {
@@ -204,11 +242,13 @@ test('a subject has at most 255 characters, counted as code points, and is kept 
 });
 
 test('a subject is one line of text', async () => {
-  for (const subject of ['', '   ', '\n\t']) expectFields(await create(store.ada, { ...good, subject }), { subject: 'required' });
+  for (const subject of ['', '   ', '\n\t'])
+    expectFields(await create(store.ada, { ...good, subject }), { subject: 'required' });
   for (const subject of ['two\nlines', 'tab\there', 'bell\u0007', 'del\u007f', 'c1\u0085x', 'end\n', '\tstart']) {
     expectFields(await create(store.ada, { ...good, subject }), { subject: 'bad_characters' });
   }
-  for (const subject of [5, true, [], {}]) expectFields(await create(store.ada, { ...good, subject }), { subject: 'wrong_type' });
+  for (const subject of [5, true, [], {}])
+    expectFields(await create(store.ada, { ...good, subject }), { subject: 'wrong_type' });
 });
 
 test('a message has 1 to 50000 characters', async () => {
@@ -229,7 +269,15 @@ test('a message is kept exactly as sent: spaces, tabs, line ends', async () => {
 });
 
 test('hostile text comes back as it was', async () => {
-  for (const text of ['<script>alert(1)</script>', "'; DROP TABLE ticket; --", '${7*7} {{7*7}} %s%n', '\u202egnp.exe', '&lt;b&gt;', '\u2028\u2029 x', '𝕏 ﷽ 👩‍👩‍👧']) {
+  for (const text of [
+    '<script>alert(1)</script>',
+    "'; DROP TABLE ticket; --",
+    '${7*7} {{7*7}} %s%n',
+    '\u202egnp.exe',
+    '&lt;b&gt;',
+    '\u2028\u2029 x',
+    '𝕏 ﷽ 👩‍👩‍👧',
+  ]) {
     const ticket = await open(store.ada, { subject: text.replace(/[\u2028\u2029]/g, ''), message: text });
     assert.equal((await read(store.ada, ticket.id)).messages[0].body, text);
   }
@@ -237,17 +285,46 @@ test('hostile text comes back as it was', async () => {
 
 test('every bad field of a ticket is named at once', async () => {
   expectFields(await create(store.ada, {}), { department_id: 'required', subject: 'required', message: 'required' });
-  expectFields(await create(store.ada, { department_id: null, subject: null, message: null }),
-    { department_id: 'required', subject: 'required', message: 'required' });
-  expectFields(await create(store.ada, { department_id: 'x', subject: 'x'.repeat(256), message: 5, status: 'closed', account_id: 1, id: 7 }),
-    { department_id: 'wrong_type', subject: 'too_long', message: 'wrong_type', status: 'unknown_field', account_id: 'unknown_field', id: 'unknown_field' });
+  expectFields(await create(store.ada, { department_id: null, subject: null, message: null }), {
+    department_id: 'required',
+    subject: 'required',
+    message: 'required',
+  });
+  expectFields(
+    await create(store.ada, {
+      department_id: 'x',
+      subject: 'x'.repeat(256),
+      message: 5,
+      status: 'closed',
+      account_id: 1,
+      id: 7,
+    }),
+    {
+      department_id: 'wrong_type',
+      subject: 'too_long',
+      message: 'wrong_type',
+      status: 'unknown_field',
+      account_id: 'unknown_field',
+      id: 'unknown_field',
+    },
+  );
   expectFields(await create(store.ada, []), { '': 'wrong_type' });
 });
 
 test('a body that is no JSON is refused as such', async () => {
-  const badUtf8 = Buffer.concat([Buffer.from(`{"department_id":${SALES},"subject":"`), Buffer.from([0xc3, 0x28]), Buffer.from('","message":"m"}')]);
-  for (const body of ['', '{', badUtf8, `{"department_id":${SALES},"subject":"\\u0000","message":"m"}`,
-    `{"department_id":${SALES},"subject":"\\ud800","message":"m"}`, `{"subject":"a","subject":"b"}`]) {
+  const badUtf8 = Buffer.concat([
+    Buffer.from(`{"department_id":${SALES},"subject":"`),
+    Buffer.from([0xc3, 0x28]),
+    Buffer.from('","message":"m"}'),
+  ]);
+  for (const body of [
+    '',
+    '{',
+    badUtf8,
+    `{"department_id":${SALES},"subject":"\\u0000","message":"m"}`,
+    `{"department_id":${SALES},"subject":"\\ud800","message":"m"}`,
+    `{"subject":"a","subject":"b"}`,
+  ]) {
     expectError(await create(store.ada, body), 400, 'malformed_json');
   }
   const { id } = await open(store.ada);
@@ -296,10 +373,18 @@ test("somebody else's ticket is not found, whatever is asked", async () => {
 });
 
 test('tickets need a token with the scope customer', async () => {
-  const { token } = dataOf(await souk.post('/api/customer/tokens', { name: 'v', scopes: ['verify', 'store'] }, { token: store.ada.token }), 201);
+  const { token } = dataOf(
+    await souk.post('/api/customer/tokens', { name: 'v', scopes: ['verify', 'store'] }, { token: store.ada.token }),
+    201,
+  );
   const { id } = await open(store.ada);
-  for (const [method, path, body] of [['GET', TICKETS], ['POST', TICKETS, good], ['GET', `${TICKETS}/${id}`],
-    ['POST', `${TICKETS}/${id}/replies`, { message: 'm' }], ['POST', `${TICKETS}/${id}/close`]]) {
+  for (const [method, path, body] of [
+    ['GET', TICKETS],
+    ['POST', TICKETS, good],
+    ['GET', `${TICKETS}/${id}`],
+    ['POST', `${TICKETS}/${id}/replies`, { message: 'm' }],
+    ['POST', `${TICKETS}/${id}/close`],
+  ]) {
     expectError(await souk.request(method, path, { body }), 401, 'token_missing');
     expectError(await souk.request(method, path, { body, token }), 403, 'insufficient_scope');
   }

@@ -9,7 +9,9 @@ const ALL_SCOPES = ['customer', 'store', 'catalog', 'verify', 'order'];
 
 let souk;
 let serial = 0;
-before(async () => { souk = await startSouk(); });
+before(async () => {
+  souk = await startSouk();
+});
 after(() => souk.stop());
 
 function freshEmail() {
@@ -38,7 +40,12 @@ test('a customer makes, lists and revokes named tokens', async () => {
   assert.ok(made.token.includes(listed.hint.replace(/[^0-9A-Za-z_]/g, '')), `hint ${listed.hint}`);
   assert.deepEqual(list.json.meta, { has_more: false, next_cursor: null });
 
-  expectError(await souk.get('/api/customer/tokens', { token: made.token }), 403, 'insufficient_scope', 'The token does not allow this');
+  expectError(
+    await souk.get('/api/customer/tokens', { token: made.token }),
+    403,
+    'insufficient_scope',
+    'The token does not allow this',
+  );
   expectStatus(await souk.delete(`/api/customer/tokens/${made.id}`, { token: who.token }), 200);
   expectError(await souk.get('/api/v1/products', { token: made.token }), 401, 'token_invalid');
   expectError(await souk.delete(`/api/customer/tokens/${made.id}`, { token: who.token }), 404, 'not_found');
@@ -81,8 +88,15 @@ test('a token ends when it says', async () => {
   const made = dataOf(await createToken(token, { name: 'short', expires_at: soon }), 201);
   assert.ok(Math.abs(Date.parse(made.expires_at) - Date.parse(soon)) <= 1000, made.expires_at);
   expectStatus(await souk.get('/api/customer/wallet', { token: made.token }), 200);
-  await new Promise((resolve) => { setTimeout(resolve, 3600); });
-  const answer = expectError(await souk.get('/api/customer/wallet', { token: made.token }), 401, 'token_expired', 'The token has expired');
+  await new Promise((resolve) => {
+    setTimeout(resolve, 3600);
+  });
+  const answer = expectError(
+    await souk.get('/api/customer/wallet', { token: made.token }),
+    401,
+    'token_expired',
+    'The token has expired',
+  );
   assert.equal(answer.headers['www-authenticate'], 'Bearer realm="souk", error="invalid_token"');
 });
 
@@ -91,18 +105,37 @@ test('a token that has ended already cannot be made', async () => {
   expectError(await createToken(token, { name: 'old', expires_at: '2020-01-01T00:00:00Z' }), 422, 'validation_failed');
 });
 
-test('another customer\'s token is not there', async () => {
+test("another customer's token is not there", async () => {
   const owner = await souk.customer();
   const other = await souk.customer();
   const made = dataOf(await createToken(owner.token, { name: 'mine' }), 201);
-  expectError(await souk.delete(`/api/customer/tokens/${made.id}`, { token: other.token }), 404, 'not_found', 'Not found');
+  expectError(
+    await souk.delete(`/api/customer/tokens/${made.id}`, { token: other.token }),
+    404,
+    'not_found',
+    'Not found',
+  );
   expectStatus(await souk.get('/api/customer/wallet', { token: made.token }), 200);
-  assert.ok(!dataOf(await souk.get('/api/customer/tokens?limit=100', { token: other.token })).some((t) => t.id === made.id));
+  assert.ok(
+    !dataOf(await souk.get('/api/customer/tokens?limit=100', { token: other.token })).some((t) => t.id === made.id),
+  );
 });
 
 test('ids in a path are plain positive numbers', async () => {
   const { token } = await souk.customer();
-  for (const id of ['0', '-1', '1.0', '1e0', '01', 'x', '%31x', '9007199254740993', '99999999999999999999', '%00', '%']) {
+  for (const id of [
+    '0',
+    '-1',
+    '1.0',
+    '1e0',
+    '01',
+    'x',
+    '%31x',
+    '9007199254740993',
+    '99999999999999999999',
+    '%00',
+    '%',
+  ]) {
     expectError(await souk.delete(`/api/customer/tokens/${id}`, { token }), 404, 'not_found');
   }
 });
@@ -127,7 +160,10 @@ test('lists come in pages, newest first, none lost, none twice', async () => {
     if (more) assert.ok(target.includes(`cursor=${encodeURIComponent(cursor)}`) && target.includes('limit=3'), target);
   }
   assert.equal(new Set(seen).size, seen.length);
-  assert.deepEqual(seen, [...seen].sort((a, b) => b - a));
+  assert.deepEqual(
+    seen,
+    [...seen].sort((a, b) => b - a),
+  );
   for (const id of made) assert.ok(seen.includes(id));
 });
 
@@ -148,7 +184,7 @@ test('bad page parameters are refused', async () => {
   expectStatus(await list('limit=100'), 200);
 });
 
-test('a cursor is the customer\'s own list only, and a flipped bit is seen', async () => {
+test("a cursor is the customer's own list only, and a flipped bit is seen", async () => {
   const { token } = await souk.customer();
   for (let i = 0; i < 3; i++) await createToken(token, { name: `t${i}` });
   const cursor = (await souk.get('/api/customer/tokens?limit=1', { token })).json.meta.next_cursor;

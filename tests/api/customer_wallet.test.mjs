@@ -15,10 +15,32 @@ before(async () => {
   store = await startStore({
     customers: {
       fresh: null,
-      fields: { credits: [['100.00', 'First <b>credit</b> & "quotes"'], ['0.50', 'Zweite Gutschrift: 50 ¢']] },
-      holder: '50.00', exact: { credits: [['0.1', 'a'], ['0.2', 'b'], ['0.1', 'c'], ['0.2', 'd'], ['0.1', 'e'], ['0.2', 'f']] },
-      pager: '3.00', refused: '10.00', all: '7.77', literal: '100.00', repeat: '10.00', twice: '10.00', other: '5.00',
-      postpay: { balance: '5.00', credit_limit: 10000 }, scoped: '1.00',
+      fields: {
+        credits: [
+          ['100.00', 'First <b>credit</b> & "quotes"'],
+          ['0.50', 'Zweite Gutschrift: 50 ¢'],
+        ],
+      },
+      holder: '50.00',
+      exact: {
+        credits: [
+          ['0.1', 'a'],
+          ['0.2', 'b'],
+          ['0.1', 'c'],
+          ['0.2', 'd'],
+          ['0.1', 'e'],
+          ['0.2', 'f'],
+        ],
+      },
+      pager: '3.00',
+      refused: '10.00',
+      all: '7.77',
+      literal: '100.00',
+      repeat: '10.00',
+      twice: '10.00',
+      other: '5.00',
+      postpay: { balance: '5.00', credit_limit: 10000 },
+      scoped: '1.00',
     },
   });
   souk = store.souk;
@@ -39,7 +61,14 @@ const withdraw = (who, body, headers) => souk.post(WITHDRAW, body, { token: who.
 
 test('a customer who never had money has an empty wallet', async () => {
   const answer = await souk.get(WALLET, { token: store.fresh.token });
-  assert.deepEqual(dataOf(answer), { balance: 0, currency: 'USD', held: 0, credit_limit: 0, transactions: [], has_more: false });
+  assert.deepEqual(dataOf(answer), {
+    balance: 0,
+    currency: 'USD',
+    held: 0,
+    credit_limit: 0,
+    transactions: [],
+    has_more: false,
+  });
   assert.match(answer.text, /"balance":0\.00,/);
 });
 
@@ -73,14 +102,25 @@ test('money is written with the decimals of the currency', async () => {
 test('0.1 + 0.2, three times, is 0.90', async () => {
   const { text } = await souk.get(WALLET, { token: store.exact.token });
   assert.match(text, /"balance":0\.90,/);
-  assert.equal(number(store.database.dbArg, `SELECT balance FROM ledger_account WHERE owner_id = ${store.exact.id}`), 90n);
+  assert.equal(
+    number(store.database.dbArg, `SELECT balance FROM ledger_account WHERE owner_id = ${store.exact.id}`),
+    90n,
+  );
 });
 
 test('transactions are in chronological order, oldest first', async () => {
   for (let i = 1; i <= 5; i++) expectStatus(await withdraw(store.fields, { amount: i / 100 }), 200);
   const { transactions } = await wallet(store.fields);
-  assert.deepEqual(transactions.slice(-5).map((t) => [t.type, t.amount]),
-    [['debit', 0.01], ['debit', 0.02], ['debit', 0.03], ['debit', 0.04], ['debit', 0.05]]);
+  assert.deepEqual(
+    transactions.slice(-5).map((t) => [t.type, t.amount]),
+    [
+      ['debit', 0.01],
+      ['debit', 0.02],
+      ['debit', 0.03],
+      ['debit', 0.04],
+      ['debit', 0.05],
+    ],
+  );
   for (let i = 1; i < transactions.length; i++) {
     assert.ok(transactions[i - 1].id < transactions[i].id);
     assert.ok(transactions[i - 1].created_at <= transactions[i].created_at);
@@ -150,17 +190,33 @@ test('an amount above the balance is a validation error and changes nothing', as
   expectFields(await withdraw(store.refused, { amount: 1e15 }), { amount: 'exceeds_balance' });
   expectFields(await withdraw(store.fresh, { amount: 0.01 }), { amount: 'exceeds_balance' });
   assert.deepEqual(await wallet(store.refused), before);
-  assert.equal(number(store.database.dbArg, `SELECT COUNT(*) FROM withdrawal WHERE account_id = ${store.refused.id}`), 0n);
+  assert.equal(
+    number(store.database.dbArg, `SELECT COUNT(*) FROM withdrawal WHERE account_id = ${store.refused.id}`),
+    0n,
+  );
 });
 
 test('an amount that is not positive is refused', async () => {
-  for (const body of ['{"amount":0}', '{"amount":0.00}', '{"amount":-0}', '{"amount":-0.01}', '{"amount":-5}', '{"amount":-1e30}', '{"amount":0e9}']) {
+  for (const body of [
+    '{"amount":0}',
+    '{"amount":0.00}',
+    '{"amount":-0}',
+    '{"amount":-0.01}',
+    '{"amount":-5}',
+    '{"amount":-1e30}',
+    '{"amount":0e9}',
+  ]) {
     expectFields(await withdraw(store.refused, body), { amount: 'not_positive' });
   }
 });
 
 test('an amount with too many decimals is refused', async () => {
-  for (const body of ['{"amount":0.001}', '{"amount":1.999}', '{"amount":1e-3}', '{"amount":0.010000000000000000000001}']) {
+  for (const body of [
+    '{"amount":0.001}',
+    '{"amount":1.999}',
+    '{"amount":1e-3}',
+    '{"amount":0.010000000000000000000001}',
+  ]) {
     expectFields(await withdraw(store.refused, body), { amount: 'too_precise' });
   }
 });
@@ -179,19 +235,38 @@ test('a bad body is refused, and every bad field named', async () => {
     expectFields(await withdraw(store.refused, { amount }), { amount: 'wrong_type' });
   }
   expectFields(await withdraw(store.refused, { amount: 5, note: 'x' }), { note: 'unknown_field' });
-  expectFields(await withdraw(store.refused, { amount: 5, balance: 1000, account_id: 1, status: 'approved' }),
-    { balance: 'unknown_field', account_id: 'unknown_field', status: 'unknown_field' });
+  expectFields(await withdraw(store.refused, { amount: 5, balance: 1000, account_id: 1, status: 'approved' }), {
+    balance: 'unknown_field',
+    account_id: 'unknown_field',
+    status: 'unknown_field',
+  });
   expectFields(await withdraw(store.refused, { Amount: 5 }), { amount: 'required', Amount: 'unknown_field' });
   expectFields(await withdraw(store.refused, []), { '': 'wrong_type' });
   expectFields(await withdraw(store.refused, '5'), { '': 'wrong_type' });
 });
 
 test('a body that is no JSON is refused as such', async () => {
-  for (const body of ['', '{', '{"amount":5', '{"amount":05}', '{"amount":+5}', '{"amount":.5}', '{"amount":5.}', '{"amount":NaN}',
-    '{"amount":5,"amount":6}', '{"amount":5}x', "{'amount':5}", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x35, 0x7d])]) {
+  for (const body of [
+    '',
+    '{',
+    '{"amount":5',
+    '{"amount":05}',
+    '{"amount":+5}',
+    '{"amount":.5}',
+    '{"amount":5.}',
+    '{"amount":NaN}',
+    '{"amount":5,"amount":6}',
+    '{"amount":5}x',
+    "{'amount':5}",
+    Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x35, 0x7d]),
+  ]) {
     expectError(await withdraw(store.refused, body), 400, 'malformed_json');
   }
-  expectError(await souk.post(WITHDRAW, '{"amount":5}', { token: store.refused.token, type: 'text/plain' }), 415, 'unsupported_media_type');
+  expectError(
+    await souk.post(WITHDRAW, '{"amount":5}', { token: store.refused.token, type: 'text/plain' }),
+    415,
+    'unsupported_media_type',
+  );
   assert.equal((await wallet(store.refused)).balance, 10);
 });
 
@@ -245,21 +320,37 @@ test('post-pay credit is shown and cannot be withdrawn', async () => {
   expectFields(await withdraw(store.postpay, { amount: 0.01 }), { amount: 'exceeds_balance' });
 });
 
-test("a customer sees only their own wallet", async () => {
+test('a customer sees only their own wallet', async () => {
   const data = await wallet(store.other);
   assert.equal(data.balance, 5);
-  assert.deepEqual(data.transactions.map((t) => t.amount), [5]);
+  assert.deepEqual(
+    data.transactions.map((t) => t.amount),
+    [5],
+  );
 });
 
 test('the wallet needs a token with the scope customer', async (t) => {
   expectError(await souk.get(WALLET), 401, 'token_missing');
   expectError(await souk.post(WITHDRAW, { amount: 1 }), 401, 'token_missing');
   expectError(await souk.get(WALLET, { token: 'souk_api_nonsense' }), 401, 'token_invalid');
-  const made = dataOf(await souk.post('/api/customer/tokens', { name: 'v', scopes: ['verify', 'store', 'order', 'catalog'] },
-    { token: store.scoped.token }), 201);
-  for (const [method, path] of [['GET', WALLET], ['POST', WITHDRAW], ['GET', '/api/customer/wallet/withdrawals']]) {
-    expectError(await souk.request(method, path, { token: made.token, body: method === 'POST' ? { amount: 1 } : undefined }),
-      403, 'insufficient_scope');
+  const made = dataOf(
+    await souk.post(
+      '/api/customer/tokens',
+      { name: 'v', scopes: ['verify', 'store', 'order', 'catalog'] },
+      { token: store.scoped.token },
+    ),
+    201,
+  );
+  for (const [method, path] of [
+    ['GET', WALLET],
+    ['POST', WITHDRAW],
+    ['GET', '/api/customer/wallet/withdrawals'],
+  ]) {
+    expectError(
+      await souk.request(method, path, { token: made.token, body: method === 'POST' ? { amount: 1 } : undefined }),
+      403,
+      'insufficient_scope',
+    );
   }
 });
 
@@ -279,19 +370,26 @@ test('wallet credit: bad use is refused in words, and moves nothing', async () =
     await credit('--email', db.ann.email, '--amount', '5', '--description', 'two\nlines');
     await failing('--email', 'nobody@example.com', '--amount', '5');
     await failing('--email', db.ann.email, '--amount', '92233720368547758.07');
-    assert.equal(await command(db.database, ['wallet', 'credit', '--email', ' ANN@example.com ', '--amount', '2.50']), '3.50');
+    assert.equal(
+      await command(db.database, ['wallet', 'credit', '--email', ' ANN@example.com ', '--amount', '2.50']),
+      '3.50',
+    );
     assertInvariants(db.database.dbArg);
   } finally {
     db.database.remove();
   }
 });
 
-test('wallet credit is refused while a server holds the SQLite file', { skip: process.env.SOUK_ENGINE === 'pg' }, async () => {
-  const run = await souk.cli(['wallet', 'credit', '--email', store.other.email, '--amount', '1']);
-  assert.equal(run.code, 1);
-  assert.match(run.stderr, /in use by another souk/);
-  assert.equal((await wallet(store.other)).balance, 5);
-});
+test(
+  'wallet credit is refused while a server holds the SQLite file',
+  { skip: process.env.SOUK_ENGINE === 'pg' },
+  async () => {
+    const run = await souk.cli(['wallet', 'credit', '--email', store.other.email, '--amount', '1']);
+    assert.equal(run.code, 1);
+    assert.match(run.stderr, /in use by another souk/);
+    assert.equal((await wallet(store.other)).balance, 5);
+  },
+);
 
 test('wallet credit works beside servers on PostgreSQL', { skip: process.env.SOUK_ENGINE !== 'pg' }, async () => {
   const before = (await wallet(store.scoped)).balance;
@@ -309,7 +407,10 @@ test('JPY: no decimals', async () => {
     assert.match(first.text, /"balance":1500,/);
     expectFields(await jpy.souk.post(WITHDRAW, { amount: 1.5 }, { token }), { amount: 'too_precise' });
     expectFields(await jpy.souk.post(WITHDRAW, { amount: 1501 }, { token }), { amount: 'exceeds_balance' });
-    assert.match(expectStatus(await jpy.souk.post(WITHDRAW, '{"amount":500.00}', { token }), 200).text, /"amount":500,/);
+    assert.match(
+      expectStatus(await jpy.souk.post(WITHDRAW, '{"amount":500.00}', { token }), 200).text,
+      /"amount":500,/,
+    );
     assert.match((await jpy.souk.get(WALLET, { token })).text, /"balance":1000,.*"held":500,/);
     assertInvariants(jpy.database.dbArg);
   } finally {
@@ -323,7 +424,10 @@ test('KWD: three decimals', async () => {
     const token = kwd.dana.token;
     assert.match((await kwd.souk.get(WALLET, { token })).text, /"balance":1\.234,"currency":"KWD"/);
     expectFields(await kwd.souk.post(WITHDRAW, { amount: 0.0001 }, { token }), { amount: 'too_precise' });
-    assert.match(expectStatus(await kwd.souk.post(WITHDRAW, { amount: 0.001 }, { token }), 200).text, /"amount":0\.001,/);
+    assert.match(
+      expectStatus(await kwd.souk.post(WITHDRAW, { amount: 0.001 }, { token }), 200).text,
+      /"amount":0\.001,/,
+    );
     assert.match((await kwd.souk.get(WALLET, { token })).text, /"balance":1\.233,/);
     assertInvariants(kwd.database.dbArg);
   } finally {

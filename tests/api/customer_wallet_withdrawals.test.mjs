@@ -10,12 +10,18 @@ const WITHDRAW = '/api/customer/wallet/withdraw';
 
 let store, souk;
 before(async () => {
-  store = await startStore({ customers: { ada: '100.00', bob: '100.00', none: null, many: '100.00', decided: '30.00', sam: { role: 'staff' } } });
+  store = await startStore({
+    customers: { ada: '100.00', bob: '100.00', none: null, many: '100.00', decided: '30.00', sam: { role: 'staff' } },
+  });
   souk = store.souk;
 });
 after(async () => {
   if (!store) return;
-  try { assertInvariants(store.database.dbArg); } finally { await store.stop(); }
+  try {
+    assertInvariants(store.database.dbArg);
+  } finally {
+    await store.stop();
+  }
 });
 
 const withdraw = async (who, amount) => dataOf(await souk.post(WITHDRAW, { amount }, { token: who.token }));
@@ -39,7 +45,12 @@ test('a pending withdrawal in the list: the four members, not decided, no reason
 
 test('the newest comes first', async () => {
   for (const amount of [1, 2, 3]) await withdraw(store.ada, amount);
-  assert.deepEqual(dataOf(await list(store.ada)).slice(0, 3).map((w) => w.amount), [3, 2, 1]);
+  assert.deepEqual(
+    dataOf(await list(store.ada))
+      .slice(0, 3)
+      .map((w) => w.amount),
+    [3, 2, 1],
+  );
 });
 
 test('approved: the money is paid out, the list says when, and the customer is told', async () => {
@@ -50,7 +61,13 @@ test('approved: the money is paid out, the list says when, and the customer is t
   assert.deepEqual({ ...listed, decided_at: '' }, { ...made, status: 'approved', decided_at: '', reason: null });
   const wallet = dataOf(await souk.get('/api/customer/wallet', { token: store.decided.token }));
   assert.deepEqual([wallet.balance, wallet.held], [20, 0]);
-  assert.deepEqual(wallet.transactions.map((t) => [t.type, t.amount]), [['credit', 30], ['debit', 10]]);
+  assert.deepEqual(
+    wallet.transactions.map((t) => [t.type, t.amount]),
+    [
+      ['credit', 30],
+      ['debit', 10],
+    ],
+  );
   const [note] = await told(store.decided);
   assert.equal(note.kind, 'withdrawal_approved');
   assert.equal(note.reference_id, made.withdrawal_id);
@@ -65,7 +82,13 @@ test('rejected: the money comes back as a credit, with the reason, and the custo
   assert.equal(listed.reason, 'no such bank');
   const wallet = dataOf(await souk.get('/api/customer/wallet', { token: store.decided.token }));
   assert.deepEqual([wallet.balance, wallet.held], [20, 0]);
-  assert.deepEqual(wallet.transactions.slice(-2).map((t) => [t.type, t.amount]), [['debit', 20], ['credit', 20]]);
+  assert.deepEqual(
+    wallet.transactions.slice(-2).map((t) => [t.type, t.amount]),
+    [
+      ['debit', 20],
+      ['credit', 20],
+    ],
+  );
   const [note] = await told(store.decided);
   assert.equal(note.kind, 'withdrawal_rejected');
   assert.equal(note.reference_id, made.withdrawal_id);
@@ -76,10 +99,16 @@ test('a decision is made once', async () => {
   for (const first of ['approve', 'reject']) {
     const { withdrawal_id } = await withdraw(store.decided, 1);
     expectStatus(await decide(withdrawal_id, first, first === 'reject' ? {} : undefined), 200);
-    const before = [await told(store.decided), dataOf(await souk.get('/api/customer/wallet', { token: store.decided.token }))];
+    const before = [
+      await told(store.decided),
+      dataOf(await souk.get('/api/customer/wallet', { token: store.decided.token })),
+    ];
     expectError(await decide(withdrawal_id, 'approve'), 409, 'invalid_state');
     expectError(await decide(withdrawal_id, 'reject', {}), 409, 'invalid_state');
-    assert.deepEqual([await told(store.decided), dataOf(await souk.get('/api/customer/wallet', { token: store.decided.token }))], before);
+    assert.deepEqual(
+      [await told(store.decided), dataOf(await souk.get('/api/customer/wallet', { token: store.decided.token }))],
+      before,
+    );
   }
   expectError(await decide(999999, 'approve'), 404, 'not_found');
   expectError(await decide(999999, 'reject', {}), 404, 'not_found');
@@ -97,7 +126,10 @@ test('pages follow the cursor to the end, each withdrawal once', async () => {
     next = has_more ? `${LIST}?limit=10&cursor=${next_cursor}` : null;
   }
   assert.equal(ids.length, 25);
-  assert.deepEqual(ids, [...new Set(ids)].sort((a, b) => b - a));
+  assert.deepEqual(
+    ids,
+    [...new Set(ids)].sort((a, b) => b - a),
+  );
   assert.equal(dataOf(await list(store.many)).length, 20, 'the default page');
 });
 
@@ -105,7 +137,8 @@ test('a bad limit or cursor is named', async () => {
   expectFields(await list(store.ada, '?limit=0'), { limit: 'not_positive' });
   expectFields(await list(store.ada, '?limit=101'), { limit: 'out_of_range' });
   expectFields(await list(store.ada, '?cursor=made-up'), { cursor: 'bad_cursor' });
-  const foreign = (await souk.get('/api/customer/tokens?limit=1', { token: store.ada.token })).json.meta.next_cursor ?? 'AAAA';
+  const foreign =
+    (await souk.get('/api/customer/tokens?limit=1', { token: store.ada.token })).json.meta.next_cursor ?? 'AAAA';
   expectFields(await list(store.ada, `?cursor=${foreign}`), { cursor: 'bad_cursor' });
 });
 

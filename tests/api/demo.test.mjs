@@ -43,7 +43,12 @@ const customers = () => Object.entries(people).filter(([, p]) => p.role === 'cus
 const get = async (target, token) => dataOf(await souk.get(target, { token }));
 
 test('an owner, a member of staff and two customers, who can all log in', async () => {
-  assert.deepEqual(Object.values(people).map((p) => p.role).sort(), ['customer', 'customer', 'owner', 'staff']);
+  assert.deepEqual(
+    Object.values(people)
+      .map((p) => p.role)
+      .sort(),
+    ['customer', 'customer', 'owner', 'staff'],
+  );
   for (const [email, { password, role, token }] of Object.entries(people)) {
     const login = dataOf(await souk.post('/api/auth/login', { email, password }));
     assert.equal((await get('/api/auth/me', login.token)).role, role);
@@ -54,7 +59,11 @@ test('an owner, a member of staff and two customers, who can all log in', async 
 test('a catalogue of the three kinds, with variants, stock and prices', async () => {
   const products = await get('/api/store/products');
   assert.ok(products.length >= 12, String(products.length));
-  assert.deepEqual([...new Set(products.map((p) => p.delivery_type))].sort(), ['download_url', 'license_key', 'serial_code']);
+  assert.deepEqual([...new Set(products.map((p) => p.delivery_type))].sort(), [
+    'download_url',
+    'license_key',
+    'serial_code',
+  ]);
   assert.ok(products.some((p) => p.variants.length > 1));
   assert.ok(products.some((p) => !p.in_stock) && products.filter((p) => p.in_stock).length >= 12);
   assert.ok(products.every((p) => p.name.length > 3 && p.description.length > 20));
@@ -79,7 +88,8 @@ test('the customers have a history: money, orders of every kind, licences, ticke
     for (const t of await get('/api/customer/tickets', token)) {
       statuses.tickets.add(t.status);
       const whole = await get(`/api/customer/tickets/${t.id}`, token);
-      if (t.status === 'closed') assert.ok(whole.messages.some((m) => m.author === 'staff' && m.author_name === 'Jonas Weber'));
+      if (t.status === 'closed')
+        assert.ok(whole.messages.some((m) => m.author === 'staff' && m.author_name === 'Jonas Weber'));
     }
     assert.ok((await get('/api/customer/notifications', token)).length >= 1);
   }
@@ -99,12 +109,18 @@ test('a filled cart with a coupon', async () => {
 test('a delivered licence verifies, and a download gives its file', async () => {
   const { token } = people['ada.wren@example.com'];
   const [license] = await get('/api/customer/licenses', token);
-  const verdict = await souk.post('/api/v1/license/verify',
-    { license_key: license.license_key, product_id: license.product_id }, { token });
+  const verdict = await souk.post(
+    '/api/v1/license/verify',
+    { license_key: license.license_key, product_id: license.product_id },
+    { token },
+  );
   expectStatus(verdict, 200);
   const orders = await get('/api/customer/orders', token);
   const wholes = await Promise.all(orders.map((o) => get(`/api/customer/orders/${o.id}`, token)));
-  const links = wholes.flatMap((o) => o.items).flatMap((i) => i.deliveries ?? []).filter((d) => d.type === 'download_url');
+  const links = wholes
+    .flatMap((o) => o.items)
+    .flatMap((i) => i.deliveries ?? [])
+    .filter((d) => d.type === 'download_url');
   assert.ok(links.length >= 2);
   for (const link of links) {
     const file = await souk.get(new URL(link.value, souk.url).pathname, { unchecked: true });
@@ -126,7 +142,10 @@ test('its coupons work, and the old one does not', async () => {
 });
 
 test('departments to write to', async () => {
-  assert.deepEqual((await get('/api/support/departments')).map((d) => d.name), ['Billing', 'Sales', 'Technical support']);
+  assert.deepEqual(
+    (await get('/api/support/departments')).map((d) => d.name),
+    ['Billing', 'Sales', 'Technical support'],
+  );
 });
 
 test('what it made keeps every rule', async () => {
@@ -161,7 +180,8 @@ test('passwords, tokens and keys are new each time', async (t) => {
 test('serials import: adds, counts duplicates, names a bad line, and refuses what does not fit', async (t) => {
   const other = freshDatabase();
   t.after(() => other.remove());
-  const run = (args, input = '') => runSouk(['serials', 'import', '--db', other.dbArg, ...args], { cwd: other.dir, env: other.env, input });
+  const run = (args, input = '') =>
+    runSouk(['serials', 'import', '--db', other.dbArg, ...args], { cwd: other.dir, env: other.env, input });
   assert.equal((await demo(other)).code, 0);
   const seed = seeder(other);
   const file = path.join(other.dir, 'codes.txt');
@@ -170,14 +190,20 @@ test('serials import: adds, counts duplicates, names a bad line, and refuses wha
   let out = await run(['--product', 'skylark-flight-pack', file]);
   assert.deepEqual([out.code, out.stdout], [0, 'added 3\nduplicates 1\n']);
   assert.ok(seed.number("SELECT number FROM revision WHERE name = 'catalog'") > before, 'the catalogue hears of it');
-  const has = (code, more = '') => seed.number(`SELECT COUNT(*) FROM serial WHERE code_hash = ${seed.codeHash(code)}${more}`);
+  const has = (code, more = '') =>
+    seed.number(`SELECT COUNT(*) FROM serial WHERE code_hash = ${seed.codeHash(code)}${more}`);
   const pack = " AND product_id = (SELECT id FROM product WHERE slug = 'skylark-flight-pack')";
-  assert.deepEqual(['AAA-1', 'AAA-2', 'ключ-3', 'AAA-3'].map((code) => has(code, pack)), [1, 1, 1, 0]);
+  assert.deepEqual(
+    ['AAA-1', 'AAA-2', 'ключ-3', 'AAA-3'].map((code) => has(code, pack)),
+    [1, 1, 1, 0],
+  );
 
   out = await run(['--product', 'skylark-flight-pack', '-'], 'AAA-1\nAAA-4\n');
   assert.deepEqual([out.code, out.stdout], [0, 'added 1\nduplicates 1\n']);
-  const [[variant]] = seed.sql("SELECT v.id FROM variant v JOIN product p ON p.id = v.product_id WHERE p.slug = 'hollow-pines'"
-    + " AND v.name = 'Deluxe';");
+  const [[variant]] = seed.sql(
+    "SELECT v.id FROM variant v JOIN product p ON p.id = v.product_id WHERE p.slug = 'hollow-pines'" +
+      " AND v.name = 'Deluxe';",
+  );
   out = await run(['--product', 'hollow-pines', '--variant', variant, '-'], 'DELUXE-1\n');
   assert.deepEqual([out.code, out.stdout], [0, 'added 1\nduplicates 0\n']);
   assert.equal(has('DELUXE-1', ` AND variant_id = ${variant}`), 1);
@@ -207,7 +233,10 @@ test('serials import: 100,000 codes at once', async (t) => {
   t.after(() => other.remove());
   assert.equal((await demo(other)).code, 0);
   const input = Array.from({ length: 100_000 }, (_, i) => `BULK-${String(i).padStart(8, '0')}-QWERTY`).join('\n');
-  const run = await runSouk(['serials', 'import', '--db', other.dbArg, '--product', 'orbitfall', '-'],
-    { cwd: other.dir, env: other.env, input });
+  const run = await runSouk(['serials', 'import', '--db', other.dbArg, '--product', 'orbitfall', '-'], {
+    cwd: other.dir,
+    env: other.env,
+    input,
+  });
   assert.deepEqual([run.code, run.stdout], [0, 'added 100000\nduplicates 0\n']);
 });

@@ -29,7 +29,11 @@ function fileProduct(row = {}, bytes = BYTES) {
   const file_key = row.file_key ?? `f${randomBytes(8).toString('hex')}`;
   if (bytes !== null) fs.writeFileSync(path.join(folder, file_key), bytes);
   return shop.seed.product({
-    delivery_type: 'download_url', file_name: 'tool.zip', file_key, file_bytes: bytes?.length ?? 0, ...row,
+    delivery_type: 'download_url',
+    file_name: 'tool.zip',
+    file_key,
+    file_bytes: bytes?.length ?? 0,
+    ...row,
   });
 }
 
@@ -53,17 +57,20 @@ test('the link gives the file, as an attachment under its name', async () => {
   assert.equal(answer.headers['x-content-type-options'], 'nosniff');
   assert.equal(answer.headers['accept-ranges'], 'bytes');
   assert.equal(answer.headers['cache-control'], 'no-store');
-  assert.equal(answer.headers['content-disposition'],
-    `attachment; filename="Mein _Tool_ _ gr__er.zip"; filename*=UTF-8''${'Mein%20%22Tool%22%20%E2%80%93%20gr%C3%B6%C3%9Fer.zip'}`);
+  assert.equal(
+    answer.headers['content-disposition'],
+    `attachment; filename="Mein _Tool_ _ gr__er.zip"; filename*=UTF-8''${'Mein%20%22Tool%22%20%E2%80%93%20gr%C3%B6%C3%9Fer.zip'}`,
+  );
 });
 
 test('a name cannot break out of its header', async () => {
-  const names = ['a\nSet-Cookie: x=1.zip', 'a\rX: y', '..\\..\\etc/passwd', "'; x=\"y", '%41.zip', '\u202egnp.exe'];
+  const names = ['a\nSet-Cookie: x=1.zip', 'a\rX: y', '..\\..\\etc/passwd', '\'; x="y', '%41.zip', '\u202egnp.exe'];
   for (const file_name of names) {
     const answer = expectStatus(await shop.souk.get(await link(fileProduct({ file_name }))), 200);
     assert.equal(answer.headers['set-cookie'], undefined);
-    const [, plain, coded] = /^attachment; filename="([^"\\/%]*)"; filename\*=UTF-8''([A-Za-z0-9!#$&+.^_`|~%-]*)$/
-      .exec(answer.headers['content-disposition']);
+    const [, plain, coded] = /^attachment; filename="([^"\\/%]*)"; filename\*=UTF-8''([A-Za-z0-9!#$&+.^_`|~%-]*)$/.exec(
+      answer.headers['content-disposition'],
+    );
     assert.equal(decodeURIComponent(coded), file_name);
     assert.ok([...plain].every((c) => c >= ' ' && c < '\x7f'));
   }
@@ -71,8 +78,13 @@ test('a name cannot break out of its header', async () => {
 
 test('the type follows from the name; what is unknown is bytes', async () => {
   const types = {
-    'a.pdf': 'application/pdf', 'A.ZIP': 'application/zip', 'x.tar.gz': 'application/gzip', 'r.txt': 'text/plain; charset=utf-8',
-    'page.html': 'application/octet-stream', 'x.svg': 'application/octet-stream', '.zip': 'application/octet-stream',
+    'a.pdf': 'application/pdf',
+    'A.ZIP': 'application/zip',
+    'x.tar.gz': 'application/gzip',
+    'r.txt': 'text/plain; charset=utf-8',
+    'page.html': 'application/octet-stream',
+    'x.svg': 'application/octet-stream',
+    '.zip': 'application/octet-stream',
     none: 'application/octet-stream',
   };
   for (const [file_name, type] of Object.entries(types)) {
@@ -87,9 +99,15 @@ test('with --base-url the link is absolute', async (t) => {
   const product = other.seed.product({ delivery_type: 'download_url', download_url: 'https://cdn.example/x' });
   const bob = await other.buyer();
   const { order_id, deliveries, delivery } = await other.bought(bob, { product_id: product.id, quantity: 2 });
-  assert.match(delivery.value, /^https:\/\/shop\.example\/download\/[\w-]{36}\nhttps:\/\/shop\.example\/download\/[\w-]{36}$/);
+  assert.match(
+    delivery.value,
+    /^https:\/\/shop\.example\/download\/[\w-]{36}\nhttps:\/\/shop\.example\/download\/[\w-]{36}$/,
+  );
   const order = dataOf(await other.souk.get(`/api/customer/orders/${order_id}`, { token: bob.token }));
-  assert.deepEqual(order.items[0].deliveries.map((d) => d.value), deliveries.map((d) => d.value));
+  assert.deepEqual(
+    order.items[0].deliveries.map((d) => d.value),
+    deliveries.map((d) => d.value),
+  );
   expectStatus(await other.souk.get(new URL(deliveries[0].value).pathname), 302);
 });
 
@@ -101,7 +119,11 @@ test('without --base-url the link is absolute, too: it leads to the address that
 });
 
 test('an outside address is redirected to, within the same limits', async () => {
-  const product = shop.seed.product({ delivery_type: 'download_url', download_url: 'https://cdn.example/file?x=1&y=2', download_limit: 2 });
+  const product = shop.seed.product({
+    delivery_type: 'download_url',
+    download_url: 'https://cdn.example/file?x=1&y=2',
+    download_limit: 2,
+  });
   const target = await link(product);
   expectStatus(await shop.souk.request('HEAD', target), 302);
   for (let i = 0; i < 2; i++) {
@@ -134,8 +156,20 @@ test('only links that we signed open anything; everything else is the same 404',
       forged.push(copy.toString('base64url'));
     }
   }
-  forged.push('a', token.slice(1), `${token}A`, `${token}%00`, `${token}=`, '%2e%2e%2f%2e%2e%2fetc%2fpasswd', '..%2f..%2fsouk.db',
-    '..%252f..%252fetc', 'master.key', '%00', '....//', token.toLowerCase() === token ? 'x' : token.toLowerCase());
+  forged.push(
+    'a',
+    token.slice(1),
+    `${token}A`,
+    `${token}%00`,
+    `${token}=`,
+    '%2e%2e%2f%2e%2e%2fetc%2fpasswd',
+    '..%2f..%2fsouk.db',
+    '..%252f..%252fetc',
+    'master.key',
+    '%00',
+    '....//',
+    token.toLowerCase() === token ? 'x' : token.toLowerCase(),
+  );
   const seen = new Set();
   for (const text of forged) {
     const answer = await shop.souk.get(`/download/${text}`);
@@ -143,7 +177,13 @@ test('only links that we signed open anything; everything else is the same 404',
     seen.add(JSON.stringify({ ...answer.headers, 'x-request-id': '', date: '' }));
   }
   assert.equal(seen.size, 1);
-  for (const raw of ['/download/../souk.db', '/download//etc/passwd', '/download/', '/download', `/download/${token}/x`]) {
+  for (const raw of [
+    '/download/../souk.db',
+    '/download//etc/passwd',
+    '/download/',
+    '/download',
+    `/download/${token}/x`,
+  ]) {
     const answer = await shop.souk.request('GET', raw, { unchecked: true });
     assert.equal(answer.status, 404, raw);
   }
@@ -158,13 +198,32 @@ test('nothing outside the folder of files can be reached, whatever the database 
   fs.mkdirSync(path.join(folder, 'dir'));
   fs.writeFileSync(path.join(folder, 'dir', 'x'), 'x');
   fs.writeFileSync(path.join(folder, '.hidden'), 'x');
-  const keys = ['../secret', '../master.key', '/etc/passwd', 'link', 'inner', 'dir', 'dir/x', '.', '..', '.hidden', 'missing', 'a b',
-    'x'.repeat(200), 'plain/', './plain', 'plain\\'];
+  const keys = [
+    '../secret',
+    '../master.key',
+    '/etc/passwd',
+    'link',
+    'inner',
+    'dir',
+    'dir/x',
+    '.',
+    '..',
+    '.hidden',
+    'missing',
+    'a b',
+    'x'.repeat(200),
+    'plain/',
+    './plain',
+    'plain\\',
+  ];
   for (const file_key of keys) {
     const target = await link(fileProduct({ file_key }, null));
     expectError(await shop.souk.get(target), 404, 'not_found');
   }
-  assert.equal(expectStatus(await shop.souk.get(await link(fileProduct({ file_key: 'plain' }, null))), 200).text, 'plain');
+  assert.equal(
+    expectStatus(await shop.souk.get(await link(fileProduct({ file_key: 'plain' }, null))), 200).text,
+    'plain',
+  );
 });
 
 test('an expired link is gone', async () => {
@@ -187,7 +246,9 @@ test('refunded and disputed orders: 404', async () => {
   shop.seed.update('delivery', id, { is_revoked: 1 });
   expectError(await shop.souk.get(target), 404, 'not_found');
   shop.seed.update('delivery', id, { is_revoked: 0 });
-  const order = shop.seed.number(`SELECT i.order_id FROM order_item i JOIN delivery d ON d.order_item_id = i.id WHERE d.id = ${id}`);
+  const order = shop.seed.number(
+    `SELECT i.order_id FROM order_item i JOIN delivery d ON d.order_item_id = i.id WHERE d.id = ${id}`,
+  );
   shop.seed.update('orders', order, { on_hold: 1 });
   expectError(await shop.souk.get(target), 404, 'not_found');
   shop.seed.update('orders', order, { on_hold: 0 });
@@ -207,14 +268,22 @@ test('fetches are counted when they begin; resuming, looking and 304 are free', 
   expectStatus(await shop.souk.get(target, { headers: { 'If-None-Match': etag } }), 304);
   expectStatus(await shop.souk.get(target, { headers: { Range: 'bytes=1000-' } }), 206);
   expectStatus(await shop.souk.get(target, { headers: { Range: 'bytes=-10' } }), 206);
-  expectError(await shop.souk.get(target, { headers: { Range: `bytes=${BYTES.length}-` } }), 416, 'range_not_satisfiable');
+  expectError(
+    await shop.souk.get(target, { headers: { Range: `bytes=${BYTES.length}-` } }),
+    416,
+    'range_not_satisfiable',
+  );
   assert.equal(rowOf(where)[0], 1, 'ranges, 304 and 416');
   expectStatus(await shop.souk.get(target, { headers: { Range: 'bytes=0-' } }), 206);
   assert.equal(rowOf(where)[0], 2, 'a range from the first byte on is a fetch');
 
   expectError(await shop.souk.get(target), 410, 'download_used_up');
   expectError(await shop.souk.get(target, { headers: { Range: 'bytes=0-0' } }), 410, 'download_used_up');
-  expectStatus(await shop.souk.get(target, { headers: { Range: 'bytes=1000-' } }), 206, 'the last fetch may still be resumed');
+  expectStatus(
+    await shop.souk.get(target, { headers: { Range: 'bytes=1000-' } }),
+    206,
+    'the last fetch may still be resumed',
+  );
   shop.seed.update('delivery', lastDelivery(), { fetched_at: Date.now() - DAY });
   expectError(await shop.souk.get(target, { headers: { Range: 'bytes=1000-' } }), 410, 'download_used_up');
   assert.equal(rowOf(where)[0], 2);
@@ -233,7 +302,10 @@ test('a broken fetch is resumed where it ended', async () => {
   const got = [];
   await new Promise((resolve, reject) => {
     const req = http.get(new URL(target, shop.souk.url), (res) => {
-      res.on('data', (c) => { got.push(c); if (Buffer.concat(got).length > 60_000) res.destroy(); });
+      res.on('data', (c) => {
+        got.push(c);
+        if (Buffer.concat(got).length > 60_000) res.destroy();
+      });
       res.on('error', resolve);
       res.on('close', resolve);
     });
@@ -242,7 +314,10 @@ test('a broken fetch is resumed where it ended', async () => {
   const start = Buffer.concat(got);
   assert.ok(start.length > 60_000 && start.length < BYTES.length);
   const etag = (await shop.souk.request('HEAD', target)).headers.etag;
-  const rest = expectStatus(await shop.souk.get(target, { headers: { Range: `bytes=${start.length}-`, 'If-Range': etag } }), 206);
+  const rest = expectStatus(
+    await shop.souk.get(target, { headers: { Range: `bytes=${start.length}-`, 'If-Range': etag } }),
+    206,
+  );
   assert.equal(rest.headers['content-range'], `bytes ${start.length}-${BYTES.length - 1}/${BYTES.length}`);
   assert.equal(rest.headers['content-length'], String(BYTES.length - start.length));
   assert.ok(Buffer.concat([start, rest.bytes]).equals(BYTES));
@@ -251,8 +326,15 @@ test('a broken fetch is resumed where it ended', async () => {
 test('single ranges are served exactly, everything else gives the whole', async () => {
   const target = await link(fileProduct());
   const size = BYTES.length;
-  const parts = [[`bytes=0-0`, 0, 0], ['bytes=10-19', 10, 19], [`bytes=${size - 1}-`, size - 1, size - 1], ['bytes=-1', size - 1, size - 1],
-    [`bytes=65535-65536`, 65535, 65536], [`bytes=5-${size * 2}`, 5, size - 1], [`bytes=-${size * 2}`, 0, size - 1]];
+  const parts = [
+    [`bytes=0-0`, 0, 0],
+    ['bytes=10-19', 10, 19],
+    [`bytes=${size - 1}-`, size - 1, size - 1],
+    ['bytes=-1', size - 1, size - 1],
+    [`bytes=65535-65536`, 65535, 65536],
+    [`bytes=5-${size * 2}`, 5, size - 1],
+    [`bytes=-${size * 2}`, 0, size - 1],
+  ];
   for (const [range, first, last] of parts) {
     const answer = expectStatus(await shop.souk.get(target, { headers: { Range: range } }), 206);
     assert.equal(answer.headers['content-range'], `bytes ${first}-${last}/${size}`);
@@ -266,7 +348,10 @@ test('single ranges are served exactly, everything else gives the whole', async 
   expectError(outside, 416, 'range_not_satisfiable');
   assert.equal(outside.headers['content-range'], `bytes */${size}`);
   expectStatus(await shop.souk.get(target, { headers: { Range: 'bytes=1-', 'If-Range': '"another"' } }), 200);
-  expectStatus(await shop.souk.get(target, { headers: { Range: 'bytes=1-', 'If-Range': 'Sun, 06 Nov 1994 08:49:37 GMT' } }), 200);
+  expectStatus(
+    await shop.souk.get(target, { headers: { Range: 'bytes=1-', 'If-Range': 'Sun, 06 Nov 1994 08:49:37 GMT' } }),
+    200,
+  );
   const head = expectStatus(await shop.souk.request('HEAD', target, { headers: { Range: 'bytes=1-5' } }), 200);
   assert.equal(head.headers['content-length'], String(size), 'ranges are for GET');
 });
@@ -278,7 +363,10 @@ test('a replaced file has another ETag, so that parts of two are never put toget
   const other = randomBytes(BYTES.length);
   fs.writeFileSync(path.join(folder, 'replaced'), other);
   shop.seed.update('product', product.id, { file_key: 'replaced' });
-  const answer = expectStatus(await shop.souk.get(target, { headers: { Range: 'bytes=10-', 'If-Range': before_ } }), 200);
+  const answer = expectStatus(
+    await shop.souk.get(target, { headers: { Range: 'bytes=10-', 'If-Range': before_ } }),
+    200,
+  );
   assert.notEqual(answer.headers.etag, before_);
   assert.ok(answer.bytes.equals(other), 'a link gives the present file');
 });
@@ -312,25 +400,35 @@ test('a large file is streamed: memory stays flat, for slow readers too', async 
   fs.writeFileSync(path.join(folder, key), '');
   fs.truncateSync(path.join(folder, key), size);
   const target = await link(fileProduct({ file_key: key, file_bytes: size, download_limit: null }, null));
-  const status = () => Number(/VmHWM:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${shop.souk.child.pid}/status`, 'utf8'))[1]);
+  const status = () =>
+    Number(/VmHWM:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${shop.souk.child.pid}/status`, 'utf8'))[1]);
   const hash = createHash('sha256');
-  const fetch = (stopAt) => new Promise((resolve, reject) => {
-    http.get(new URL(target, shop.souk.url), (res) => {
-      let n = 0;
-      res.on('data', (c) => {
-        n += c.length;
-        if (stopAt === undefined) hash.update(c);
-        else if (n >= stopAt) { res.pause(); resolve(res); }
-      });
-      res.on('end', () => resolve(n));
-      res.on('error', reject);
-    }).on('error', reject);
-  });
+  const fetch = (stopAt) =>
+    new Promise((resolve, reject) => {
+      http
+        .get(new URL(target, shop.souk.url), (res) => {
+          let n = 0;
+          res.on('data', (c) => {
+            n += c.length;
+            if (stopAt === undefined) hash.update(c);
+            else if (n >= stopAt) {
+              res.pause();
+              resolve(res);
+            }
+          });
+          res.on('end', () => resolve(n));
+          res.on('error', reject);
+        })
+        .on('error', reject);
+    });
   const before_ = status();
   const slow = await Promise.all([1, 1, 1, 1].map((n) => fetch(n)));
   assert.equal(await fetch(), size);
   const grown = status() - before_;
-  slow.forEach((res) => { res.on('error', () => {}); res.destroy(); });
+  slow.forEach((res) => {
+    res.on('error', () => {});
+    res.destroy();
+  });
   assert.equal(hash.digest('hex'), createHash('sha256').update(Buffer.alloc(size)).digest('hex'));
   assert.ok(grown < 24 * 1024, `memory grew by ${grown} KiB while ${size / 1048576} MiB were sent`);
 });

@@ -54,7 +54,13 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
   let slow = 0; // requests that were too slow for `hasty`
   before(async () => {
     server = await startEcho({ trustedProxy: '127.0.0.1' });
-    hasty = await startEcho({ idleMs: 1000, bodyRateMin: 500, bodyWindowMs: 1000, listen: ':0', trustedProxy: '192.0.2.1' });
+    hasty = await startEcho({
+      idleMs: 1000,
+      bodyRateMin: 500,
+      bodyWindowMs: 1000,
+      listen: ':0',
+      trustedProxy: '192.0.2.1',
+    });
     await once(server.url, get('/', 'Connection: close\r\n'));
     baseline = descriptors(server);
   });
@@ -68,9 +74,22 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
   });
 
   test('a request is read as it was sent', async () => {
-    const { answer } = await once(server.url, `PATCH /a/b%20c?x=1&y HTTP/1.1\r\n${HOST}X: y\r\nContent-Length: 5\r\n\r\nhello`);
-    assert.deepEqual(answer.json, { method: 'PATCH', path: '/a/b%20c', query: 'x=1&y', minor: 1, headers: 3,
-      host: 'shop.example', peer: '127.0.0.1', body_bytes: 5, body_sum: fnv(Buffer.from('hello')), sunk: 0 });
+    const { answer } = await once(
+      server.url,
+      `PATCH /a/b%20c?x=1&y HTTP/1.1\r\n${HOST}X: y\r\nContent-Length: 5\r\n\r\nhello`,
+    );
+    assert.deepEqual(answer.json, {
+      method: 'PATCH',
+      path: '/a/b%20c',
+      query: 'x=1&y',
+      minor: 1,
+      headers: 3,
+      host: 'shop.example',
+      peer: '127.0.0.1',
+      body_bytes: 5,
+      body_sum: fnv(Buffer.from('hello')),
+      sunk: 0,
+    });
     const absolute = await once(server.url, get('http://other.example/p?q'));
     assert.deepEqual([absolute.answer.json.path, absolute.answer.json.query], ['/p', 'q']);
     const bare = await once(server.url, get('http://other.example'));
@@ -146,8 +165,11 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
   test('deferred answers come in order, pipelined or not', async () => {
     await together(50, 50, async (i) => {
       const connection = await connect(server.url);
-      connection.write(get(`/deferred?ms=${i % 20}`, 'X-Request-Id: a\r\n') + get('/now', 'X-Request-Id: b\r\n') +
-        get('/deferred?ms=1', 'X-Request-Id: c\r\n'));
+      connection.write(
+        get(`/deferred?ms=${i % 20}`, 'X-Request-Id: a\r\n') +
+          get('/now', 'X-Request-Id: b\r\n') +
+          get('/deferred?ms=1', 'X-Request-Id: c\r\n'),
+      );
       for (const id of ['a', 'b', 'c']) assert.equal((await connection.answer())?.headers['x-request-id'], id);
       connection.destroy();
     });
@@ -171,7 +193,8 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
     await sleep(20);
     let taken = 0;
     const flood = Buffer.from(get('/x').repeat(1000));
-    for (let i = 0; i < 400; i++) { // 20 MB and more
+    for (let i = 0; i < 400; i++) {
+      // 20 MB and more
       connection.socket.write(flood);
       taken += flood.length;
     }
@@ -184,7 +207,12 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
 
   test('files are sent whole or in part, and closed', async () => {
     const count = descriptors(server);
-    for (const [offset, bytes] of [[0, 0], [0, 1], [25, 100000], [1000003, 3 * MEGABYTE]]) {
+    for (const [offset, bytes] of [
+      [0, 0],
+      [0, 1],
+      [25, 100000],
+      [1000003, 3 * MEGABYTE],
+    ]) {
       const connection = await connect(server.url);
       connection.write(get(`/file?offset=${offset}&bytes=${bytes}`) + get('/next'));
       const answer = await connection.answer();
@@ -215,11 +243,14 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
 
   test('a slow reader gets every byte, from a file and from memory', async () => {
     const wanted = pattern(0, 26);
-    await Promise.all(['/file?bytes=12000000', '/large?bytes=12000000'].map(async (target) => {
-      const body = await slowly(server, target, (n) => (n % 50 === 0 ? sleep(10) : null));
-      assert.equal(body.length, 12000000);
-      for (let i = 0; i + 26 <= body.length; i += 26 * 999) assert.ok(body.subarray(i, i + 26).equals(wanted), `at ${i}`);
-    }));
+    await Promise.all(
+      ['/file?bytes=12000000', '/large?bytes=12000000'].map(async (target) => {
+        const body = await slowly(server, target, (n) => (n % 50 === 0 ? sleep(10) : null));
+        assert.equal(body.length, 12000000);
+        for (let i = 0; i + 26 <= body.length; i += 26 * 999)
+          assert.ok(body.subarray(i, i + 26).equals(wanted), `at ${i}`);
+      }),
+    );
   });
 
   test('other requests go on while someone reads slowly', async () => {
@@ -230,23 +261,26 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
     }
     await sleep(50);
     try {
-      for (let i = 0; i < 50; i++) assert.equal((await once(server.url, get('/', 'Connection: close\r\n'))).answer.status, 200);
+      for (let i = 0; i < 50; i++)
+        assert.equal((await once(server.url, get('/', 'Connection: close\r\n'))).answer.status, 200);
     } finally {
       for (const reader of readers) reader.destroy();
     }
   });
 
   test('a client that stops reading is cut', async () => {
-    await Promise.all(['/large?bytes=60000000', '/file?bytes=60000000'].map(async (target) => {
-      const connection = await connect(hasty.url);
-      connection.socket.pause();
-      connection.write(get(target));
-      await sleep(3000);
-      connection.socket.resume();
-      assert.ok(await connection.waitClosed(5000 * SLOW));
-      assert.ok(connection.received.length < 60000000);
-      slow++;
-    }));
+    await Promise.all(
+      ['/large?bytes=60000000', '/file?bytes=60000000'].map(async (target) => {
+        const connection = await connect(hasty.url);
+        connection.socket.pause();
+        connection.write(get(target));
+        await sleep(3000);
+        connection.socket.resume();
+        assert.ok(await connection.waitClosed(5000 * SLOW));
+        assert.ok(connection.received.length < 60000000);
+        slow++;
+      }),
+    );
   });
 
   test('a client that reads slowly but steadily is not cut', async () => {
@@ -297,12 +331,15 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
 
   test('the address of a client behind the trusted proxy', async () => {
     const peers = {
-      '': '127.0.0.1', 'X-Forwarded-For: 203.0.113.7\r\n': '203.0.113.7',
+      '': '127.0.0.1',
+      'X-Forwarded-For: 203.0.113.7\r\n': '203.0.113.7',
       'X-Forwarded-For: 6.6.6.6, 203.0.113.7\r\n': '203.0.113.7',
       'X-Forwarded-For: 203.0.113.7\r\nx-forwarded-for: 9.9.9.9 , 203.0.113.8 \r\n': '203.0.113.8',
-      'X-Forwarded-For: 2001:DB8:0::1\r\n': '2001:db8::1', 'X-Forwarded-For: [2001:db8::2]\r\n': '2001:db8::2',
+      'X-Forwarded-For: 2001:DB8:0::1\r\n': '2001:db8::1',
+      'X-Forwarded-For: [2001:db8::2]\r\n': '2001:db8::2',
       'X-Forwarded-For: ::ffff:203.0.113.9\r\n': '203.0.113.9',
-      'X-Forwarded-For: unknown\r\n': '127.0.0.1', 'X-Forwarded-For: 203.0.113.7,\r\n': '127.0.0.1',
+      'X-Forwarded-For: unknown\r\n': '127.0.0.1',
+      'X-Forwarded-For: 203.0.113.7,\r\n': '127.0.0.1',
       'X-Forwarded-For: "<script>"\r\n': '127.0.0.1',
     };
     for (const [lines, peer] of Object.entries(peers)) {
@@ -313,7 +350,8 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
   });
 
   test('IPv6, and both families on one port', async (t) => {
-    if (!fs.existsSync('/proc/net/if_inet6') || !fs.readFileSync('/proc/net/if_inet6', 'utf8').trim()) return t.skip('no IPv6 here');
+    if (!fs.existsSync('/proc/net/if_inet6') || !fs.readFileSync('/proc/net/if_inet6', 'utf8').trim())
+      return t.skip('no IPv6 here');
     assert.equal((await once(hasty.url, get('/'))).answer.json.peer, '127.0.0.1');
     const socket = net.connect({ host: '::1', port: hasty.port });
     socket.write(get('/', 'Connection: close\r\n'));

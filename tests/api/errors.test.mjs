@@ -8,16 +8,24 @@ const root = new URL('../../', import.meta.url);
 const list = readFileSync(new URL('src/base/errors.def', root), 'utf8');
 const index = readFileSync(new URL('docs/errors.md', root), 'utf8');
 const codes = new Set(
-  [...list.matchAll(/^E\((\w+),\s*(\d+),\s*"(\w+)"/gm)].filter(([, , status]) => status !== '0').map(([, , , code]) => code),
+  [...list.matchAll(/^E\((\w+),\s*(\d+),\s*"(\w+)"/gm)]
+    .filter(([, , status]) => status !== '0')
+    .map(([, , , code]) => code),
 );
 const sections = [...index.matchAll(/^## (\w+)$/gm)].map(([, code]) => code);
 
 test('every error code has a section in docs/errors.md', () => {
   assert.ok(codes.size > 40);
-  assert.deepEqual([...codes].filter((code) => !sections.includes(code)), []);
+  assert.deepEqual(
+    [...codes].filter((code) => !sections.includes(code)),
+    [],
+  );
 });
 
 test('docs/errors.md has no section for a code that is not there, and none twice', () => {
-  assert.deepEqual(sections.filter((code) => !codes.has(code)), []);
+  assert.deepEqual(
+    sections.filter((code) => !codes.has(code)),
+    [],
+  );
   assert.equal(new Set(sections).size, sections.length);
 });

@@ -17,8 +17,13 @@ after(() => office.stop());
 
 test('the token of a download is in no log; a file is served in a sandbox', async () => {
   const product = await office.product({ delivery_type: 'download_url' });
-  expectStatus(await souk.put(`/api/admin/products/${product.id}/file?name=page.html`, '<script>alert(1)</script>',
-    { token: owner.token, type: 'application/octet-stream' }), 200);
+  expectStatus(
+    await souk.put(`/api/admin/products/${product.id}/file?name=page.html`, '<script>alert(1)</script>', {
+      token: owner.token,
+      type: 'application/octet-stream',
+    }),
+    200,
+  );
   const buyer = await office.customer({ balance: 50 });
   const { value } = dataOf(await buyer.post('/api/v1/order/create', { product_id: product.id })).delivery;
   const target = value.slice(value.indexOf('/download/'));
@@ -33,7 +38,11 @@ test('the token of a download is in no log; a file is served in a sandbox', asyn
 
 test('answers belong to their origin; pages name what they may do', async () => {
   for (const target of ['/livez', '/api/store/products', '/nowhere', '/admin/']) {
-    assert.equal((await souk.get(target, { unchecked: true })).headers['cross-origin-resource-policy'], 'same-origin', target);
+    assert.equal(
+      (await souk.get(target, { unchecked: true })).headers['cross-origin-resource-policy'],
+      'same-origin',
+      target,
+    );
   }
   const page = await souk.get('/admin/', { unchecked: true });
   if (page.status === 200) {
@@ -46,7 +55,8 @@ test('answers belong to their origin; pages name what they may do', async () => 
 test('metrics: on this machine they are open; with a token only to who has it', async (t) => {
   expectStatus(await souk.get('/metrics'), 200);
   const guarded = await startSouk({ t, env: { SOUK_METRICS_TOKEN: 'a-token-for-prometheus' } });
-  const ask = (authorization) => guarded.get('/metrics', { headers: authorization ? { Authorization: authorization } : {} });
+  const ask = (authorization) =>
+    guarded.get('/metrics', { headers: authorization ? { Authorization: authorization } : {} });
   const missing = expectError(await ask(), 401, 'token_missing');
   assert.equal(missing.headers['www-authenticate'], 'Bearer realm="souk"');
   expectError(await ask('Bearer a-token-for-prometheuS'), 401, 'token_invalid');
@@ -65,7 +75,8 @@ test('metrics: not to clients of a proxy, and not on a public address', async (t
 
 test('a cell of an export begins no formula, whatever separates cells', async () => {
   const names = ['x;=1+1', 'x|@SUM(1)', 'a, +1', 'b; "=2"', '-3', 'Ann; Bob', 'a-b=c+d@e'];
-  for (const [i, name] of names.entries()) dataOf(await owner.post('/api/admin/customers', { email: `csv${i}@example.com`, name }), 201);
+  for (const [i, name] of names.entries())
+    dataOf(await owner.post('/api/admin/customers', { email: `csv${i}@example.com`, name }), 201);
   const { text } = await owner.get('/api/admin/exports/customers');
   const wanted = [`"x;'=1+1"`, `"x|'@SUM(1)"`, `"a, '+1"`, `"b; ""'=2"""`, `"'-3"`, '"Ann; Bob"', 'a-b=c+d@e'];
   for (const [i, cell] of wanted.entries()) {
@@ -74,10 +85,15 @@ test('a cell of an export begins no formula, whatever separates cells', async ()
   }
 });
 
-test('the process is closed: no new rights, no core dumps, not to be looked into', { skip: os.platform() !== 'linux' && 'Linux only' }, () => {
-  const of = (file) => fs.readFileSync(`/proc/${souk.child.pid}/${file}`, 'utf8');
-  assert.match(of('status'), /^NoNewPrivs:\t1$/m);
-  assert.match(of('limits'), /^Max core file size +0 +0 +bytes/m);
-  // What may not be dumped belongs to root in /proc, whatever user runs it. Sanitizers need to look in; as root nothing shows.
-  if (!IS_ASAN && !IS_TSAN && process.getuid() !== 0) assert.equal(fs.statSync(`/proc/${souk.child.pid}/environ`).uid, 0);
-});
+test(
+  'the process is closed: no new rights, no core dumps, not to be looked into',
+  { skip: os.platform() !== 'linux' && 'Linux only' },
+  () => {
+    const of = (file) => fs.readFileSync(`/proc/${souk.child.pid}/${file}`, 'utf8');
+    assert.match(of('status'), /^NoNewPrivs:\t1$/m);
+    assert.match(of('limits'), /^Max core file size +0 +0 +bytes/m);
+    // What may not be dumped belongs to root in /proc, whatever user runs it. Sanitizers need to look in; as root nothing shows.
+    if (!IS_ASAN && !IS_TSAN && process.getuid() !== 0)
+      assert.equal(fs.statSync(`/proc/${souk.child.pid}/environ`).uid, 0);
+  },
+);

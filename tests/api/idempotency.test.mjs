@@ -7,7 +7,9 @@ import { startSouk, together } from './lib/souk.mjs';
 
 const password = 'correct horse battery';
 let souk;
-before(async () => { souk = await startSouk(); });
+before(async () => {
+  souk = await startSouk();
+});
 after(() => souk.stop());
 
 const freshKey = () => randomBytes(12).toString('hex');
@@ -65,7 +67,11 @@ test('register: the same key gives the same account and token', async () => {
   assert.deepEqual(again.bytes, first.bytes);
   assert.equal(again.headers['idempotent-replayed'], 'true');
   expectStatus(await souk.get('/api/auth/me', { token: again.json.data.token }), 200);
-  expectError(await souk.post('/api/auth/register', { ...body, name: 'x' }, withKey(key)), 422, 'idempotency_key_reused');
+  expectError(
+    await souk.post('/api/auth/register', { ...body, name: 'x' }, withKey(key)),
+    422,
+    'idempotency_key_reused',
+  );
   expectError(await souk.post('/api/auth/register', body), 409, 'email_taken');
 });
 
@@ -117,7 +123,11 @@ test('a token of the same account replays, a revoked one does not', async () => 
   const again = await souk.post('/api/customer/tokens', { name: 'x', scopes: ['customer'] }, withKey(key, other));
   assert.deepEqual(again.bytes, first.bytes);
   expectStatus(await souk.delete(`/api/customer/tokens/${first.json.data.id}`, { token: who.token }), 200);
-  expectError(await souk.post('/api/customer/tokens', { name: 'x', scopes: ['customer'] }, withKey(key, other)), 401, 'token_invalid');
+  expectError(
+    await souk.post('/api/customer/tokens', { name: 'x', scopes: ['customer'] }, withKey(key, other)),
+    401,
+    'token_invalid',
+  );
 });
 
 test('keys have 1 to 255 printable characters', async () => {
@@ -136,7 +146,9 @@ test('20 requests at once with one key: one effect, one answer', async () => {
   const { token } = await souk.customer();
   for (let round = 0; round < 3; round++) {
     const key = freshKey();
-    const answers = await together(20, 20, () => souk.post('/api/customer/tokens', { name: `r${round}` }, withKey(key, token)));
+    const answers = await together(20, 20, () =>
+      souk.post('/api/customer/tokens', { name: `r${round}` }, withKey(key, token)),
+    );
     for (const answer of answers) {
       expectStatus(answer, 201);
       assert.deepEqual(answer.bytes, answers[0].bytes);
@@ -154,7 +166,10 @@ test('20 registrations at once with one key: one account', async () => {
   for (const answer of answers) {
     // A copy that comes while the first is still being worked on may be told so.
     if (answer.status === 409) expectError(answer, 409, 'conflict');
-    else { expectStatus(answer, 201); bodies.add(answer.text); }
+    else {
+      expectStatus(answer, 201);
+      bodies.add(answer.text);
+    }
   }
   assert.equal(bodies.size, 1);
 });
@@ -181,6 +196,9 @@ test('a key without an account belongs to its network', async (t) => {
   const body = { email: freshEmail(), password };
   const headers = (from) => ({ headers: { 'Idempotency-Key': 'mine', 'X-Forwarded-For': from } });
   const first = expectStatus(await other.post('/api/auth/register', body, headers('192.0.2.1')), 201);
-  assert.deepEqual(expectStatus(await other.post('/api/auth/register', body, headers('192.0.2.1')), 201).bytes, first.bytes);
+  assert.deepEqual(
+    expectStatus(await other.post('/api/auth/register', body, headers('192.0.2.1')), 201).bytes,
+    first.bytes,
+  );
   expectError(await other.post('/api/auth/register', body, headers('192.0.2.2')), 409, 'email_taken');
 });

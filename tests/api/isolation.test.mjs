@@ -9,11 +9,21 @@ import { expectStatus } from './lib/http.mjs';
 
 /** Locks the wallet of an account until release() is called. */
 async function lockWallet(t, dbArg, account) {
-  const psql = spawn(psqlProgram(), ['-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', dbArg], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const psql = spawn(psqlProgram(), ['-XqAt', '-v', 'ON_ERROR_STOP=1', '-d', dbArg], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   t.after(() => psql.kill()); // also when the test fails: else nobody could stop the server
-  psql.stdin.write(`BEGIN; UPDATE ledger_account SET balance = balance WHERE owner_id = ${account}; SELECT 'locked';\n`);
-  await new Promise((resolve) => { psql.stdout.once('data', resolve); });
-  return () => new Promise((resolve) => { psql.once('close', resolve); psql.stdin.end('ROLLBACK;\n'); });
+  psql.stdin.write(
+    `BEGIN; UPDATE ledger_account SET balance = balance WHERE owner_id = ${account}; SELECT 'locked';\n`,
+  );
+  await new Promise((resolve) => {
+    psql.stdout.once('data', resolve);
+  });
+  return () =>
+    new Promise((resolve) => {
+      psql.once('close', resolve);
+      psql.stdin.end('ROLLBACK;\n');
+    });
 }
 
 test('60 orders on one locked wallet: verifications and other orders are answered while it is locked', async (t) => {
@@ -27,8 +37,14 @@ test('60 orders on one locked wallet: verifications and other orders are answere
   const release = await lockWallet(t, souk.dbArg, stuck.id);
   t.after(stop);
   let ended = 0;
-  const waiting = Array.from({ length: 60 }, async () => { const answer = await order(stuck); ended += 1; return answer; });
-  await new Promise((resolve) => { setTimeout(resolve, 300); });
+  const waiting = Array.from({ length: 60 }, async () => {
+    const answer = await order(stuck);
+    ended += 1;
+    return answer;
+  });
+  await new Promise((resolve) => {
+    setTimeout(resolve, 300);
+  });
   for (let i = 0; i < 5; i++) {
     expectStatus(await other.post('/api/v1/license/verify', { license_key: key, product_id: id }), 200);
     expectStatus(await order(other), 200);

@@ -52,8 +52,12 @@ test('every token has a limit of its own', async (t) => {
 /** A server behind a proxy that says where callers are; `call(token, address)` verifies a key that nobody has. */
 async function fromNetworks(t, args) {
   const souk = await limited(t, [...args, '--trusted-proxy', '127.0.0.1']);
-  const call = (token, address) => souk.post('/api/v1/license/verify', { license_key: 'AAAAA-AAAAA-AAAAA-AAAAA-AAAAA' },
-    { token, headers: { 'X-Forwarded-For': address } });
+  const call = (token, address) =>
+    souk.post(
+      '/api/v1/license/verify',
+      { license_key: 'AAAAA-AAAAA-AAAAA-AAAAA-AAAAA' },
+      { token, headers: { 'X-Forwarded-For': address } },
+    );
   return { souk, call };
 }
 const refusedOf = (answers) => answers.filter((a) => a.status === 429).length;
@@ -63,15 +67,22 @@ test('a token that many networks share is limited in each of them; an IPv6 netwo
   const { token } = await souk.customer();
   assert.ok(refusedOf(await together(15, 5, () => call(token, '192.0.2.1'))) >= 3);
   assert.equal(refusedOf([await call(token, '192.0.2.2')]), 0, 'another installation goes on');
-  assert.ok(refusedOf(await together(15, 5, (i) => call(token, `2001:db8::${i}`))) >= 3, 'one customer has a whole /64');
+  assert.ok(
+    refusedOf(await together(15, 5, (i) => call(token, `2001:db8::${i}`))) >= 3,
+    'one customer has a whole /64',
+  );
   assert.equal(refusedOf([await call(token, '2001:db8:0:1::1')]), 0);
 });
 
-test('many tokens, and many networks, are not many limits: behind them stands the account\'s', async (t) => {
+test("many tokens, and many networks, are not many limits: behind them stands the account's", async (t) => {
   const { souk, call } = await fromNetworks(t, ['--rate-v1', '10', '--rate-customer', '0']);
   const { token } = await souk.customer();
-  const tokens = await together(20, 1, async (i) =>
-    dataOf(await souk.post('/api/customer/tokens', { name: `t${i}`, scopes: ['verify'] }, { token }), 201).token);
+  const tokens = await together(
+    20,
+    1,
+    async (i) =>
+      dataOf(await souk.post('/api/customer/tokens', { name: `t${i}`, scopes: ['verify'] }, { token }), 201).token,
+  );
   const answers = await together(180, 6, (i) => call(tokens[i % 20], `192.0.2.${i % 20}`));
   const passed = answers.length - refusedOf(answers);
   assert.ok(passed >= 95 && passed <= 120, `${passed} of 180 passed; ten times a token's limit is 100`);
@@ -83,7 +94,9 @@ test('many tokens, and many networks, are not many limits: behind them stands th
 test('an account has at most 100 API tokens, and a login past 100 ends the oldest', async (t) => {
   const souk = await limited(t, ['--rate-customer', '0', '--rate-auth', '0']);
   const { token, email, password: own } = await souk.customer();
-  const made = await together(100, 4, async (i) => dataOf(await souk.post('/api/customer/tokens', { name: `t${i}` }, { token }), 201));
+  const made = await together(100, 4, async (i) =>
+    dataOf(await souk.post('/api/customer/tokens', { name: `t${i}` }, { token }), 201),
+  );
   expectError(await souk.post('/api/customer/tokens', { name: 'one too many' }, { token }), 409, 'token_limit');
   expectStatus(await souk.delete(`/api/customer/tokens/${made[0].id}`, { token }), 200);
   expectStatus(await souk.post('/api/customer/tokens', { name: 'in its place' }, { token }), 201);
@@ -96,8 +109,13 @@ test('an account has at most 100 API tokens, and a login past 100 ends the oldes
 test('made-up tokens count against the address', async (t) => {
   const souk = await limited(t, ['--rate-customer', '10']);
   const { token } = await souk.customer();
-  const answers = await together(60, 6, (i) => souk.get('/api/auth/me', { token: `souk_login_${String(i).padStart(38, 'a')}` }));
-  assert.ok(answers.some((a) => a.status === 429), 'inventing tokens gets around the limit');
+  const answers = await together(60, 6, (i) =>
+    souk.get('/api/auth/me', { token: `souk_login_${String(i).padStart(38, 'a')}` }),
+  );
+  assert.ok(
+    answers.some((a) => a.status === 429),
+    'inventing tokens gets around the limit',
+  );
   expectStatus(await souk.get('/api/auth/me', { token }), 200);
 });
 
@@ -149,7 +167,9 @@ test('an unknown address is limited just the same', async (t) => {
 test('20 guesses at once are no way around the limit', async (t) => {
   const souk = await limited(t, ['--rate-auth', '5', '--rate-customer', '0']);
   const who = await souk.customer();
-  const answers = await together(40, 40, () => souk.post('/api/auth/login', { email: who.email, password: 'a wrong password' }));
+  const answers = await together(40, 40, () =>
+    souk.post('/api/auth/login', { email: who.email, password: 'a wrong password' }),
+  );
   const guesses = answers.filter((a) => a.status === 401).length;
   assert.ok(guesses <= 10, `${guesses} of 40 guesses were tried at a limit of 5`);
 });
@@ -164,7 +184,8 @@ test('logins that succeed are not counted', async (t) => {
 async function fromAnywhere(t, rate) {
   const souk = await limited(t, ['--rate-auth', String(rate), '--rate-customer', '0', '--trusted-proxy', '127.0.0.1']);
   const who = await souk.customer();
-  const login = (text, address) => souk.post('/api/auth/login', { email: who.email, password: text }, { headers: { 'X-Forwarded-For': address } });
+  const login = (text, address) =>
+    souk.post('/api/auth/login', { email: who.email, password: text }, { headers: { 'X-Forwarded-For': address } });
   return { souk, who, login };
 }
 
@@ -174,7 +195,8 @@ test('a stranger who fails keeps nobody out but their own network', async (t) =>
   expectError(await login(who.password, '203.0.113.9'), 429, 'rate_limited');
   dataOf(await login(who.password, '198.51.100.1'));
   // An IPv6 network is a /64: another address in it is no other network.
-  for (let i = 0; i < 3; i++) expectError(await login('a wrong password', `2001:db8::${i}`), 401, 'credentials_invalid');
+  for (let i = 0; i < 3; i++)
+    expectError(await login('a wrong password', `2001:db8::${i}`), 401, 'credentials_invalid');
   expectError(await login(who.password, '2001:db8::ffff:1'), 429, 'rate_limited');
   dataOf(await login(who.password, '2001:db8:0:1::1'));
 });
@@ -182,7 +204,8 @@ test('a stranger who fails keeps nobody out but their own network', async (t) =>
 test('guessing from many networks stops, and the person who is logged in at home still gets in there', async (t) => {
   const { who, login } = await fromAnywhere(t, 2);
   dataOf(await login(who.password, '198.51.100.1'));
-  for (let i = 0; i < 20; i++) expectError(await login('a wrong password', `203.0.113.${i}`), 401, 'credentials_invalid');
+  for (let i = 0; i < 20; i++)
+    expectError(await login('a wrong password', `203.0.113.${i}`), 401, 'credentials_invalid');
   expectError(await login(who.password, '203.0.113.200'), 429, 'rate_limited');
   dataOf(await login(who.password, '198.51.100.1'));
 });

@@ -25,7 +25,12 @@ after(() => stop());
 test('an order that is paid for is delivered by mail, over an encrypted connection, with a login', async () => {
   const buyer = await shop.buyerWith([[editor, 2]]);
   const { order_id } = await shop.checkout(buyer, 'card_gateway_a');
-  dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order_id, amount: 9998, intent: 'pi_mail' })));
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('payment_intent.succeeded', { order: order_id, amount: 9998, intent: 'pi_mail' }),
+    ),
+  );
   const { headers, text, html } = await mailTo(buyer.email);
   assert.equal(headers.subject, `Your order #${order_id}`);
   assert.match(headers.from, /<shop@shop\.example>$/);
@@ -45,7 +50,9 @@ test('an order that is paid for is delivered by mail, over an encrypted connecti
   assert.doesNotMatch(text, /reset\?token/, 'who has a password needs no link to choose one');
   const [mail] = sink.mails.filter((m) => m.to === buyer.email);
   assert.deepEqual([mail.secure, mail.user, mail.from], [true, 'shop', 'shop@shop.example']);
-  assert.ok(mail.data.split('\r\n').every((line) => line.length <= 76 && !line.startsWith('.') && /^[\x20-\x7e]*$/.test(line)));
+  assert.ok(
+    mail.data.split('\r\n').every((line) => line.length <= 76 && !line.startsWith('.') && /^[\x20-\x7e]*$/.test(line)),
+  );
 });
 
 test('every address in a receipt is absolute, also without --base-url', async (t) => {
@@ -70,18 +77,34 @@ test('by wallet too', async () => {
 
 test('a decision on a withdrawal, and an answer to a ticket', async () => {
   const buyer = await shop.buyer({ balance: 10000 });
-  const { withdrawal_id } = dataOf(await shop.souk.post('/api/customer/wallet/withdraw', { amount: 10 }, { token: buyer.token }));
+  const { withdrawal_id } = dataOf(
+    await shop.souk.post('/api/customer/wallet/withdraw', { amount: 10 }, { token: buyer.token }),
+  );
   dataOf(await shop.admin('POST', `/api/admin/withdrawals/${withdrawal_id}/reject`, { reason: 'No.' }));
-  assert.match((await mailTo(buyer.email, 1, { subject: 'We have your withdrawal request' })).text, /asked for \$10\.00/);
+  assert.match(
+    (await mailTo(buyer.email, 1, { subject: 'We have your withdrawal request' })).text,
+    /asked for \$10\.00/,
+  );
   const decided = await mailTo(buyer.email, 1, { subject: 'Your withdrawal was rejected' });
   assert.match(decided.text, /was rejected\. \$10\.00 are back/);
   assert.match(decided.text, /^Reason: No\.$/m);
   const department = dataOf(await shop.admin('POST', '/api/admin/departments', { name: 'Sales' }), 201);
-  const ticket = dataOf(await shop.souk.post('/api/customer/tickets', { department_id: department.id, subject: '**Hi** <b>', message: 'There\n\n# you' }, { token: buyer.token }));
+  const ticket = dataOf(
+    await shop.souk.post(
+      '/api/customer/tickets',
+      { department_id: department.id, subject: '**Hi** <b>', message: 'There\n\n# you' },
+      { token: buyer.token },
+    ),
+  );
   const answered = await shop.admin('POST', `/api/admin/tickets/${ticket.id}/replies`, { message: '.\n..\nHello' });
   assert.ok(answered.status < 300, answered.text);
   const { text, html } = await mailTo(buyer.email, 1, { subject: 'Your ticket was answered' });
-  assert.ok(text.includes(`“**Hi** <b>” was answered:\n\n> .\n> ..\n> Hello\n\nRead it all, and reply:\nhttps://shop.example/account/tickets/${ticket.id}\n`), text);
+  assert.ok(
+    text.includes(
+      `“**Hi** <b>” was answered:\n\n> .\n> ..\n> Hello\n\nRead it all, and reply:\nhttps://shop.example/account/tickets/${ticket.id}\n`,
+    ),
+    text,
+  );
   assert.ok(html.includes('“**Hi** &lt;b&gt;”'), html);
   const staff = await mailTo('owner@example.com', 1, { subject: 'New question: **Hi** <b>' });
   assert.ok(staff.text.includes(`${buyer.email} asks`) && staff.text.includes('> There\n>\n> # you\n'), staff.text);
@@ -96,12 +119,20 @@ test('who buys without a password gets a link to choose one, with the order', as
     const { order_id } = await shop.checkout({ token }, 'wallet');
     return (await mailTo('guest@example.com', 1, { subject: `Your order #${order_id}` })).text;
   };
-  const link = /\nYou have no password yet\. .* within 7 days, .*\(https:\/\/shop\.example\/reset\?token=(\w+)\)\n/.exec(await buy());
+  const link =
+    /\nYou have no password yet\. .* within 7 days, .*\(https:\/\/shop\.example\/reset\?token=(\w+)\)\n/.exec(
+      await buy(),
+    );
   dataOf(await shop.souk.post('/api/auth/password/reset', { token: link[1], password: 'a-new-password' }));
-  const login = dataOf(await shop.souk.post('/api/auth/login', { email: 'guest@example.com', password: 'a-new-password' }));
+  const login = dataOf(
+    await shop.souk.post('/api/auth/login', { email: 'guest@example.com', password: 'a-new-password' }),
+  );
   dataOf(await shop.souk.post('/api/store/cart/add', { product_id: editor.id, quantity: 1 }, { token: login.token }));
   const { order_id } = await shop.checkout({ token: login.token }, 'wallet');
-  assert.doesNotMatch((await mailTo('guest@example.com', 1, { subject: `Your order #${order_id}` })).text, /no password yet|reset\?token/);
+  assert.doesNotMatch(
+    (await mailTo('guest@example.com', 1, { subject: `Your order #${order_id}` })).text,
+    /no password yet|reset\?token/,
+  );
 });
 
 test('money that moves is told: credited, refunded, cancelled; disputes and what needs a person to staff', async () => {
@@ -109,18 +140,30 @@ test('money that moves is told: credited, refunded, cancelled; disputes and what
     const buyer = await shop.buyerWith([[editor, 1]]);
     const { order_id } = await shop.checkout(buyer, 'card_gateway_a');
     const intent = `pi_told_${order_id}`;
-    dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order_id, amount, intent, ...more })));
+    dataOf(
+      await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order_id, amount, intent, ...more })),
+    );
     return { ...buyer, order: order_id, intent };
   };
   const over = await paid(5999);
   const credited = await mailTo(over.email, 1, { subject: 'About your payment' });
-  assert.ok(credited.text.includes(`About your payment for order #${over.order}: more was paid than was asked for. $10.00 were credited to your wallet.`), credited.text);
+  assert.ok(
+    credited.text.includes(
+      `About your payment for order #${over.order}: more was paid than was asked for. $10.00 were credited to your wallet.`,
+    ),
+    credited.text,
+  );
 
   const buyer = await shop.buyerWith([[editor, 1]], { balance: 10000 });
   const { order_id } = await shop.checkout(buyer, 'wallet');
   dataOf(await shop.admin('POST', `/api/admin/orders/${order_id}/refund`, {}));
   const refunded = await mailTo(buyer.email, 1, { subject: 'Your money is on its way back' });
-  assert.ok(refunded.text.includes(`$49.99 of your order #${order_id} were given back to your wallet.\n\nSee what became of it:\nhttps://shop.example/order/`), refunded.text);
+  assert.ok(
+    refunded.text.includes(
+      `$49.99 of your order #${order_id} were given back to your wallet.\n\nSee what became of it:\nhttps://shop.example/order/`,
+    ),
+    refunded.text,
+  );
   assert.doesNotMatch(refunded.text, /Claim it/);
 
   const waiting = await shop.buyerWith([[editor, 1]]);
@@ -130,8 +173,21 @@ test('money that moves is told: credited, refunded, cancelled; disputes and what
 
   const disputed = await paid(4999);
   const due = Date.UTC(2030, 0, 31, 12) / 1000;
-  dataOf(await shop.event('stripe', stripeEvent('charge.dispute.created', { payment_intent: disputed.intent, intent: disputed.intent, amount: 4999,
-    id: 'dp_told', object: 'dispute', metadata: {}, status: 'needs_response', evidence_details: { due_by: due } })));
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('charge.dispute.created', {
+        payment_intent: disputed.intent,
+        intent: disputed.intent,
+        amount: 4999,
+        id: 'dp_told',
+        object: 'dispute',
+        metadata: {},
+        status: 'needs_response',
+        evidence_details: { due_by: due },
+      }),
+    ),
+  );
   const dispute = await mailTo('owner@example.com', 1, { subject: 'A payment is disputed: $49.99' });
   assert.match(dispute.text, new RegExp(`for order #${disputed.order} is disputed: \\$49\\.99`));
   assert.match(dispute.text, /by 31 January 2030, 12:00 UTC\./);
@@ -155,12 +211,17 @@ test('a server that is busy is tried again; one that refuses is not', async () =
   sink.refusals.push('550 no such user');
   const other = await shop.buyerWith([[editor, 1]], { balance: 10000 });
   await shop.checkout(other, 'wallet');
-  await shop.until(() => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'mail' AND status = 'failed'") === 1, 'given up');
+  await shop.until(
+    () => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'mail' AND status = 'failed'") === 1,
+    'given up',
+  );
   assert.equal(sink.mails.filter((m) => m.to === other.email).length, 0);
 });
 
 test('nothing that is mailed is readable in the outbox', async () => {
-  const kept = shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'mail' AND status = 'done' AND payload IS NOT NULL");
+  const kept = shop.seed.number(
+    "SELECT COUNT(*) FROM outbox WHERE kind = 'mail' AND status = 'done' AND payload IS NOT NULL",
+  );
   assert.equal(kept, 0);
 });
 
@@ -188,7 +249,9 @@ test('an unencrypted server is used only on request, and only inside the private
   await usage(['--smtp-url', 'smtp://127.0.0.1:25', '--mail-from', 'a@b>\r\nX: y']);
   const plain = await openSink();
   const tool = async (args) => {
-    const other = await openPaidShop({ args: ['--smtp-url', `smtp://127.0.0.1:${plain.port}`, '--mail-from', 'shop@shop.example', ...args] });
+    const other = await openPaidShop({
+      args: ['--smtp-url', `smtp://127.0.0.1:${plain.port}`, '--mail-from', 'shop@shop.example', ...args],
+    });
     const product = other.seed.product({ name: 'Tool', price: 100 });
     const buyer = await other.buyerWith([[product, 1]], { balance: 1000 });
     await other.checkout(buyer, 'wallet');
@@ -197,7 +260,9 @@ test('an unencrypted server is used only on request, and only inside the private
   try {
     // A server without STARTTLS gets nothing from a shop that wants it.
     const strict = await tool([]);
-    await strict.until(() => strict.seed.number("SELECT COUNT(*) FROM outbox WHERE last_error <> ''") > 0, 'refused to send').finally(() => strict.stop());
+    await strict
+      .until(() => strict.seed.number("SELECT COUNT(*) FROM outbox WHERE last_error <> ''") > 0, 'refused to send')
+      .finally(() => strict.stop());
     assert.equal(plain.mails.length, 0);
     const lax = await tool(['--smtp-plain']);
     await lax.until(() => plain.mails.length > 0, 'sent in the clear, as told').finally(() => lax.stop());

@@ -8,25 +8,31 @@ import { runSouk, startSouk } from './lib/souk.mjs';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'];
 let souk;
-before(async () => { souk = await startSouk(); });
+before(async () => {
+  souk = await startSouk();
+});
 after(() => souk.stop());
 
 /** Every operation of the document: ["GET /path", operation]. */
 function described() {
   return Object.entries(document().document.paths).flatMap(([path, item]) =>
-    METHODS.filter((m) => item[m]).map((m) => [`${m.toUpperCase()} ${path}`, item[m]]));
+    METHODS.filter((m) => item[m]).map((m) => [`${m.toUpperCase()} ${path}`, item[m]]),
+  );
 }
 
 async function routes() {
   const run = await runSouk(['routes']);
   assert.equal(run.code, 0, run.stderr);
   assert.equal(run.stderr, '');
-  return run.stdout.trimEnd().split('\n').map((line) => {
-    const [method, path, scope, transaction, ...flags] = line.split(' ');
-    assert.match(method, /^[A-Z]+$/, line);
-    assert.match(path, /^\//, line);
-    return { name: `${method} ${path}`, scope, transaction, flags };
-  });
+  return run.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => {
+      const [method, path, scope, transaction, ...flags] = line.split(' ');
+      assert.match(method, /^[A-Z]+$/, line);
+      assert.match(path, /^\//, line);
+      return { name: `${method} ${path}`, scope, transaction, flags };
+    });
 }
 
 test('the document is valid OpenAPI 3.1', async () => {
@@ -44,7 +50,12 @@ test('control: a broken document is found', async () => {
 test('every route is described, and everything described is a route', async () => {
   const known = (await routes()).map((r) => r.name).sort();
   assert.ok(known.length >= 10);
-  assert.deepEqual(described().map(([name]) => name).sort(), known);
+  assert.deepEqual(
+    described()
+      .map(([name]) => name)
+      .sort(),
+    known,
+  );
   assert.equal(new Set(known).size, known.length);
 });
 
@@ -80,15 +91,24 @@ test('every schema compiles, every example fits its schema', () => {
       const at = ['paths', path, method];
       for (const [type, content] of Object.entries(item[method].requestBody?.content ?? {})) {
         if (content.example !== undefined) {
-          doc.checkValue(`${method} ${path} example`, [...at, 'requestBody', 'content', type, 'schema'], content.example);
+          doc.checkValue(
+            `${method} ${path} example`,
+            [...at, 'requestBody', 'content', type, 'schema'],
+            content.example,
+          );
         }
       }
       for (const status of Object.keys(item[method].responses)) {
         const [response, where] = doc.follow([...at, 'responses', status]);
         for (const [type, content] of Object.entries(response.content ?? {})) {
-          if (content.schema) assert.throws(() => doc.checkValue('', [...where, 'content', type, 'schema'], Symbol('nothing fits')));
+          if (content.schema)
+            assert.throws(() => doc.checkValue('', [...where, 'content', type, 'schema'], Symbol('nothing fits')));
           if (content.example !== undefined) {
-            doc.checkValue(`${method} ${path} ${status} example`, [...where, 'content', type, 'schema'], content.example);
+            doc.checkValue(
+              `${method} ${path} ${status} example`,
+              [...where, 'content', type, 'schema'],
+              content.example,
+            );
           }
         }
       }

@@ -13,12 +13,31 @@ const SLUG = '^[a-z0-9]+(-[a-z0-9]+)*$';
 const lines = (await runSouk(['routes', '--fields'])).stdout.trimEnd().split('\n');
 const fields = lines.map((line) => {
   const [method, path, place, name, type, required, nullable, min, max, itemMax, ...choices] = line.split(' ');
-  return { route: `${method} ${path}`, method: method.toLowerCase(), path, place, name, type, required: required === 'required',
-    nullable: nullable === 'nullable', min: Number(min), max: Number(max), itemMax: Number(itemMax), choices };
+  return {
+    route: `${method} ${path}`,
+    method: method.toLowerCase(),
+    path,
+    place,
+    name,
+    type,
+    required: required === 'required',
+    nullable: nullable === 'nullable',
+    min: Number(min),
+    max: Number(max),
+    itemMax: Number(itemMax),
+    choices,
+  };
 });
 
 function deref(node) {
-  return node?.$ref ? deref(node.$ref.slice(2).split('/').reduce((at, step) => at?.[step.replaceAll('~1', '/')], doc)) : node;
+  return node?.$ref
+    ? deref(
+        node.$ref
+          .slice(2)
+          .split('/')
+          .reduce((at, step) => at?.[step.replaceAll('~1', '/')], doc),
+      )
+    : node;
 }
 
 /** A schema with its $ref, its allOf and what is no `null` of its alternatives folded into one. */
@@ -27,12 +46,18 @@ function flat(schema) {
   if (out.$ref) out = { ...deref(out), ...out };
   for (const part of out.allOf ?? []) {
     const inner = flat(part);
-    out = { ...inner, ...out, properties: { ...inner.properties, ...out.properties }, required: [...(inner.required ?? []), ...(out.required ?? [])] };
+    out = {
+      ...inner,
+      ...out,
+      properties: { ...inner.properties, ...out.properties },
+      required: [...(inner.required ?? []), ...(out.required ?? [])],
+    };
   }
   const others = (out.anyOf ?? out.oneOf ?? []).map(flat);
   const real = others.filter((s) => s.type !== 'null');
   if (real.length === 1) out = { ...real[0], ...out, nullable: others.length > 1 };
-  if (Array.isArray(out.type)) out = { ...out, nullable: out.type.includes('null'), type: out.type.find((t) => t !== 'null') };
+  if (Array.isArray(out.type))
+    out = { ...out, nullable: out.type.includes('null'), type: out.type.find((t) => t !== 'null') };
   return out;
 }
 
@@ -40,7 +65,9 @@ function describedField(f) {
   const item = doc.paths[f.path];
   const operation = item[f.method];
   if (f.place === 'query') {
-    const found = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(deref).find((p) => p.in === 'query' && p.name === f.name);
+    const found = [...(item.parameters ?? []), ...(operation.parameters ?? [])]
+      .map(deref)
+      .find((p) => p.in === 'query' && p.name === f.name);
     return found && { schema: flat(found.schema), required: found.required === true };
   }
   const body = flat(operation.requestBody?.content?.['application/json']?.schema ?? {});
@@ -55,10 +82,12 @@ function lacks(f) {
   const { schema, required } = found;
   const wrong = [];
   const want = (key, value, holder = schema) => {
-    if (JSON.stringify(holder?.[key]) !== JSON.stringify(value)) wrong.push(`${key}: ${JSON.stringify(holder?.[key])}, the server has ${JSON.stringify(value)}`);
+    if (JSON.stringify(holder?.[key]) !== JSON.stringify(value))
+      wrong.push(`${key}: ${JSON.stringify(holder?.[key])}, the server has ${JSON.stringify(value)}`);
   };
   const bounds = (low, high, holder) => {
-    if (f.min > 0 || (f.required && low === 'minLength')) want(low, Math.max(f.min, low === 'minLength' && f.required ? 1 : f.min), holder);
+    if (f.min > 0 || (f.required && low === 'minLength'))
+      want(low, Math.max(f.min, low === 'minLength' && f.required ? 1 : f.min), holder);
     if (f.max > 0 && f.max >= f.min) want(high, f.max, holder);
   };
   const text = { line: true, text: true, secret: true };
@@ -91,7 +120,11 @@ function lacks(f) {
     want('format', 'date-time');
   } else if (f.type === 'choice') {
     // A handler may refuse a word of its table: the document has those that it takes.
-    want('enum', f.choices.filter((word) => schema.enum?.includes(word)), { enum: schema.enum?.filter((word) => word !== null) });
+    want(
+      'enum',
+      f.choices.filter((word) => schema.enum?.includes(word)),
+      { enum: schema.enum?.filter((word) => word !== null) },
+    );
   } else if (f.type === 'choices') {
     want('enum', f.choices, flat(schema.items));
     bounds('minItems', 'maxItems');
@@ -107,7 +140,10 @@ function lacks(f) {
 
 test('every field of every route is described as strictly as the server reads it', () => {
   assert.ok(fields.length > 150);
-  assert.deepEqual(fields.flatMap((f) => lacks(f).map((what) => `${f.route} ${f.place} ${f.name}: ${what}`)), []);
+  assert.deepEqual(
+    fields.flatMap((f) => lacks(f).map((what) => `${f.route} ${f.place} ${f.name}: ${what}`)),
+    [],
+  );
 });
 
 test('control: a bound that is missing is found', () => {

@@ -13,7 +13,9 @@ import { Souk, freshDatabase, metricSum, startSouk, together } from './lib/souk.
 
 const DRAIN_MS = 30_000; // the server's own patience with requests that run
 let souk;
-before(async () => { souk = await startSouk(); });
+before(async () => {
+  souk = await startSouk();
+});
 after(() => souk.stop());
 
 test('/livez and /readyz', async () => {
@@ -41,7 +43,8 @@ test('/readyz says when the disk is full, and when it no longer is', async (t) =
     spawnSync('umount', ['--lazy', dir]);
     fs.rmSync(dir, { recursive: true, force: true });
   });
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', dir]).status !== 0) return t.skip('needs the right to mount');
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', dir]).status !== 0)
+    return t.skip('needs the right to mount');
   const souk = new Souk({ args: ['--data', dir] });
   if (souk.engine === 'sqlite') souk.args.push('--key-file', path.join(`${souk.dbArg}.d`, 'master.key'));
   await souk.start();
@@ -101,9 +104,21 @@ test('/metrics is what Prometheus reads', async () => {
   assert.match(answer.headers['content-type'], /^text\/plain; version=0\.0\.4/);
   assert.ok(answer.text.endsWith('\n'));
   const metrics = await souk.metrics();
-  for (const name of ['souk_requests_total', 'souk_request_seconds_count', 'souk_connections_open', 'souk_writer_queue',
-    'souk_batches_total', 'souk_batch_jobs_total', 'souk_batch_size_count', 'souk_db_errors_total', 'souk_build_info']) {
-    assert.ok([...metrics.keys()].some((k) => k === name || k.startsWith(`${name}{`)), `${name} is missing`);
+  for (const name of [
+    'souk_requests_total',
+    'souk_request_seconds_count',
+    'souk_connections_open',
+    'souk_writer_queue',
+    'souk_batches_total',
+    'souk_batch_jobs_total',
+    'souk_batch_size_count',
+    'souk_db_errors_total',
+    'souk_build_info',
+  ]) {
+    assert.ok(
+      [...metrics.keys()].some((k) => k === name || k.startsWith(`${name}{`)),
+      `${name} is missing`,
+    );
   }
   assert.ok(metrics.get('souk_connections_open') >= 1);
   assert.ok(metrics.get('souk_batches_total') >= 1);
@@ -113,7 +128,10 @@ test('/metrics is what Prometheus reads', async () => {
   const types = new Map([...answer.text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map((m) => [m[1], m[2]]));
   for (const key of metrics.keys()) {
     const name = key.replace(/\{.*/, '');
-    assert.ok(types.has(name) || types.get(name.replace(/_(bucket|sum|count)$/, '')) === 'histogram', `${name} has no type`);
+    assert.ok(
+      types.has(name) || types.get(name.replace(/_(bucket|sum|count)$/, '')) === 'histogram',
+      `${name} has no type`,
+    );
   }
 });
 
@@ -143,11 +161,11 @@ test('connections that are closed are counted off', async () => {
   const open = async () => (await souk.metrics()).get('souk_connections_open');
   const start = await open();
   const many = await Promise.all(Array.from({ length: 20 }, () => connect(souk.url)));
-  for (let i = 0; i < 100 && await open() < start + 20; i++) await sleep(10);
-  assert.ok(await open() >= start + 20);
+  for (let i = 0; i < 100 && (await open()) < start + 20; i++) await sleep(10);
+  assert.ok((await open()) >= start + 20);
   for (const c of many) c.destroy();
-  for (let i = 0; i < 200 && await open() > start; i++) await sleep(10);
-  assert.ok(await open() <= start);
+  for (let i = 0; i < 200 && (await open()) > start; i++) await sleep(10);
+  assert.ok((await open()) <= start);
 });
 
 test('every line of the log is one record, whatever a client sends', async (t) => {
@@ -161,13 +179,24 @@ test('every line of the log is one record, whatever a client sends', async (t) =
     await other.post('/api/auth/login', { email: 'a@b.example', password: 'x\r\nlevel=error' }).catch(() => {});
     await sleep(50);
     // The one thing that is said to a person: how to become the owner of a new store.
-    const lines = other.stderr.replace(/\nsouk: this store has no owner yet\..*\n\n {2}\S+\n\n/, '').trimEnd().split('\n');
-    assert.ok(lines.some((l) => l.includes('request')), other.stderr);
+    const lines = other.stderr
+      .replace(/\nsouk: this store has no owner yet\..*\n\n {2}\S+\n\n/, '')
+      .trimEnd()
+      .split('\n');
+    assert.ok(
+      lines.some((l) => l.includes('request')),
+      other.stderr,
+    );
     for (const line of lines) {
       // eslint-disable-next-line no-control-regex
       assert.ok(!/[\x00-\x08\x0b-\x1f\x7f]/.test(line), `control character in: ${JSON.stringify(line)}`);
       if (format === 'json') assert.equal(typeof JSON.parse(line), 'object');
-      else assert.match(line, /^time="[^"]+" level="?(debug|info|warn|error)"? event="?[a-z_.]+"?( \w+=("(\\.|[^"\\])*"|-?\d+))*$/, line);
+      else
+        assert.match(
+          line,
+          /^time="[^"]+" level="?(debug|info|warn|error)"? event="?[a-z_.]+"?( \w+=("(\\.|[^"\\])*"|-?\d+))*$/,
+          line,
+        );
     }
     assert.ok(!lines.some((l) => /^level=error event=forged/.test(l)));
   }
@@ -176,12 +205,18 @@ test('every line of the log is one record, whatever a client sends', async (t) =
 test('SIGTERM ends the server with 0, and running requests get their answer', async () => {
   const other = await startSouk();
   const { token } = await other.customer();
-  const running = together(200, 40, () => other.post('/api/customer/tokens', { name: 'late' }, { token })
-    .then((a) => a.status, (e) => e.code ?? e.message));
+  const running = together(200, 40, () =>
+    other.post('/api/customer/tokens', { name: 'late' }, { token }).then(
+      (a) => a.status,
+      (e) => e.code ?? e.message,
+    ),
+  );
   await sleep(5);
   await other.stop();
   const results = await running;
-  const odd = results.filter((r) => ![201, 503, 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(r) && !/socket hang up/.test(r));
+  const odd = results.filter(
+    (r) => ![201, 503, 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(r) && !/socket hang up/.test(r),
+  );
   assert.deepEqual(odd, []);
 });
 
@@ -191,7 +226,10 @@ test('a server that is idle ends at once, also with connections open', async () 
   const started = Date.now();
   await other.stop();
   assert.ok(Date.now() - started < DRAIN_MS, `${Date.now() - started} ms`);
-  for (const c of idle) { assert.ok(await c.waitClosed(1000)); c.destroy(); }
+  for (const c of idle) {
+    assert.ok(await c.waitClosed(1000));
+    c.destroy();
+  }
 });
 
 test('no password, token or key is found in the database, its files or the log', async () => {
@@ -208,8 +246,16 @@ test('no password, token or key is found in the database, its files or the log',
   secrets.push(dataOf(await other.post('/api/auth/login', { email: 'canary@example.com', password })).token);
   const wrong = 'canary-wrong-password';
   secrets.push(wrong);
-  expectError(await other.post('/api/auth/login', { email: 'canary@example.com', password: wrong }), 401, 'credentials_invalid');
-  const replay = await other.post('/api/customer/tokens', { name: 'c' }, { token: secrets[1], headers: options.headers });
+  expectError(
+    await other.post('/api/auth/login', { email: 'canary@example.com', password: wrong }),
+    401,
+    'credentials_invalid',
+  );
+  const replay = await other.post(
+    '/api/customer/tokens',
+    { name: 'c' },
+    { token: secrets[1], headers: options.headers },
+  );
   assert.equal(replay.text, made.text);
 
   const places = { log: Buffer.from(other.stderr) };
@@ -226,7 +272,10 @@ test('no password, token or key is found in the database, its files or the log',
     for (const table of tables) places[table] = Buffer.from(sql(database.dbArg, `SELECT t::text FROM ${table} t`));
   }
   // Control: what is no secret is found, so the search looks at the right place.
-  assert.ok(Object.values(places).some((bytes) => bytes.includes('canary@example.com')), Object.keys(places).join(' '));
+  assert.ok(
+    Object.values(places).some((bytes) => bytes.includes('canary@example.com')),
+    Object.keys(places).join(' '),
+  );
   for (const secret of secrets) {
     const needles = [secret, secret.replace(/^souk_[a-z]+_/, ''), Buffer.from(secret).toString('hex')];
     for (const [place, bytes] of Object.entries(places)) {
@@ -249,7 +298,9 @@ test('the files are readable by their owner alone', { skip: process.env.SOUK_ENG
 test('the writes of many clients share commits', async () => {
   const tokens = await Promise.all(Array.from({ length: 6 }, async () => (await souk.customer()).token));
   const start = await souk.metrics();
-  await together(300, 64, (i) => souk.post('/api/customer/tokens', { name: 'b' }, { token: tokens[i % tokens.length] }));
+  await together(300, 64, (i) =>
+    souk.post('/api/customer/tokens', { name: 'b' }, { token: tokens[i % tokens.length] }),
+  );
   const end = await souk.metrics();
   const grown = (name) => end.get(name) - start.get(name);
   assert.ok(grown('souk_batch_jobs_total') >= 300);

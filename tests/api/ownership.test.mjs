@@ -36,10 +36,25 @@ const LISTS = {
 };
 /** Things made for the caller, or public ones seen with a token. */
 const ACTS = [
-  'POST /api/auth/logout', 'POST /api/auth/confirm', 'DELETE /api/auth/sessions', 'POST /api/auth/verify-email/send', 'POST /api/auth/password', 'POST /api/customer/tokens', 'POST /api/customer/wallet/withdraw',
-  'POST /api/customer/tickets', 'POST /api/customer/notifications/read', 'GET /api/v1/products', 'POST /api/v1/order/create', 'POST /api/v1/license/verify',
-  'DELETE /api/store/cart', 'POST /api/store/cart/add', 'PATCH /api/store/cart/items', 'POST /api/store/cart/coupon',
-  'DELETE /api/store/cart/coupon', 'POST /api/store/cart/checkout', 'POST /api/customer/wallet/topup',
+  'POST /api/auth/logout',
+  'POST /api/auth/confirm',
+  'DELETE /api/auth/sessions',
+  'POST /api/auth/verify-email/send',
+  'POST /api/auth/password',
+  'POST /api/customer/tokens',
+  'POST /api/customer/wallet/withdraw',
+  'POST /api/customer/tickets',
+  'POST /api/customer/notifications/read',
+  'GET /api/v1/products',
+  'POST /api/v1/order/create',
+  'POST /api/v1/license/verify',
+  'DELETE /api/store/cart',
+  'POST /api/store/cart/add',
+  'PATCH /api/store/cart/items',
+  'POST /api/store/cart/coupon',
+  'DELETE /api/store/cart/coupon',
+  'POST /api/store/cart/checkout',
+  'POST /api/customer/wallet/topup',
 ];
 
 let office, routes, ada, eve;
@@ -51,13 +66,22 @@ async function loggedIn() {
 }
 before(async () => {
   office = await openOffice();
-  routes = (await runSouk(['routes'])).stdout.trimEnd().split('\n').map((line) => line.split(' '))
-    .filter(([, , scope]) => !['-', 'admin'].includes(scope)).map(([method, path, scope]) => ({ name: `${method} ${path}`, method, path, scope }));
+  routes = (await runSouk(['routes'])).stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(' '))
+    .filter(([, , scope]) => !['-', 'admin'].includes(scope))
+    .map(([method, path, scope]) => ({ name: `${method} ${path}`, method, path, scope }));
   [ada, eve] = [await loggedIn(), await loggedIn()];
   dataOf(await office.owner.post(`/api/admin/customers/${ada.id}/wallet`, { amount: 1, description: 'Only mine' }));
   const product = await office.product();
   const department = dataOf(await office.owner.post('/api/admin/departments', { name: 'Help' }), 201);
-  dataOf(await office.owner.put('/api/admin/gateways/card_gateway_a', { is_enabled: true, secrets: ['whsec_0123456789abcdef'] }));
+  dataOf(
+    await office.owner.put('/api/admin/gateways/card_gateway_a', {
+      is_enabled: true,
+      secrets: ['whsec_0123456789abcdef'],
+    }),
+  );
   const order = dataOf(await ada.post('/api/v1/order/create', { product_id: product.id }));
   dataOf(await office.souk.post('/api/auth/login', { email: ada.email, password: ada.password }));
   const waiting = async () => {
@@ -70,9 +94,18 @@ before(async () => {
     session: dataOf(await ada.get('/api/auth/sessions'))[0].id,
     token: dataOf(await ada.post('/api/customer/tokens', { name: 'mine' }), 201).id,
     withdrawal: dataOf(await ada.post('/api/customer/wallet/withdraw', { amount: 1 })).withdrawal_id,
-    ticket: dataOf(await ada.post('/api/customer/tickets', { department_id: department.id, subject: 'Private subject', message: 'x' })).id,
-    payment: dataOf(await ada.post('/api/customer/wallet/topup', { amount: 5, gateway: 'card_gateway_a' }), 201).payment.reference,
-    order: order.order_id, key: order.delivery.value, product: product.id,
+    ticket: dataOf(
+      await ada.post('/api/customer/tickets', {
+        department_id: department.id,
+        subject: 'Private subject',
+        message: 'x',
+      }),
+    ).id,
+    payment: dataOf(await ada.post('/api/customer/wallet/topup', { amount: 5, gateway: 'card_gateway_a' }), 201).payment
+      .reference,
+    order: order.order_id,
+    key: order.delivery.value,
+    product: product.id,
   };
   dataOf(await office.staff.post(`/api/admin/tickets/${ada.things.ticket}/replies`, { message: 'Hello' }), 201);
   dataOf(await ada.post('/api/store/cart/add', { product_id: product.id, quantity: 1 }));
@@ -81,7 +114,10 @@ after(() => office.stop());
 
 test('every route of customers is in this matrix', () => {
   const known = new Set([...Object.keys(OBJECTS), ...Object.keys(LISTS), ...ACTS]);
-  assert.deepEqual(routes.filter((r) => !known.has(r.name)).map((r) => r.name), []);
+  assert.deepEqual(
+    routes.filter((r) => !known.has(r.name)).map((r) => r.name),
+    [],
+  );
   assert.ok(routes.length > 15);
 });
 
@@ -108,7 +144,8 @@ test('a token of another scope is a 403, whosever the object is', async () => {
 test('lists show callers what is theirs, and nothing of others', async () => {
   for (const [name, mark] of Object.entries(LISTS)) {
     const target = name.split(' ')[1];
-    const mine = await ada.get(target), theirs = await eve.get(target);
+    const mine = await ada.get(target),
+      theirs = await eve.get(target);
     assert.ok(mine.text.includes(mark(ada)), `${name}: the owner does not see it: ${mine.text}`);
     assert.ok(!theirs.text.includes(mark(ada)), `${name}: a stranger sees it: ${theirs.text}`);
   }
@@ -117,7 +154,10 @@ test('lists show callers what is theirs, and nothing of others', async () => {
 test('the owner reaches each object', async () => {
   for (const [name, [kind, body]] of Object.entries(OBJECTS).reverse()) {
     const [method, path] = name.split(' ');
-    const answer = await office.souk.request(method, path.replace(/\{[^}]+\}/, ada.things[kind]), { token: ada.token, body });
+    const answer = await office.souk.request(method, path.replace(/\{[^}]+\}/, ada.things[kind]), {
+      token: ada.token,
+      body,
+    });
     assert.ok(answer.status < 300, `${name}: ${answer.status} ${answer.text}`);
   }
 });

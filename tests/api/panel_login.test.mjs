@@ -8,12 +8,16 @@ import { startSouk } from './lib/souk.mjs';
 const PASSWORD = 'correct horse battery';
 const PANEL = { 'X-Souk-Panel': '1' };
 let office, souk, cookie;
-const login = (body, headers = PANEL) => souk.post('/api/auth/panel', { email: 'panel@example.com', password: PASSWORD, ...body }, { headers });
+const login = (body, headers = PANEL) =>
+  souk.post('/api/auth/panel', { email: 'panel@example.com', password: PASSWORD, ...body }, { headers });
 const withCookie = (target, headers = PANEL) => souk.get(target, { headers: { Cookie: cookie, ...headers } });
 before(async () => {
   office = await openOffice();
   ({ souk } = office);
-  dataOf(await office.owner.post('/api/admin/staff', { email: 'panel@example.com', role: 'staff', password: PASSWORD }), 201);
+  dataOf(
+    await office.owner.post('/api/admin/staff', { email: 'panel@example.com', role: 'staff', password: PASSWORD }),
+    201,
+  );
 });
 after(() => office.stop());
 
@@ -34,9 +38,15 @@ test('the cookie alone opens nothing: it wants the header, and no other site', a
     expectError(await withCookie('/api/admin/orders', { ...PANEL, 'Sec-Fetch-Site': site }), 401, 'token_missing');
   }
   expectStatus(await withCookie('/api/admin/orders', { ...PANEL, 'Sec-Fetch-Site': 'same-origin' }), 200);
-  const twice = await souk.get('/api/admin/orders', { headers: { ...PANEL, Cookie: `${cookie}; souk-panel=souk_login_x` } });
+  const twice = await souk.get('/api/admin/orders', {
+    headers: { ...PANEL, Cookie: `${cookie}; souk-panel=souk_login_x` },
+  });
   expectError(twice, 401, 'token_missing');
-  expectError(await souk.get('/api/admin/orders', { headers: { ...PANEL, Cookie: cookie, Authorization: 'Bearer x' } }), 401, 'token_invalid');
+  expectError(
+    await souk.get('/api/admin/orders', { headers: { ...PANEL, Cookie: cookie, Authorization: 'Bearer x' } }),
+    401,
+    'token_invalid',
+  );
 });
 
 test('other sites cannot log somebody in, and customers cannot log in here', async () => {
@@ -50,13 +60,18 @@ test('other sites cannot log somebody in, and customers cannot log in here', asy
 
 test('an origin that may call the API may not send the header', async (t) => {
   const shared = await startSouk({ t, args: ['--cors-origins', 'https://app.example'] });
-  const answer = await shared.request('OPTIONS', '/api/auth/me', { headers: { Origin: 'https://app.example', 'Access-Control-Request-Headers': 'x-souk-panel' } });
+  const answer = await shared.request('OPTIONS', '/api/auth/me', {
+    headers: { Origin: 'https://app.example', 'Access-Control-Request-Headers': 'x-souk-panel' },
+  });
   assert.ok(!/x-souk-panel/i.test(answer.headers['access-control-allow-headers']));
   assert.equal(answer.headers['access-control-allow-credentials'], undefined);
 });
 
 test('logging out ends the session and takes the cookie away', async () => {
-  const out = expectStatus(await souk.post('/api/auth/logout', undefined, { headers: { ...PANEL, Cookie: cookie } }), 200);
+  const out = expectStatus(
+    await souk.post('/api/auth/logout', undefined, { headers: { ...PANEL, Cookie: cookie } }),
+    200,
+  );
   assert.match(out.headers['set-cookie'][0], /^souk-panel=; Path=\/; Max-Age=0;/);
   expectError(await withCookie('/api/admin/orders'), 401, 'token_invalid');
 });
@@ -65,6 +80,13 @@ test('on TLS the cookie is of this host alone', async (t) => {
   const secure = await startSouk({ t, args: ['--base-url', 'https://shop.example'] });
   const link = /#setup=(\w+)/.exec(secure.stderr)[1];
   dataOf(await secure.post('/api/setup', { token: link, email: 'o@example.com', password: PASSWORD }), 201);
-  const answer = await secure.post('/api/auth/panel', { email: 'o@example.com', password: PASSWORD }, { headers: PANEL });
-  assert.match(answer.headers['set-cookie'][0], /^__Host-souk-panel=souk_login_\w+; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict; Secure$/);
+  const answer = await secure.post(
+    '/api/auth/panel',
+    { email: 'o@example.com', password: PASSWORD },
+    { headers: PANEL },
+  );
+  assert.match(
+    answer.headers['set-cookie'][0],
+    /^__Host-souk-panel=souk_login_\w+; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Strict; Secure$/,
+  );
 });

@@ -17,7 +17,12 @@ after(() => shop.stop());
 async function pending(provider) {
   const buyer = await shop.buyerWith([[editor, 1]]);
   const bought = await shop.checkout(buyer, LABELS[provider]);
-  return { buyer, id: bought.order_id, payment: bought.payment, status: async () => (await shop.order(buyer, bought.order_id)).status };
+  return {
+    buyer,
+    id: bought.order_id,
+    payment: bought.payment,
+    status: async () => (await shop.order(buyer, bought.order_id)).status,
+  };
 }
 
 /** An order that was paid at the double and told by a webhook. */
@@ -34,9 +39,14 @@ async function paid(provider, player) {
   return { ...order, payment_ref: payment };
 }
 
-const refund = async (order, amount) => dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/refund`, amount ? { amount } : {}));
+const refund = async (order, amount) =>
+  dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/refund`, amount ? { amount } : {}));
 const waiting = (kind) => shop.seed.number(`SELECT COUNT(*) FROM outbox WHERE kind = '${kind}' AND status = 'waiting'`);
-const settled = (kind) => shop.until(() => { shop.hurry(kind); return waiting(kind) === 0; }, `every ${kind} is settled`);
+const settled = (kind) =>
+  shop.until(() => {
+    shop.hurry(kind);
+    return waiting(kind) === 0;
+  }, `every ${kind} is settled`);
 
 test('a payment that is asked for again is asked for with the same bytes, whatever changed meanwhile', async () => {
   const player = await shop.played('stripe');
@@ -44,7 +54,9 @@ test('a payment that is asked for again is asked for with the same bytes, whatev
   const order = await pending('stripe');
   assert.equal(order.payment.url, null);
   dataOf(await shop.admin('PATCH', '/api/admin/settings', { store_name: 'Renamed Meanwhile' }));
-  shop.seed.sql(`UPDATE account SET email = 'moved-${order.id}@example.com' WHERE id = (SELECT account_id FROM orders WHERE id = ${order.id});`);
+  shop.seed.sql(
+    `UPDATE account SET email = 'moved-${order.id}@example.com' WHERE id = (SELECT account_id FROM orders WHERE id = ${order.id});`,
+  );
   await settled('create');
   const calls = player.to('POST', '/v1/checkout/sessions');
   assert.equal(calls.length, 2);
@@ -71,10 +83,18 @@ for (const provider of ['stripe', 'razorpay']) {
     player.fail({ reset: true, effect: true, match: /^POST.*refund/ });
     await refund(order, 10);
     await shop.until(() => player.to('POST', /refund/).length >= 1, 'the first attempt');
-    await shop.until(() => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'refund' AND status = 'waiting' AND last_error <> ''") === 1, 'it is to be tried again');
+    await shop.until(
+      () =>
+        shop.seed.number(
+          "SELECT COUNT(*) FROM outbox WHERE kind = 'refund' AND status = 'waiting' AND last_error <> ''",
+        ) === 1,
+      'it is to be tried again',
+    );
     // A day later the provider takes the key for a new one.
     player.forward(25 * HOUR);
-    shop.seed.sql(`UPDATE outbox SET created_at = created_at - ${25 * HOUR} WHERE kind = 'refund' AND status = 'waiting';`);
+    shop.seed.sql(
+      `UPDATE outbox SET created_at = created_at - ${25 * HOUR} WHERE kind = 'refund' AND status = 'waiting';`,
+    );
     await settled('refund');
     assert.equal(player.refunds.size, 1, 'given back once');
     assert.equal(player.to('POST', /refund/).length, 1);
@@ -83,10 +103,21 @@ for (const provider of ['stripe', 'razorpay']) {
     player.fail({ reset: true, match: /^POST.*refund/ });
     await refund(order, 20);
     await shop.until(() => player.to('POST', /refund/).length === 2, 'the second refund');
-    await shop.until(() => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'refund' AND status = 'waiting' AND last_error <> ''") === 1, 'it is to be tried again');
-    shop.seed.sql(`UPDATE outbox SET created_at = created_at - ${25 * HOUR} WHERE kind = 'refund' AND status = 'waiting';`);
+    await shop.until(
+      () =>
+        shop.seed.number(
+          "SELECT COUNT(*) FROM outbox WHERE kind = 'refund' AND status = 'waiting' AND last_error <> ''",
+        ) === 1,
+      'it is to be tried again',
+    );
+    shop.seed.sql(
+      `UPDATE outbox SET created_at = created_at - ${25 * HOUR} WHERE kind = 'refund' AND status = 'waiting';`,
+    );
     await settled('refund');
-    assert.deepEqual([...player.refunds.values()].map((r) => r.amount), [1000, 2000]);
+    assert.deepEqual(
+      [...player.refunds.values()].map((r) => r.amount),
+      [1000, 2000],
+    );
   });
 }
 
@@ -106,15 +137,25 @@ test('BTCPay: one refund after a 500, paid out the way it was paid in', async ()
   // What was made is a promise: the customer gets the link to claim it with.
   const [kept] = dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`)).refunds;
   assert.deepEqual([kept.status, kept.claim_url], ['done', made.viewLink]);
-  assert.deepEqual((await shop.order(order.buyer, order.id)).refunds.map((r) => [r.status, r.claim_url]), [['done', made.viewLink]]);
+  assert.deepEqual(
+    (await shop.order(order.buyer, order.id)).refunds.map((r) => [r.status, r.claim_url]),
+    [['done', made.viewLink]],
+  );
   const told = dataOf(await shop.souk.get('/api/customer/notifications', { token: order.buyer.token }));
-  assert.ok(told.some((n) => n.message.includes(made.viewLink)), JSON.stringify(told));
+  assert.ok(
+    told.some((n) => n.message.includes(made.viewLink)),
+    JSON.stringify(told),
+  );
 });
 
 const cancel = async (order) => dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/cancel`, {}));
 
-test('a cancelled order\'s page is closed at the provider, where it can be', async () => {
-  const closed = { stripe: (p) => p.status === 'expired', razorpay: (p) => p.status === 'cancelled', btcpay: (p) => p.status === 'Invalid' };
+test("a cancelled order's page is closed at the provider, where it can be", async () => {
+  const closed = {
+    stripe: (p) => p.status === 'expired',
+    razorpay: (p) => p.status === 'cancelled',
+    btcpay: (p) => p.status === 'Invalid',
+  };
   for (const [provider, is] of Object.entries(closed)) {
     const player = await shop.played(provider);
     const order = await pending(provider);
@@ -123,7 +164,11 @@ test('a cancelled order\'s page is closed at the provider, where it can be', asy
     await settled('close');
     assert.ok(is(player.page(order.id)), `${provider}: ${JSON.stringify(player.page(order.id))}`);
     assert.equal(await order.status(), 'cancelled');
-    assert.equal(shop.seed.number(`SELECT COUNT(*) FROM payment WHERE order_id = ${order.id} AND ended_at IS NULL`), 0, 'it cannot be paid any more');
+    assert.equal(
+      shop.seed.number(`SELECT COUNT(*) FROM payment WHERE order_id = ${order.id} AND ended_at IS NULL`),
+      0,
+      'it cannot be paid any more',
+    );
   }
 });
 
@@ -144,8 +189,12 @@ test('PayPal: what was cancelled is not captured, though the customer agreed', a
   const player = await shop.played('paypal', { ca_bundle: made.authority });
   player.certificate = made.certificate;
   const approve = async (order) => {
-    const raw = JSON.stringify({ id: `WH-${order.id}`, create_time: new Date().toISOString(), event_type: 'CHECKOUT.ORDER.APPROVED',
-      resource: { id: player.pay(order.id), purchase_units: [{ custom_id: String(order.id) }] } });
+    const raw = JSON.stringify({
+      id: `WH-${order.id}`,
+      create_time: new Date().toISOString(),
+      event_type: 'CHECKOUT.ORDER.APPROVED',
+      resource: { id: player.pay(order.id), purchase_units: [{ custom_id: String(order.id) }] },
+    });
     dataOf(await shop.post('wallet_gateway', raw, paypalHeaders(raw, made.key)));
   };
   const order = await pending('paypal');
@@ -163,7 +212,11 @@ test('PayPal: what was cancelled is not captured, though the customer agreed', a
   await shop.until(() => player.to('POST', /capture$/).length === 1, 'declined');
   await settled('capture');
   player.pay(other.id);
-  await shop.until(async () => { shop.hurry('ask'); shop.hurry('capture'); return await other.status() === 'confirmed'; }, 'captured after all');
+  await shop.until(async () => {
+    shop.hurry('ask');
+    shop.hurry('capture');
+    return (await other.status()) === 'confirmed';
+  }, 'captured after all');
   assert.equal(player.charges.size, 1);
   assert.equal(new Set(player.to('POST', /capture$/).map((c) => c.headers['paypal-request-id'])).size, 2);
 });
@@ -177,7 +230,17 @@ test('a provider that hangs keeps nobody else waiting: not webhooks, not other p
   const buyers = await Promise.all(Array.from({ length: 40 }, () => shop.buyerWith([[editor, 1]])));
   stripe.fail({ hang: true, times: 1000 });
   let answered = 0;
-  const answers = buyers.map((b) => shop.checkoutAnswer(b, LABELS.stripe).then((a) => { answered += 1; return a; }, () => { answered += 1; }));
+  const answers = buyers.map((b) =>
+    shop.checkoutAnswer(b, LABELS.stripe).then(
+      (a) => {
+        answered += 1;
+        return a;
+      },
+      () => {
+        answered += 1;
+      },
+    ),
+  );
   await shop.until(() => answered === 40 - 12, 'what does not fit in the lane is answered at once');
   // All of these come while twelve checkouts still wait.
   const payment = razorpay.pay(link.id);
@@ -191,8 +254,19 @@ test('a provider that hangs keeps nobody else waiting: not webhooks, not other p
   // Let them go: each order is there, each gets its address.
   stripe.release();
   for (const answer of await Promise.all(answers)) assert.equal(dataOf(answer, 201).status, 'pending');
-  await shop.until(() => { shop.hurry('create'); return stripe.made.size === 40; }, 'forty pages', 60000);
-  for (const buyer of buyers) assert.equal(shop.seed.number(`SELECT COUNT(*) FROM payment WHERE account_id = ${buyer.id} AND status = 'open' AND url <> ''`), 1);
+  await shop.until(
+    () => {
+      shop.hurry('create');
+      return stripe.made.size === 40;
+    },
+    'forty pages',
+    60000,
+  );
+  for (const buyer of buyers)
+    assert.equal(
+      shop.seed.number(`SELECT COUNT(*) FROM payment WHERE account_id = ${buyer.id} AND status = 'open' AND url <> ''`),
+      1,
+    );
 });
 
 test('a provider that gives no answer several times is left alone for a while, then tried again', async () => {
@@ -206,7 +280,10 @@ test('a provider that gives no answer several times is left alone for a while, t
   const leftAlone = async () => (await shop.souk.metrics()).get('souk_gateways_left_alone');
   assert.equal(await leftAlone(), 1);
   player.release();
-  await shop.until(async () => { shop.hurry('create'); return (await shop.payment(order.buyer, order.payment.reference)).url; }, 'an address after all');
+  await shop.until(async () => {
+    shop.hurry('create');
+    return (await shop.payment(order.buyer, order.payment.reference)).url;
+  }, 'an address after all');
   assert.equal(await leftAlone(), 0);
 });
 

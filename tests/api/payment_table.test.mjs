@@ -42,8 +42,23 @@ class Deal {
     this.since = newest(await openReviews());
     this.buyer = this.topup ? await shop.buyer({ balance: 0 }) : customer;
     const teller = tellers[this.provider];
-    if (!this.topup) dataOf(await shop.souk.post('/api/store/cart/add', { product_id: (this.sold_out ? codes : editor).id, quantity: 1 }, { token: customer.token }));
-    const made = this.topup ? dataOf(await shop.souk.post('/api/customer/wallet/topup', { amount: AMOUNT / 100, gateway: teller.label }, { token: this.buyer.token }), 201)
+    if (!this.topup)
+      dataOf(
+        await shop.souk.post(
+          '/api/store/cart/add',
+          { product_id: (this.sold_out ? codes : editor).id, quantity: 1 },
+          { token: customer.token },
+        ),
+      );
+    const made = this.topup
+      ? dataOf(
+          await shop.souk.post(
+            '/api/customer/wallet/topup',
+            { amount: AMOUNT / 100, gateway: teller.label },
+            { token: this.buyer.token },
+          ),
+          201,
+        )
       : await shop.checkout(this.buyer, teller.label);
     this.id = made.order_id;
     this.url = made.payment.url;
@@ -55,12 +70,17 @@ class Deal {
   /** Of this deal: others of the same customer may still be going on. */
   async notifications() {
     const all = await list('/api/customer/notifications?limit=20', this.buyer.token);
-    return this.topup ? all : all.filter((n) => n.message.includes(`#${this.id} `) || n.message.includes(`#${this.id}.`));
+    return this.topup
+      ? all
+      : all.filter((n) => n.message.includes(`#${this.id} `) || n.message.includes(`#${this.id}.`));
   }
 
   /** What fits no payment names no order. */
   concerns(review) {
-    return review.id > this.since && (review.kind === 'unmatched' || (review.kind !== 'reconciliation' && review.order_id === (this.id ?? null)));
+    return (
+      review.id > this.since &&
+      (review.kind === 'unmatched' || (review.kind !== 'reconciliation' && review.order_id === (this.id ?? null)))
+    );
   }
 
   async payments() {
@@ -68,11 +88,18 @@ class Deal {
     return all.filter((p) => p.account_id === this.buyer.id);
   }
 
-  refund() { return shop.admin('POST', `/api/admin/orders/${this.id}/refund`, {}).then(dataOf); }
+  refund() {
+    return shop.admin('POST', `/api/admin/orders/${this.id}/refund`, {}).then(dataOf);
+  }
 
   /** The wallet's money is gone, as staff would take it. */
   async spend() {
-    dataOf(await shop.admin('POST', `/api/admin/customers/${this.buyer.id}/wallet`, { amount: -AMOUNT / 100, description: 'Spent' }));
+    dataOf(
+      await shop.admin('POST', `/api/admin/customers/${this.buyer.id}/wallet`, {
+        amount: -AMOUNT / 100,
+        description: 'Spent',
+      }),
+    );
   }
 
   async now() {
@@ -82,12 +109,23 @@ class Deal {
     const wallet = await shop.wallet(this.buyer);
     const sum = (what) => Math.round(payments.reduce((total, p) => total + p[what] * 100, 0)) / 100;
     return {
-      order: order && order.status, held: order?.on_hold ?? false, refunded: order?.refunded_amount ?? 0,
+      order: order && order.status,
+      held: order?.on_hold ?? false,
+      refunded: order?.refunded_amount ?? 0,
       delivered: order ? order.items.reduce((n, i) => n + (i.deliveries?.length ?? 0), 0) : 0,
-      payment: payments.at(-1).status, received: sum('received'), waiting: sum('waiting'), credited: sum('credited'), returned: sum('returned'),
-      wallet: wallet.balance, frozen: wallet.frozen ?? 0, debt: wallet.debt ?? 0,
+      payment: payments.at(-1).status,
+      received: sum('received'),
+      waiting: sum('waiting'),
+      credited: sum('credited'),
+      returned: sum('returned'),
+      wallet: wallet.balance,
+      frozen: wallet.frozen ?? 0,
+      debt: wallet.debt ?? 0,
       told: (await this.notifications()).map((n) => n.kind).sort(),
-      asks: (await openReviews()).filter((r) => this.concerns(r)).map((r) => r.kind).sort(),
+      asks: (await openReviews())
+        .filter((r) => this.concerns(r))
+        .map((r) => r.kind)
+        .sort(),
     };
   }
 
@@ -101,17 +139,21 @@ class Deal {
         for (const [what, value] of Object.entries(expected)) assert.deepEqual(now[what], value, what);
         return;
       } catch (e) {
-        if (Date.now() > deadline) assert.deepEqual(Object.fromEntries(Object.keys(expected).map((k) => [k, now[k]])), expected);
+        if (Date.now() > deadline)
+          assert.deepEqual(Object.fromEntries(Object.keys(expected).map((k) => [k, now[k]])), expected);
       }
       if (this.hurries) shop.hurry(this.hurries);
-      await new Promise((resolve) => { setTimeout(resolve, 30); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 30);
+      });
     }
   }
 }
 
 /** What is sold out was there when it was ordered. */
 async function sellOut() {
-  for (const row of shop.seed.sql(`SELECT id FROM serial WHERE taken_by IS NULL AND product_id = ${codes.id};`)) shop.seed.sql(`DELETE FROM serial WHERE id = ${row[0]};`);
+  for (const row of shop.seed.sql(`SELECT id FROM serial WHERE taken_by IS NULL AND product_id = ${codes.id};`))
+    shop.seed.sql(`DELETE FROM serial WHERE id = ${row[0]};`);
 }
 
 for (const provider of PROVIDERS) {

@@ -22,12 +22,14 @@ const makeToken = (body, options) => souk.post('/api/customer/tokens', body, { t
 
 test('an error has exactly the members that it should have, in order', async () => {
   const answer = expectError(await souk.get('/nowhere'), 404, 'not_found', 'Not found');
-  assert.equal(answer.text,
-    `{"status":"error","message":"Not found","code":"not_found","request_id":"${answer.headers['x-request-id']}"}`);
+  assert.equal(
+    answer.text,
+    `{"status":"error","message":"Not found","code":"not_found","request_id":"${answer.headers['x-request-id']}"}`,
+  );
   assert.equal(answer.headers['content-type'], 'application/json');
 });
 
-test('request ids are unique, the caller\'s own is kept, an unfit one is replaced', async () => {
+test("request ids are unique, the caller's own is kept, an unfit one is replaced", async () => {
   const ids = new Set();
   for (let i = 0; i < 50; i++) ids.add((await souk.get('/livez')).headers['x-request-id']);
   assert.equal(ids.size, 50);
@@ -35,7 +37,10 @@ test('request ids are unique, the caller\'s own is kept, an unfit one is replace
     assert.equal((await souk.get('/livez', { headers: { 'X-Request-Id': fit } })).headers['x-request-id'], fit);
   }
   for (const unfit of ['x'.repeat(65), 'a b', 'a/b', 'ä', '"', '<script>', '']) {
-    const { answer } = await once(souk.url, `GET /livez HTTP/1.1\r\n${host()}X-Request-Id: ${unfit}\r\nConnection: close\r\n\r\n`);
+    const { answer } = await once(
+      souk.url,
+      `GET /livez HTTP/1.1\r\n${host()}X-Request-Id: ${unfit}\r\nConnection: close\r\n\r\n`,
+    );
     assert.equal(answer.status, 200);
     assert.match(answer.headers['x-request-id'], REQUEST_ID);
     assert.notEqual(answer.headers['x-request-id'], unfit);
@@ -43,7 +48,11 @@ test('request ids are unique, the caller\'s own is kept, an unfit one is replace
 });
 
 test('answers are not cached and not sniffed', async () => {
-  for (const answer of [await souk.get('/api/auth/me', { token }), await souk.get('/api/auth/me'), await souk.get('/nowhere')]) {
+  for (const answer of [
+    await souk.get('/api/auth/me', { token }),
+    await souk.get('/api/auth/me'),
+    await souk.get('/nowhere'),
+  ]) {
     assert.equal(answer.headers['cache-control'], 'no-store');
     assert.equal(answer.headers['x-content-type-options'], 'nosniff');
     assert.equal(answer.headers['x-powered-by'], undefined);
@@ -83,14 +92,29 @@ test('what needs no database is answered while there is none', { skip: ENGINE !=
   expectError(await cut.souk.get('/download/nothing'), 404, 'not_found');
   cut.off();
   expectError(await cut.souk.get('/download/nothing'), 404, 'not_found');
-  expectError(await cut.souk.post('/api/auth/login', { email: 'a@example.com', password: 'correct horse battery' }), 503, 'unavailable');
+  expectError(
+    await cut.souk.post('/api/auth/login', { email: 'a@example.com', password: 'correct horse battery' }),
+    503,
+    'unavailable',
+  );
   expectError(await cut.souk.get('/api/auth/me', { token }), 503, 'unavailable');
   cut.on();
 });
 
 test('unknown paths are 404 to everybody, whatever the method', async () => {
-  for (const target of ['/api', '/api/', '/api/auth/me/', '/api//auth/me', '/API/auth/me', '/api/auth/me%2F', '/livez/..',
-    '/api/auth/../auth/me', '/%61pi/auth/me', '/.env', '/api/customer/tokens/1/2']) {
+  for (const target of [
+    '/api',
+    '/api/',
+    '/api/auth/me/',
+    '/api//auth/me',
+    '/API/auth/me',
+    '/api/auth/me%2F',
+    '/livez/..',
+    '/api/auth/../auth/me',
+    '/%61pi/auth/me',
+    '/.env',
+    '/api/customer/tokens/1/2',
+  ]) {
     for (const method of ['GET', 'POST', 'DELETE']) {
       expectError(await souk.request(method, target, { token }), 404, 'not_found');
     }
@@ -98,10 +122,18 @@ test('unknown paths are 404 to everybody, whatever the method', async () => {
 });
 
 test('a known path with another method is 405, and says what it knows', async () => {
-  const answer = expectError(await souk.delete('/api/auth/me', { token }), 405, 'method_not_allowed', 'This method is not allowed here');
+  const answer = expectError(
+    await souk.delete('/api/auth/me', { token }),
+    405,
+    'method_not_allowed',
+    'This method is not allowed here',
+  );
   assert.equal(answer.headers.allow, 'GET, HEAD, OPTIONS');
   for (const method of ['PATCH', 'PUT', 'TRACE', 'BREW', 'get', 'PROPFIND']) {
-    const { answer: other } = await once(souk.url, `${method} /api/auth/me HTTP/1.1\r\n${host()}Content-Length: 0\r\n\r\n`);
+    const { answer: other } = await once(
+      souk.url,
+      `${method} /api/auth/me HTTP/1.1\r\n${host()}Content-Length: 0\r\n\r\n`,
+    );
     assert.ok([405, 501].includes(other.status), `${method}: ${other.status}`);
     if (other.status === 405) assert.equal(other.headers.allow, 'GET, HEAD, OPTIONS');
   }
@@ -119,14 +151,20 @@ test('OPTIONS answers without a token, also for the server as a whole', async ()
 
 test('CORS is for configured origins only', async (t) => {
   const other = await startSouk({ t, args: ['--cors-origins', 'https://shop.example,https://b.example'] });
-  const ask = (origin, method = 'OPTIONS') => other.request(method, '/livez', {
-    headers: { Origin: origin, 'Access-Control-Request-Method': 'GET' } });
+  const ask = (origin, method = 'OPTIONS') =>
+    other.request(method, '/livez', { headers: { Origin: origin, 'Access-Control-Request-Method': 'GET' } });
   for (const method of ['OPTIONS', 'GET']) {
     const good = await ask('https://shop.example', method);
     assert.equal(good.headers['access-control-allow-origin'], 'https://shop.example');
     assert.equal(good.headers['access-control-allow-credentials'], undefined);
     assert.match(good.headers.vary, /\bOrigin\b/);
-    for (const origin of ['https://evil.example', 'https://shop.example.evil.example', 'http://shop.example', 'null', '*']) {
+    for (const origin of [
+      'https://evil.example',
+      'https://shop.example.evil.example',
+      'http://shop.example',
+      'null',
+      '*',
+    ]) {
       assert.equal((await ask(origin, method)).headers['access-control-allow-origin'], undefined, origin);
     }
   }
@@ -139,21 +177,55 @@ test('CORS is for configured origins only', async (t) => {
 
 test('Accept', async () => {
   const ask = (accept) => souk.get('/api/auth/me', { token, headers: { Accept: accept } });
-  for (const accept of ['*/*', 'application/json', 'application/*', 'text/html, application/json;q=0.5', 'APPLICATION/JSON',
-    'text/html,*/*;q=0.1', 'application/json; charset=utf-8', '']) expectStatus(await ask(accept), 200);
-  for (const accept of ['text/html', 'application/xml', 'application/json;q=0', 'image/*', 'application/jsonx', 'text/html;q=1.0,application/json;q=0.0']) {
+  for (const accept of [
+    '*/*',
+    'application/json',
+    'application/*',
+    'text/html, application/json;q=0.5',
+    'APPLICATION/JSON',
+    'text/html,*/*;q=0.1',
+    'application/json; charset=utf-8',
+    '',
+  ])
+    expectStatus(await ask(accept), 200);
+  for (const accept of [
+    'text/html',
+    'application/xml',
+    'application/json;q=0',
+    'image/*',
+    'application/jsonx',
+    'text/html;q=1.0,application/json;q=0.0',
+  ]) {
     expectError(await ask(accept), 406, 'not_acceptable', 'Only application/json is available here');
   }
 });
 
 test('Content-Type', async () => {
   const body = '{"name":"t"}';
-  for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset=UTF-8', 'application/json ; charset="utf-8"']) {
+  for (const type of [
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset=UTF-8',
+    'application/json ; charset="utf-8"',
+  ]) {
     expectStatus(await makeToken(body, { type }), 201);
   }
-  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'application/json, text/plain', 'json',
-    'application/json; charset=latin1', 'multipart/form-data; boundary=x', null]) {
-    const answer = expectError(await makeToken(body, { type }), 415, 'unsupported_media_type', 'The body must be application/json');
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/jsonp',
+    'application/json, text/plain',
+    'json',
+    'application/json; charset=latin1',
+    'multipart/form-data; boundary=x',
+    null,
+  ]) {
+    const answer = expectError(
+      await makeToken(body, { type }),
+      415,
+      'unsupported_media_type',
+      'The body must be application/json',
+    );
     assert.equal(answer.headers['accept-post'], 'application/json');
   }
 });
@@ -161,14 +233,39 @@ test('Content-Type', async () => {
 // JSON.
 
 const malformed = {
-  'nothing': '', 'space': ' ', 'cut off': '{"name":"a"', 'trailing comma': '{"name":"a",}', 'single quotes': "{'name':'a'}",
-  'comment': '{"name":"a"/**/}', 'trailing bytes': '{"name":"a"} x', 'two values': '{"name":"a"}{"name":"b"}', 'bare word': '{name:"a"}',
-  'NaN': '{"name":NaN}', 'Infinity': '{"name":-Infinity}', 'hex': '{"name":0x1}', 'leading zero': '{"name":01}', 'plus': '{"name":+1}',
-  'dot': '{"name":1.}', 'bare dot': '{"name":.5}', 'exponent': '{"name":1e}', 'raw newline in text': '{"name":"a\nb"}',
-  'raw tab in text': '{"name":"a\tb"}', 'bad escape': '{"name":"\\x41"}', 'short escape': '{"name":"\\u00"}', 'lone high surrogate': '{"name":"\\ud800"}',
-  'lone low surrogate': '{"name":"\\udc00"}', 'NUL escaped': '{"name":"a\\u0000b"}', 'byte order mark': '\ufeff{"name":"a"}',
-  'duplicate key': '{"name":"a","name":"b"}', 'duplicate key, escaped': '{"name":"a","n\\u0061me":"b"}', 'depth 17': `${'['.repeat(17)}${']'.repeat(17)}`,
-  'depth 100000': '['.repeat(30000), 'True': '{"name":True}', 'undefined': '{"name":undefined}', 'no colon': '{"name" "a"}', 'unclosed text': '{"name":"a}',
+  nothing: '',
+  space: ' ',
+  'cut off': '{"name":"a"',
+  'trailing comma': '{"name":"a",}',
+  'single quotes': "{'name':'a'}",
+  comment: '{"name":"a"/**/}',
+  'trailing bytes': '{"name":"a"} x',
+  'two values': '{"name":"a"}{"name":"b"}',
+  'bare word': '{name:"a"}',
+  NaN: '{"name":NaN}',
+  Infinity: '{"name":-Infinity}',
+  hex: '{"name":0x1}',
+  'leading zero': '{"name":01}',
+  plus: '{"name":+1}',
+  dot: '{"name":1.}',
+  'bare dot': '{"name":.5}',
+  exponent: '{"name":1e}',
+  'raw newline in text': '{"name":"a\nb"}',
+  'raw tab in text': '{"name":"a\tb"}',
+  'bad escape': '{"name":"\\x41"}',
+  'short escape': '{"name":"\\u00"}',
+  'lone high surrogate': '{"name":"\\ud800"}',
+  'lone low surrogate': '{"name":"\\udc00"}',
+  'NUL escaped': '{"name":"a\\u0000b"}',
+  'byte order mark': '\ufeff{"name":"a"}',
+  'duplicate key': '{"name":"a","name":"b"}',
+  'duplicate key, escaped': '{"name":"a","n\\u0061me":"b"}',
+  'depth 17': `${'['.repeat(17)}${']'.repeat(17)}`,
+  'depth 100000': '['.repeat(30000),
+  True: '{"name":True}',
+  undefined: '{"name":undefined}',
+  'no colon': '{"name" "a"}',
+  'unclosed text': '{"name":"a}',
 };
 for (const [what, body] of Object.entries(malformed)) {
   test(`malformed JSON: ${what}`, async () => {
@@ -190,16 +287,29 @@ test('malformed JSON: the answer says where', async () => {
 
 test('field errors say what is asked for', async () => {
   const errors = (await makeToken(JSON.stringify({ name: 'x'.repeat(101), scopes: ['everything'] }))).json.errors;
-  assert.deepEqual(errors.map(({ field, code, max, allowed }) => [field, code, max, allowed?.includes('verify')]),
-    [['name', 'too_long', 100, undefined], ['scopes', 'not_allowed', undefined, true]]);
+  assert.deepEqual(
+    errors.map(({ field, code, max, allowed }) => [field, code, max, allowed?.includes('verify')]),
+    [
+      ['name', 'too_long', 100, undefined],
+      ['scopes', 'not_allowed', undefined, true],
+    ],
+  );
   assert.match(errors[0].message, /at most 100/);
   const [short] = (await souk.post('/api/auth/register', { email: 'a@example.com', password: 'short' })).json.errors;
   assert.deepEqual([short.code, short.min], ['too_short', 10]);
   assert.match(short.message, /at least 10/);
 });
 
-const badUtf8 = { 'lone continuation': [0x80], 'overlong': [0xc0, 0xaf], 'overlong 3': [0xe0, 0x80, 0xaf], 'surrogate': [0xed, 0xa0, 0x80],
-  'beyond U+10FFFF': [0xf4, 0x90, 0x80, 0x80], 'cut short': [0xe2, 0x82], 'F8': [0xf8, 0x88, 0x80, 0x80, 0x80], 'raw NUL': [0x00] };
+const badUtf8 = {
+  'lone continuation': [0x80],
+  overlong: [0xc0, 0xaf],
+  'overlong 3': [0xe0, 0x80, 0xaf],
+  surrogate: [0xed, 0xa0, 0x80],
+  'beyond U+10FFFF': [0xf4, 0x90, 0x80, 0x80],
+  'cut short': [0xe2, 0x82],
+  F8: [0xf8, 0x88, 0x80, 0x80, 0x80],
+  'raw NUL': [0x00],
+};
 for (const [what, bytes] of Object.entries(badUtf8)) {
   test(`malformed JSON: invalid UTF-8, ${what}`, async () => {
     const body = Buffer.concat([Buffer.from('{"name":"a'), Buffer.from(bytes), Buffer.from('"}')]);
@@ -250,8 +360,10 @@ test('a body of 64 KiB is read, one byte more is refused before it is read', asy
   assert.equal(refused.headers.connection, 'close');
 
   const connection = await connect(souk.url);
-  connection.write(`POST /api/customer/tokens HTTP/1.1\r\n${host()}Authorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
-    'Content-Length: 1000000000\r\n\r\n');
+  connection.write(
+    `POST /api/customer/tokens HTTP/1.1\r\n${host()}Authorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+      'Content-Length: 1000000000\r\n\r\n',
+  );
   const early = await connection.answer();
   assert.equal(early.status, 413);
   assert.equal(early.json.code, 'body_too_large');
@@ -261,19 +373,27 @@ test('a body of 64 KiB is read, one byte more is refused before it is read', asy
 
 test('Expect: 100-continue is answered, or refused before the body is sent', async () => {
   const good = await connect(souk.url);
-  good.write(`POST /api/customer/tokens HTTP/1.1\r\n${host()}Authorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
-    'Content-Length: 12\r\nExpect: 100-continue\r\n\r\n');
+  good.write(
+    `POST /api/customer/tokens HTTP/1.1\r\n${host()}Authorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+      'Content-Length: 12\r\nExpect: 100-continue\r\n\r\n',
+  );
   assert.ok(await good.wait((c) => c.text.startsWith('HTTP/1.1 100 ')));
   good.write('{"name":"e"}');
   const answer = await good.answer();
   assert.equal(answer.status, 201);
   good.destroy();
 
-  const large = await once(souk.url, `POST /api/customer/tokens HTTP/1.1\r\n${host()}Content-Type: application/json\r\n` +
-    'Content-Length: 99999999\r\nExpect: 100-continue\r\n\r\n');
+  const large = await once(
+    souk.url,
+    `POST /api/customer/tokens HTTP/1.1\r\n${host()}Content-Type: application/json\r\n` +
+      'Content-Length: 99999999\r\nExpect: 100-continue\r\n\r\n',
+  );
   assert.equal(large.answer.status, 413);
   assert.equal(large.answer.interim, undefined);
-  const strange = await once(souk.url, `POST /api/auth/login HTTP/1.1\r\n${host()}Content-Length: 0\r\nExpect: 200-ok\r\n\r\n`);
+  const strange = await once(
+    souk.url,
+    `POST /api/auth/login HTTP/1.1\r\n${host()}Content-Length: 0\r\nExpect: 200-ok\r\n\r\n`,
+  );
   assert.equal(strange.answer.status, 417);
 });
 
@@ -300,8 +420,14 @@ const broken = {
   'hex Content-Length': body2('Content-Length: 0x2\r\n'),
   'empty Content-Length': body2('Content-Length:\r\n'),
   'huge Content-Length': body2('Content-Length: 99999999999999999999\r\n'),
-  'Content-Length and Transfer-Encoding': body2('Content-Length: 2\r\nTransfer-Encoding: chunked\r\n', '2\r\n{}\r\n0\r\n\r\n'),
-  'Transfer-Encoding and Content-Length': body2('Transfer-Encoding: chunked\r\nContent-Length: 2\r\n', '2\r\n{}\r\n0\r\n\r\n'),
+  'Content-Length and Transfer-Encoding': body2(
+    'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n',
+    '2\r\n{}\r\n0\r\n\r\n',
+  ),
+  'Transfer-Encoding and Content-Length': body2(
+    'Transfer-Encoding: chunked\r\nContent-Length: 2\r\n',
+    '2\r\n{}\r\n0\r\n\r\n',
+  ),
   'two Transfer-Encoding': body2('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'),
   'chunked in HTTP/1.0': 'POST /api/auth/login HTTP/1.0\r\n@HOSTTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   'obs-fold': `GET /livez HTTP/1.1\r\n@HOSTX: a\r\n b\r\n${REST}\r\n`,
@@ -325,10 +451,22 @@ const broken = {
   'star without OPTIONS': `GET * HTTP/1.1\r\n@HOST\r\n`,
   'TLS hello': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
   'bad chunk size': body2('Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n', 'zz\r\n{}\r\n0\r\n\r\n'),
-  'negative chunk size': body2('Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n', '-2\r\n{}\r\n0\r\n\r\n'),
-  'huge chunk size': body2('Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n', 'ffffffffffffffffff\r\n{}\r\n0\r\n\r\n'),
-  'chunk without its line end': body2('Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n', '2\r\n{}XX0\r\n\r\n'),
-  'bare LF after a chunk size': body2('Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n', '2\n{}\r\n0\r\n\r\n'),
+  'negative chunk size': body2(
+    'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n',
+    '-2\r\n{}\r\n0\r\n\r\n',
+  ),
+  'huge chunk size': body2(
+    'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n',
+    'ffffffffffffffffff\r\n{}\r\n0\r\n\r\n',
+  ),
+  'chunk without its line end': body2(
+    'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n',
+    '2\r\n{}XX0\r\n\r\n',
+  ),
+  'bare LF after a chunk size': body2(
+    'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n',
+    '2\n{}\r\n0\r\n\r\n',
+  ),
 };
 for (const [what, bytes] of Object.entries(broken)) {
   test(`broken HTTP: ${what} is 400, and the connection is closed`, async () => {
@@ -365,8 +503,11 @@ for (const [what, bytes, status, code] of [
 
 test('chunked bodies are read', async () => {
   const chunks = '3;ext="a b"\r\n{"n\r\n1\r\na\r\n9\r\nme":"ch"}\r\n0\r\nTrailer: x\r\n\r\n';
-  const { answer } = await once(souk.url, `POST /api/customer/tokens HTTP/1.1\r\n${host()}Authorization: Bearer ${token}\r\n` +
-    `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`);
+  const { answer } = await once(
+    souk.url,
+    `POST /api/customer/tokens HTTP/1.1\r\n${host()}Authorization: Bearer ${token}\r\n` +
+      `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
+  );
   assert.equal(answer.status, 201, answer.text);
   assert.equal(answer.json.data.name, 'ch');
 });
@@ -374,7 +515,9 @@ test('chunked bodies are read', async () => {
 test('a chunked body past the limit is refused', async () => {
   const chunk = `4000\r\n${'a'.repeat(0x4000)}\r\n`;
   const connection = await connect(souk.url);
-  connection.write(`POST /api/auth/login HTTP/1.1\r\n${host()}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`);
+  connection.write(
+    `POST /api/auth/login HTTP/1.1\r\n${host()}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
   for (let i = 0; i < 6; i++) connection.write(chunk);
   const answer = await connection.answer();
   assert.equal(answer.status, 413);
@@ -386,8 +529,15 @@ test('requests sent one behind the other are answered in their order', async () 
   const connection = await connect(souk.url);
   const ids = Array.from({ length: 30 }, (_, i) => `pipe-${i}`);
   const targets = ['/livez', '/readyz', '/nowhere', '/api/auth/me'];
-  connection.write(ids.map((id, i) => `GET ${targets[i % 4]} HTTP/1.1\r\n${host()}X-Request-Id: ${id}\r\n` +
-    `Authorization: Bearer ${token}\r\n\r\n`).join(''));
+  connection.write(
+    ids
+      .map(
+        (id, i) =>
+          `GET ${targets[i % 4]} HTTP/1.1\r\n${host()}X-Request-Id: ${id}\r\n` +
+          `Authorization: Bearer ${token}\r\n\r\n`,
+      )
+      .join(''),
+  );
   for (const [i, id] of ids.entries()) {
     const answer = await connection.answer();
     assert.equal(answer.headers['x-request-id'], id);
@@ -400,7 +550,9 @@ test('a request that comes byte by byte is read', async () => {
   const connection = await connect(souk.url);
   for (const byte of `GET /livez HTTP/1.1\r\n${host()}X-Request-Id: slow\r\n\r\n`) {
     connection.write(byte);
-    await new Promise((resolve) => { setImmediate(resolve); });
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
   const answer = await connection.answer();
   assert.equal(answer.status, 200);
@@ -444,12 +596,14 @@ test('HEAD says the length that GET has', async () => {
 });
 
 test('a client that goes away in the middle of a request harms nobody', async () => {
-  const whole = `POST /api/customer/tokens HTTP/1.1\r\n${host()}Authorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+  const whole =
+    `POST /api/customer/tokens HTTP/1.1\r\n${host()}Authorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
     'Content-Length: 13\r\n\r\n{"name":"go"} ';
   for (let cut = 1; cut < whole.length; cut += 7) {
     const connection = await connect(souk.url);
     connection.write(whole.slice(0, cut));
-    if (cut % 2) connection.reset(); else connection.destroy();
+    if (cut % 2) connection.reset();
+    else connection.destroy();
   }
   expectStatus(await souk.get('/readyz'), 200);
 });

@@ -26,7 +26,11 @@ function folder(t) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-readme-'));
   t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
   fs.mkdirSync(path.join(dir, 'bin'));
-  fs.writeFileSync(path.join(dir, 'bin/curl'), `#!/bin/sh\nPATH=/usr/bin:/bin curl "$@" | tee -a '${dir}/answers'\nprintf '\\n' >>'${dir}/answers'\n`, { mode: 0o755 });
+  fs.writeFileSync(
+    path.join(dir, 'bin/curl'),
+    `#!/bin/sh\nPATH=/usr/bin:/bin curl "$@" | tee -a '${dir}/answers'\nprintf '\\n' >>'${dir}/answers'\n`,
+    { mode: 0o755 },
+  );
   fs.mkdirSync(path.join(dir, 'build'));
   fs.symlinkSync(BINARY, path.join(dir, 'build/souk'));
   return dir;
@@ -47,7 +51,12 @@ test('first requests: every call of the README succeeds on the demo shop', async
   const script = linesBehind('## First requests').replace('http://127.0.0.1:8080', souk.url);
   const run = spawnSync('sh', ['-eu'], { cwd: dir, input: script, encoding: 'utf8', env: environment(dir) });
   assert.equal(run.status, 0, run.stderr);
-  const answers = fs.readFileSync(path.join(dir, 'answers'), 'utf8').trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
+  const answers = fs
+    .readFileSync(path.join(dir, 'answers'), 'utf8')
+    .trim()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
   assert.equal(answers.length, (script.match(/^(\w+=\$\()?curl /gm) ?? []).length);
   for (const answer of answers) assert.equal(answer.status, 'success', JSON.stringify(answer));
   assert.equal(answers.at(-1).message, 'License is valid');
@@ -57,9 +66,15 @@ test('a store of your own: init and serve as the README has them print the link 
   const dir = folder(t);
   const script = linesBehind('For a store of your own').replace(/^\.\/dev build.*\n/, '');
   // dash replaces itself by the last command only with exec: the server is the shell's child, in a group of its own.
-  const shell = spawn('sh', ['-eu', '-c', script], { cwd: dir, detached: true, env: environment(dir, { SOUK_LISTEN: '127.0.0.1:0' }) });
+  const shell = spawn('sh', ['-eu', '-c', script], {
+    cwd: dir,
+    detached: true,
+    env: environment(dir, { SOUK_LISTEN: '127.0.0.1:0' }),
+  });
   let said = '';
-  shell.stderr.on('data', (bytes) => { said += bytes; });
+  shell.stderr.on('data', (bytes) => {
+    said += bytes;
+  });
   for (let i = 0; i < 400 && !said.includes('event="listening"'); i++) await sleep(50);
   process.kill(-shell.pid, 'SIGTERM');
   await once(shell, 'close');

@@ -12,9 +12,13 @@ import { together } from './lib/souk.mjs';
 test('a request is answered while staff search through 300,000 customers', async (t) => {
   const { souk, owner, stop } = await openOffice({ args: ['--loops', '1'] });
   t.after(stop);
-  execute(souk.dbArg, `INSERT INTO account (email, name, created_at)
-    SELECT 'many' || value || '@example.com', 'Somebody with a name', 1 FROM generate_series(1, 300000)`);
-  const request = (i) => `GET /api/admin/customers?q=nobody-${i} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${owner.token}\r\n\r\n`;
+  execute(
+    souk.dbArg,
+    `INSERT INTO account (email, name, created_at)
+    SELECT 'many' || value || '@example.com', 'Somebody with a name', 1 FROM generate_series(1, 300000)`,
+  );
+  const request = (i) =>
+    `GET /api/admin/customers?q=nobody-${i} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${owner.token}\r\n\r\n`;
   const sockets = await together(24, 4, () => connect(souk.url));
   let ended = 0;
   const searches = sockets.map(async (socket, i) => {

@@ -17,11 +17,14 @@ after(() => shop.stop());
 function pool(size, name = 'Codes') {
   counter += 1;
   const product = shop.seed.product({ name, slug: `codes-${counter}`, price: 500, delivery_type: 'serial_code' });
-  shop.seed.serials(product, Array.from({ length: size }, (_, i) => `RSV-${counter}-${i}`));
+  shop.seed.serials(
+    product,
+    Array.from({ length: size }, (_, i) => `RSV-${counter}-${i}`),
+  );
   return product;
 }
 async function pending(product, quantity = 1, buyer = undefined) {
-  const who = buyer ?? await shop.buyer({ balance: 0 });
+  const who = buyer ?? (await shop.buyer({ balance: 0 }));
   dataOf(await shop.souk.post('/api/store/cart/add', { product_id: product.id, quantity }, { token: who.token }));
   const { order_id: id } = await shop.checkout(who, LABELS.stripe);
   counter += 1;
@@ -31,11 +34,15 @@ const refused = async (product) => {
   const buyer = await shop.buyerWith([[product, 1]]);
   expectError(await shop.checkoutAnswer(buyer, LABELS.stripe), 409, 'out_of_stock');
 };
-const event = async (type, order) => dataOf(await shop.event('stripe', stripeEvent(type, { order: order.id, amount: order.amount, intent: order.intent })));
+const event = async (type, order) =>
+  dataOf(
+    await shop.event('stripe', stripeEvent(type, { order: order.id, amount: order.amount, intent: order.intent })),
+  );
 const stock = async (product) => dataOf(await shop.admin('GET', `/api/admin/products/${product.id}/serials`)).pools[0];
 const inStock = async (product) => dataOf(await shop.souk.get(`/api/store/products/${product.slug}`)).in_stock;
 /** The time of an order's reservation is over. */
-const overdue = (order) => shop.seed.sql(`UPDATE orders SET reserved_until = ${Date.now() - 1000} WHERE id = ${order.id};`);
+const overdue = (order) =>
+  shop.seed.sql(`UPDATE orders SET reserved_until = ${Date.now() - 1000} WHERE id = ${order.id};`);
 
 test('off by default: two orders may wait for the last code', async () => {
   const product = pool(1);
@@ -54,17 +61,35 @@ test('switched on, the last code is kept for who checks out first, and delivered
   const order = await pending(product);
   const minutes = (Date.parse((await order.seen()).reserved_until) - before_) / 60000;
   assert.ok(minutes > 29.9 && minutes < 35, `kept for ${minutes} minutes`);
-  assert.deepEqual(await stock(product), { variant_id: null, variant_name: '', free: 0, reserved: 1, taken: 0, refunded: 0 });
-  await shop.until(async () => await inStock(product) === false, 'shown as sold out');
+  assert.deepEqual(await stock(product), {
+    variant_id: null,
+    variant_name: '',
+    free: 0,
+    reserved: 1,
+    taken: 0,
+    refunded: 0,
+  });
+  await shop.until(async () => (await inStock(product)) === false, 'shown as sold out');
   const [code] = dataOf(await shop.admin('GET', `/api/admin/products/${product.id}/serials`)).codes;
   assert.deepEqual([code.is_reserved, code.is_refunded], [true, false]);
   await refused(product);
-  expectError(await shop.souk.post('/api/v1/order/create', { product_id: product.id }, { token: (await shop.buyer()).token }), 409, 'out_of_stock');
+  expectError(
+    await shop.souk.post('/api/v1/order/create', { product_id: product.id }, { token: (await shop.buyer()).token }),
+    409,
+    'out_of_stock',
+  );
   await shop.check();
   await event('payment_intent.succeeded', order);
   const now = await order.seen();
   assert.deepEqual([now.status, now.reserved_until, now.items[0].deliveries.length], ['confirmed', null, 1]);
-  assert.deepEqual(await stock(product), { variant_id: null, variant_name: '', free: 0, reserved: 0, taken: 1, refunded: 0 });
+  assert.deepEqual(await stock(product), {
+    variant_id: null,
+    variant_name: '',
+    free: 0,
+    reserved: 0,
+    taken: 1,
+    refunded: 0,
+  });
   await shop.check();
 });
 
@@ -73,19 +98,29 @@ test('several units, some of them of the shared pool, are all kept and all deliv
   const variant = shop.seed.variant(product, { name: 'Pro', price: 500 });
   shop.seed.serials(product, ['RSV-PRO-1', 'RSV-PRO-2'], variant.id ?? variant);
   const buyer = await shop.buyer({ balance: 0 });
-  dataOf(await shop.souk.post('/api/store/cart/add', { product_id: product.id, variant_id: variant.id ?? variant, quantity: 3 }, { token: buyer.token }));
+  dataOf(
+    await shop.souk.post(
+      '/api/store/cart/add',
+      { product_id: product.id, variant_id: variant.id ?? variant, quantity: 3 },
+      { token: buyer.token },
+    ),
+  );
   const { order_id: id } = await shop.checkout(buyer, LABELS.stripe);
   assert.ok((await shop.order(buyer, id)).reserved_until);
   await event('payment_intent.succeeded', { id, amount: 1500, intent: `pi_rs_v${id}` });
   const delivered = (await shop.order(buyer, id)).items[0].deliveries;
-  assert.deepEqual(delivered.map((d) => d.unit), [1, 2, 3]);
+  assert.deepEqual(
+    delivered.map((d) => d.unit),
+    [1, 2, 3],
+  );
   assert.equal(new Set(delivered.map((d) => d.value)).size, 3);
   await shop.check();
 });
 
 test('freed when the order is cancelled, when its payment fails, and when the time is over', async () => {
   const ends = {
-    cancelled: async (order) => dataOf(await shop.souk.post(`/api/customer/orders/${order.id}/cancel`, undefined, { token: order.buyer.token })),
+    cancelled: async (order) =>
+      dataOf(await shop.souk.post(`/api/customer/orders/${order.id}/cancel`, undefined, { token: order.buyer.token })),
     failed: (order) => event('payment_intent.payment_failed', order),
     over: overdue,
   };
@@ -133,7 +168,14 @@ test('a customer has so many codes at once; orders beyond that are made without,
 test('paying another way does not keep the codes any longer', async () => {
   const order = await pending(pool(1));
   const until = (await order.seen()).reserved_until;
-  dataOf(await shop.souk.post(`/api/customer/orders/${order.id}/pay`, { pay_with: LABELS.razorpay }, { token: order.buyer.token }), 201);
+  dataOf(
+    await shop.souk.post(
+      `/api/customer/orders/${order.id}/pay`,
+      { pay_with: LABELS.razorpay },
+      { token: order.buyer.token },
+    ),
+    201,
+  );
   assert.equal((await order.seen()).reserved_until, until);
   await shop.check();
 });

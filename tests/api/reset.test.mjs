@@ -10,7 +10,9 @@ let shop;
 let sink;
 let mailTo;
 let stop;
-before(async () => { ({ shop, sink, mailTo, stop } = await openMailShop()); });
+before(async () => {
+  ({ shop, sink, mailTo, stop } = await openMailShop());
+});
 after(() => stop());
 
 const forgot = (email) => shop.souk.post('/api/auth/password/forgot', { email });
@@ -63,8 +65,12 @@ test('at most three links an hour, from any caller', async () => {
   dataOf(await forgot(other.email));
   await mailTo(other.email);
   await mailTo(who.email, 3);
-  const links = () => shop.seed.number(`SELECT COUNT(*) FROM mail_link WHERE purpose = 'reset' AND account_id = ${who.id}`);
-  await shop.until(() => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE status = 'waiting'") === 0, 'all errands done');
+  const links = () =>
+    shop.seed.number(`SELECT COUNT(*) FROM mail_link WHERE purpose = 'reset' AND account_id = ${who.id}`);
+  await shop.until(
+    () => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE status = 'waiting'") === 0,
+    'all errands done',
+  );
   assert.equal(links(), 3);
   shop.seed.sql(`UPDATE mail_link SET created_at = created_at - 3600001 WHERE account_id = ${who.id};`);
   dataOf(await forgot(who.email));
@@ -77,7 +83,10 @@ test('the token is nowhere in the clear', async () => {
   const [, token] = /\?token=(\w+)/.exec((await mailTo(who.email)).text);
   assert.ok(!shop.souk.stderr.includes(token));
   if (shop.souk.engine === 'sqlite') {
-    const files = fs.readdirSync(shop.souk.dir).map((f) => path.join(shop.souk.dir, f)).filter((f) => fs.statSync(f).isFile());
+    const files = fs
+      .readdirSync(shop.souk.dir)
+      .map((f) => path.join(shop.souk.dir, f))
+      .filter((f) => fs.statSync(f).isFile());
     assert.ok(files.length > 0);
     for (const file of files) assert.ok(!fs.readFileSync(file, 'latin1').includes(token), file);
   }

@@ -14,16 +14,31 @@ before(async () => {
 after(() => shop.stop());
 
 const page = (url) => shop.souk.request('GET', new URL(url).pathname, { unchecked: true });
-const press = (url, form) => shop.souk.request('POST', new URL(url).pathname,
-  { body: new URLSearchParams(form).toString(), type: 'application/x-www-form-urlencoded', unchecked: true });
+const press = (url, form) =>
+  shop.souk.request('POST', new URL(url).pathname, {
+    body: new URLSearchParams(form).toString(),
+    type: 'application/x-www-form-urlencoded',
+    unchecked: true,
+  });
 
 test('it is off, and nothing of it is there, until it is switched on', async () => {
   const buyer = await shop.buyerWith([[editor, 1]]);
   assert.equal((await shop.checkoutAnswer(buyer, 'sandbox')).status, 422);
   expectStatus(await shop.post('sandbox', '{}', {}), 404);
-  for (const [method, path] of [['GET', '/sandbox/pay/x'], ['POST', '/sandbox/pay/x'], ['GET', '/sandbox/api/payments/x'], ['POST', '/sandbox/api/payments']]) {
-    const answer = await shop.souk.request(method, path, { unchecked: true, type: 'application/json',
-      body: method === 'POST' ? '{"reference":"r","order_ref":"1","description":"d","amount":1,"currency":"USD"}' : undefined });
+  for (const [method, path] of [
+    ['GET', '/sandbox/pay/x'],
+    ['POST', '/sandbox/pay/x'],
+    ['GET', '/sandbox/api/payments/x'],
+    ['POST', '/sandbox/api/payments'],
+  ]) {
+    const answer = await shop.souk.request(method, path, {
+      unchecked: true,
+      type: 'application/json',
+      body:
+        method === 'POST'
+          ? '{"reference":"r","order_ref":"1","description":"d","amount":1,"currency":"USD"}'
+          : undefined,
+    });
     assert.ok([404, 422].includes(answer.status), `${method} ${path}: ${answer.status}`);
     assert.notEqual(answer.status, 200);
   }
@@ -68,7 +83,12 @@ test('add to cart, coupon, checkout, pay, webhook, key, refund, revoked', async 
   await shop.until(async () => (await shop.order(buyer, bought.order_id)).refunded_amount === 22.49, 'half of it back');
   await press(url, { action: 'refund', twice: '1' });
   await shop.until(async () => (await shop.order(buyer, bought.order_id)).status === 'refunded', 'all of it back');
-  expectError(await shop.verify(buyer, { license_key: key, product_id: editor.id }), 403, 'license_revoked', 'License is revoked');
+  expectError(
+    await shop.verify(buyer, { license_key: key, product_id: editor.id }),
+    403,
+    'license_revoked',
+    'License is revoked',
+  );
   await shop.check();
 });
 
@@ -79,12 +99,20 @@ test('it fails on demand, and can be paid after all; twice and late', async () =
   await shop.until(async () => (await shop.order(buyer, order_id)).status === 'cancelled', 'cancelled');
   await press(payment.url, { action: 'pay', twice: '1', late: '1' });
   assert.equal((await shop.order(buyer, order_id)).status, 'cancelled');
-  const waiting = shop.seed.number(`SELECT COUNT(*) FROM outbox WHERE kind = 'sandbox' AND status = 'waiting' AND due_at > ${Date.now() + 4000}`);
+  const waiting = shop.seed.number(
+    `SELECT COUNT(*) FROM outbox WHERE kind = 'sandbox' AND status = 'waiting' AND due_at > ${Date.now() + 4000}`,
+  );
   assert.equal(waiting, 2);
   shop.hurry('sandbox');
   await shop.until(async () => (await shop.order(buyer, order_id)).status === 'confirmed', 'confirmed after all');
-  await shop.until(() => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'sandbox' AND status = 'waiting'") === 0, 'both were sent');
-  assert.equal(shop.seed.number(`SELECT COUNT(*) FROM transfer WHERE kind = 'payment' AND reference_id = ${order_id}`), 1);
+  await shop.until(
+    () => shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'sandbox' AND status = 'waiting'") === 0,
+    'both were sent',
+  );
+  assert.equal(
+    shop.seed.number(`SELECT COUNT(*) FROM transfer WHERE kind = 'payment' AND reference_id = ${order_id}`),
+    1,
+  );
   assert.equal((await press(payment.url, { action: 'pay' })).status, 409);
   await press(payment.url, { action: 'dispute' });
   await shop.until(async () => (await shop.order(buyer, order_id)).on_hold, 'on hold');
@@ -96,20 +124,30 @@ test('staff refund through its API', async () => {
   await press(payment.url, { action: 'pay' });
   await shop.until(async () => (await shop.order(buyer, order_id)).status === 'confirmed', 'confirmed');
   dataOf(await shop.admin('POST', `/api/admin/orders/${order_id}/refund`, {}));
-  await shop.until(async () => /<dt>Refunded<\/dt><dd>49\.99 USD/.test((await page(payment.url)).text), 'the sandbox has given it back');
+  await shop.until(
+    async () => /<dt>Refunded<\/dt><dd>49\.99 USD/.test((await page(payment.url)).text),
+    'the sandbox has given it back',
+  );
   await shop.check();
 });
 
 test('top-ups work as well', async () => {
   const buyer = await shop.buyer({ balance: 0 });
-  const made = dataOf(await shop.souk.post('/api/customer/wallet/topup', { amount: 12.5, gateway: 'sandbox' }, { token: buyer.token }), 201);
+  const made = dataOf(
+    await shop.souk.post('/api/customer/wallet/topup', { amount: 12.5, gateway: 'sandbox' }, { token: buyer.token }),
+    201,
+  );
   await press(made.payment.url, { action: 'pay' });
   await shop.until(async () => (await shop.wallet(buyer)).balance === 12.5, 'credited');
 });
 
 /** A play through its API, with the key that the sandbox was given. */
-const play = (ref, body) => shop.souk.request('POST', `/sandbox/api/payments/${ref}/play`,
-  { unchecked: true, headers: { Authorization: 'Sandbox sbx_key_for_tests_only' }, body });
+const play = (ref, body) =>
+  shop.souk.request('POST', `/sandbox/api/payments/${ref}/play`, {
+    unchecked: true,
+    headers: { Authorization: 'Sandbox sbx_key_for_tests_only' },
+    body,
+  });
 
 /** A pending order and its payment at the sandbox. */
 async function atSandbox() {
@@ -118,12 +156,25 @@ async function atSandbox() {
   const { order_id, payment } = await shop.checkout(buyer, 'sandbox');
   const ref = new URL(payment.url).pathname.split('/').pop();
   const order = () => shop.order(buyer, order_id);
-  return { buyer, id: order_id, url: payment.url, ref, order, play: async (action, more) => dataOf(await play(ref, { action, ...more })),
-    becomes: (status) => shop.until(async () => (await order()).status === status, status) };
+  return {
+    buyer,
+    id: order_id,
+    url: payment.url,
+    ref,
+    order,
+    play: async (action, more) => dataOf(await play(ref, { action, ...more })),
+    becomes: (status) => shop.until(async () => (await order()).status === status, status),
+  };
 }
 
-const reviews = async (id, kind) => (await Promise.all(dataOf(await shop.admin('GET', `/api/admin/reviews?limit=100&kind=${kind}`))
-  .map(async (r) => dataOf(await shop.admin('GET', `/api/admin/reviews/${r.id}`))))).filter((r) => r.order_id === id);
+const reviews = async (id, kind) =>
+  (
+    await Promise.all(
+      dataOf(await shop.admin('GET', `/api/admin/reviews?limit=100&kind=${kind}`)).map(async (r) =>
+        dataOf(await shop.admin('GET', `/api/admin/reviews/${r.id}`)),
+      ),
+    )
+  ).filter((r) => r.order_id === id);
 
 test('it plays money that is too little, too much or in another currency: for a person to look at', async () => {
   for (const action of ['pay_part', 'pay_too_much', 'pay_other_currency']) {
@@ -140,26 +191,45 @@ test('it plays two payments, a payment after its page has ended, and messages in
   await twice.play('pay');
   await twice.becomes('confirmed');
   await twice.play('pay_twice');
-  await shop.until(async () => (await shop.events()).some((e) => e.order_ref === String(twice.id) && e.status !== 'handled' && e.kind === 'succeeded')
-    || (await reviews(twice.id, 'duplicate')).length, 'the second is seen');
+  await shop.until(
+    async () =>
+      (await shop.events()).some(
+        (e) => e.order_ref === String(twice.id) && e.status !== 'handled' && e.kind === 'succeeded',
+      ) || (await reviews(twice.id, 'duplicate')).length,
+    'the second is seen',
+  );
 
   const late = await atSandbox();
   await late.play('expire');
   await late.becomes('cancelled');
   await late.play('pay');
-  await shop.until(async () => (await late.order()).status === 'confirmed' || (await reviews(late.id, 'late')).length === 1, 'late money is not lost');
+  await shop.until(
+    async () => (await late.order()).status === 'confirmed' || (await reviews(late.id, 'late')).length === 1,
+    'late money is not lost',
+  );
 
   const swapped = await atSandbox();
   await swapped.play('pay_swapped');
-  await shop.until(async () => (await shop.events()).some((e) => e.order_ref === String(swapped.id) && e.kind === 'refunded'), 'the refund comes first');
+  await shop.until(
+    async () => (await shop.events()).some((e) => e.order_ref === String(swapped.id) && e.kind === 'refunded'),
+    'the refund comes first',
+  );
   assert.equal((await swapped.order()).status, 'pending');
   shop.hurry('sandbox');
-  await shop.until(async () => { const o = await swapped.order(); return o.status === 'confirmed' && o.refunded_amount > 0; }, 'both have taken effect');
+  await shop.until(async () => {
+    const o = await swapped.order();
+    return o.status === 'confirmed' && o.refunded_amount > 0;
+  }, 'both have taken effect');
   await shop.check();
 });
 
 test('it plays disputes: won, lost, lost in part, withdrawn', async () => {
-  for (const [end, wanted] of [['dispute_won', 'confirmed'], ['dispute_withdrawn', 'confirmed'], ['dispute_lost_part', 'confirmed'], ['dispute_lost', 'refunded']]) {
+  for (const [end, wanted] of [
+    ['dispute_won', 'confirmed'],
+    ['dispute_withdrawn', 'confirmed'],
+    ['dispute_lost_part', 'confirmed'],
+    ['dispute_lost', 'refunded'],
+  ]) {
     const paid = await atSandbox();
     await paid.play('pay');
     await paid.becomes('confirmed');
@@ -168,7 +238,11 @@ test('it plays disputes: won, lost, lost in part, withdrawn', async () => {
     await paid.play(end, { twice: true });
     await shop.until(async () => !(await paid.order()).on_hold, end);
     await paid.becomes(wanted);
-    assert.equal((await paid.order()).refunded_amount, { dispute_lost_part: 24.99, dispute_lost: 49.99 }[end] ?? 0, end);
+    assert.equal(
+      (await paid.order()).refunded_amount,
+      { dispute_lost_part: 24.99, dispute_lost: 49.99 }[end] ?? 0,
+      end,
+    );
     assert.equal((await play(paid.ref, { action: end })).status, 409);
   }
   await shop.check();
@@ -183,7 +257,11 @@ test('it plays silence, a refund that is refused, and an answer that is lost', a
 
   await silent.play('refuse_refunds');
   dataOf(await shop.admin('POST', `/api/admin/orders/${silent.id}/refund`, {}));
-  const failed = await shop.until(async () => dataOf(await shop.admin('GET', `/api/admin/orders/${silent.id}`)).refunds.find((r) => r.status === 'failed'), 'refused');
+  const failed = await shop.until(
+    async () =>
+      dataOf(await shop.admin('GET', `/api/admin/orders/${silent.id}`)).refunds.find((r) => r.status === 'failed'),
+    'refused',
+  );
   assert.equal((await silent.order()).status, 'confirmed');
   assert.ok(failed);
 
@@ -192,8 +270,16 @@ test('it plays silence, a refund that is refused, and an answer that is lost', a
   await lost.becomes('confirmed');
   await lost.play('lose_answer');
   dataOf(await shop.admin('POST', `/api/admin/orders/${lost.id}/refund`, {}));
-  await shop.until(async () => { shop.hurry('refund'); return (await lost.order()).status === 'refunded'; }, 'given back');
-  assert.equal(shop.seed.number(`SELECT COUNT(*) FROM sandbox_refund WHERE payment_id = (SELECT id FROM sandbox_payment WHERE ref = '${lost.ref}')`), 1);
+  await shop.until(async () => {
+    shop.hurry('refund');
+    return (await lost.order()).status === 'refunded';
+  }, 'given back');
+  assert.equal(
+    shop.seed.number(
+      `SELECT COUNT(*) FROM sandbox_refund WHERE payment_id = (SELECT id FROM sandbox_payment WHERE ref = '${lost.ref}')`,
+    ),
+    1,
+  );
   await shop.check();
 });
 
@@ -205,7 +291,10 @@ test('it loses the answer to a payment that it made: the shop asks again and fin
   const buyer = await shop.buyerWith([[editor, 1]]);
   const { order_id, payment } = await shop.checkout(buyer, 'sandbox');
   assert.equal(payment.url, null);
-  const found = await shop.until(async () => { shop.hurry('create'); return (await shop.order(buyer, order_id)).payment.url; }, 'its page');
+  const found = await shop.until(async () => {
+    shop.hurry('create');
+    return (await shop.order(buyer, order_id)).payment.url;
+  }, 'its page');
   assert.equal(made(), before_ + 1);
   await press(found, { action: 'pay' });
   await shop.until(async () => (await shop.order(buyer, order_id)).status === 'confirmed', 'paid there');
@@ -220,7 +309,15 @@ test('a page that the shop closed takes no money', async () => {
   assert.equal((await press(gone.url, { action: 'pay' })).status, 409);
   assert.equal((await gone.order()).status, 'cancelled');
   assert.equal((await play(gone.ref, { action: 'rob' })).status, 422);
-  assert.equal((await shop.souk.request('POST', `/sandbox/api/payments/${gone.ref}/play`, { unchecked: true, body: { action: 'pay' } })).status, 401);
+  assert.equal(
+    (
+      await shop.souk.request('POST', `/sandbox/api/payments/${gone.ref}/play`, {
+        unchecked: true,
+        body: { action: 'pay' },
+      })
+    ).status,
+    401,
+  );
 });
 
 test('strangers can neither pay nor sign', async () => {
@@ -229,18 +326,35 @@ test('strangers can neither pay nor sign', async () => {
   expectStatus(await shop.souk.request('GET', '/sandbox/pay/sbx_guess', { unchecked: true }), 404);
   expectStatus(await press(`${shop.souk.url}/sandbox/pay/sbx_guess`, { action: 'pay' }), 404);
   assert.equal((await press(`${shop.souk.url}/sandbox/pay/sbx_guess`, { action: 'steal' })).status, 422);
-  const api = (headers) => shop.souk.request('POST', '/sandbox/api/payments', { unchecked: true, headers,
-    body: { reference: 'r', order_ref: String(order_id), description: 'd', amount: 1, currency: 'USD' } });
+  const api = (headers) =>
+    shop.souk.request('POST', '/sandbox/api/payments', {
+      unchecked: true,
+      headers,
+      body: { reference: 'r', order_ref: String(order_id), description: 'd', amount: 1, currency: 'USD' },
+    });
   assert.equal((await api({})).status, 401);
   assert.equal((await api({ Authorization: 'Sandbox guess' })).status, 401);
-  const raw = JSON.stringify({ id: 'e', type: 'payment.succeeded', created: 1, data: { payment: 'x', order_ref: String(order_id), amount: 4999, currency: 'USD' } });
-  expectError(await shop.post('sandbox', raw, { 'Souk-Sandbox-Signature': `t=${Math.floor(Date.now() / 1000)},v1=${'0'.repeat(64)}` }), 400, 'signature_invalid');
+  const raw = JSON.stringify({
+    id: 'e',
+    type: 'payment.succeeded',
+    created: 1,
+    data: { payment: 'x', order_ref: String(order_id), amount: 4999, currency: 'USD' },
+  });
+  expectError(
+    await shop.post('sandbox', raw, {
+      'Souk-Sandbox-Signature': `t=${Math.floor(Date.now() / 1000)},v1=${'0'.repeat(64)}`,
+    }),
+    400,
+    'signature_invalid',
+  );
   assert.equal((await shop.order(buyer, order_id)).status, 'pending');
 });
 
 test('what it shows is escaped', async () => {
   const buyer = await shop.buyerWith([[editor, 1]]);
-  const { payment } = await shop.checkout(buyer, 'sandbox', { cancel_url: 'https://shop.example/?q="><script>alert(1)</script>' }).catch(() => ({}));
+  const { payment } = await shop
+    .checkout(buyer, 'sandbox', { cancel_url: 'https://shop.example/?q="><script>alert(1)</script>' })
+    .catch(() => ({}));
   if (!payment) return; // such an address is refused already
   assert.ok(!(await page(payment.url)).text.includes('<script'));
 });

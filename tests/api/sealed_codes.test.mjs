@@ -17,9 +17,15 @@ before(async () => {
   buyer = await office.customer({ balance: 100 });
   pool = await office.product({ delivery_type: 'serial_code' });
   editor = await office.product();
-  assert.deepEqual(dataOf(await owner.post(`/api/admin/products/${pool.id}/serials`, { codes: [CANARY, 'SECOND-CANARY-CODE'] })), { added: 2, duplicates: 0 });
+  assert.deepEqual(
+    dataOf(await owner.post(`/api/admin/products/${pool.id}/serials`, { codes: [CANARY, 'SECOND-CANARY-CODE'] })),
+    { added: 2, duplicates: 0 },
+  );
   const headers = { 'Idempotency-Key': 'canary' };
-  assert.equal(dataOf(await buyer.post('/api/v1/order/create', { product_id: pool.id }, { headers })).delivery.value, CANARY);
+  assert.equal(
+    dataOf(await buyer.post('/api/v1/order/create', { product_id: pool.id }, { headers })).delivery.value,
+    CANARY,
+  );
   key = dataOf(await buyer.post('/api/v1/order/create', { product_id: editor.id })).delivery.value;
 });
 after(() => office.stop());
@@ -27,7 +33,8 @@ after(() => office.stop());
 /** Everything that the store has written: files of its folder with SQLite (database, WAL, data), a dump with PostgreSQL; and its log. */
 function written() {
   const texts = [souk.stderr];
-  if (souk.engine === 'pg') texts.push(execFileSync('pg_dump', [souk.dbArg], { encoding: 'latin1', maxBuffer: 1 << 28 }));
+  if (souk.engine === 'pg')
+    texts.push(execFileSync('pg_dump', [souk.dbArg], { encoding: 'latin1', maxBuffer: 1 << 28 }));
   const walk = (dir) => {
     for (const entry of fs.readdirSync(dir, { withFileTypes: true })) {
       const file = path.join(dir, entry.name);
@@ -41,7 +48,10 @@ function written() {
 
 test('neither the code, nor the key, nor their bytes in hex are written anywhere', () => {
   const all = written();
-  assert.ok(all.some((text) => text.includes(buyer.email)), 'the search finds what is there');
+  assert.ok(
+    all.some((text) => text.includes(buyer.email)),
+    'the search finds what is there',
+  );
   for (const secret of [CANARY, 'SECOND-CANARY-CODE', key, key.replaceAll('-', '')]) {
     const hex = Buffer.from(secret).toString('hex');
     for (const text of all) {
@@ -54,17 +64,31 @@ test('neither the code, nor the key, nor their bytes in hex are written anywhere
 test('buyers read their own again, and a key is still verified and found', async () => {
   const orders = dataOf(await buyer.get('/api/customer/orders'));
   const values = [];
-  for (const { id } of orders) values.push(...dataOf(await buyer.get(`/api/customer/orders/${id}`)).items.flatMap((i) => i.deliveries.map((d) => d.value)));
+  for (const { id } of orders)
+    values.push(
+      ...dataOf(await buyer.get(`/api/customer/orders/${id}`)).items.flatMap((i) => i.deliveries.map((d) => d.value)),
+    );
   assert.deepEqual(values.sort(), [CANARY, key].sort());
   assert.equal(dataOf(await buyer.get('/api/customer/licenses'))[0].license_key, key);
   dataOf(await buyer.post('/api/v1/license/verify', { license_key: key.toLowerCase(), product_id: editor.id }));
   assert.equal(dataOf(await staff.get(`/api/admin/licenses?q=${key}`)).length, 1);
-  const again = await buyer.post('/api/v1/order/create', { product_id: pool.id }, { headers: { 'Idempotency-Key': 'canary' } });
+  const again = await buyer.post(
+    '/api/v1/order/create',
+    { product_id: pool.id },
+    { headers: { 'Idempotency-Key': 'canary' } },
+  );
   assert.equal(again.json.data.delivery.value, CANARY);
 });
 
 test('a code is known again by its hash: imported twice it counts once', async () => {
-  assert.deepEqual(dataOf(await owner.post(`/api/admin/products/${pool.id}/serials`, { codes: [CANARY, 'THIRD-CANARY-CODE', 'THIRD-CANARY-CODE'] })), { added: 1, duplicates: 2 });
+  assert.deepEqual(
+    dataOf(
+      await owner.post(`/api/admin/products/${pool.id}/serials`, {
+        codes: [CANARY, 'THIRD-CANARY-CODE', 'THIRD-CANARY-CODE'],
+      }),
+    ),
+    { added: 1, duplicates: 2 },
+  );
 });
 
 test('staff see the ends of keys and codes; revealing one is a call of its own, in the audit trail', async () => {
@@ -77,12 +101,17 @@ test('staff see the ends of keys and codes; revealing one is a call of its own, 
   assert.equal((await office.audited('license.revoke')).after.license_key, masked);
   assert.equal(dataOf(await staff.post(`/api/admin/licenses/${license.id}/reveal`)).license_key, key);
   const entry = await office.audited('license.reveal');
-  assert.deepEqual([entry.actor_email, entry.resource_id, entry.before, entry.after], ['staff@example.com', license.id, null, null]);
+  assert.deepEqual(
+    [entry.actor_email, entry.resource_id, entry.before, entry.after],
+    ['staff@example.com', license.id, null, null],
+  );
   expectError(await buyer.post(`/api/admin/licenses/${license.id}/reveal`), 403, 'insufficient_scope');
 
   const order = dataOf(await staff.get('/api/admin/orders')).at(-1);
   const values = (o) => o.items.flatMap((i) => i.deliveries.map((d) => d.value));
-  assert.deepEqual(values(dataOf(await staff.get(`/api/admin/orders/${order.id}`))), [`${'*'.repeat(CANARY.length - 4)}1234`]);
+  assert.deepEqual(values(dataOf(await staff.get(`/api/admin/orders/${order.id}`))), [
+    `${'*'.repeat(CANARY.length - 4)}1234`,
+  ]);
   assert.deepEqual(values(dataOf(await staff.post(`/api/admin/orders/${order.id}/reveal`))), [CANARY]);
   assert.equal((await office.audited('order.reveal')).resource_id, order.id);
 });
@@ -96,8 +125,12 @@ test('a licence given by staff shows its key once, and the audit trail does not 
 
 test('a sealed code belongs to its row: moved to another it opens nothing, and nobody gets the wrong one', async () => {
   const seed = seeder(souk);
-  const rows = seed.sql(`SELECT id FROM serial WHERE product_id = ${pool.id} AND taken_by IS NULL ORDER BY id;`).map(([id]) => Number(id));
-  seed.sql(`UPDATE serial SET sealed_code = (SELECT s.sealed_code FROM serial s WHERE s.id = ${rows[1]}) WHERE id = ${rows[0]};`);
+  const rows = seed
+    .sql(`SELECT id FROM serial WHERE product_id = ${pool.id} AND taken_by IS NULL ORDER BY id;`)
+    .map(([id]) => Number(id));
+  seed.sql(
+    `UPDATE serial SET sealed_code = (SELECT s.sealed_code FROM serial s WHERE s.id = ${rows[1]}) WHERE id = ${rows[0]};`,
+  );
   expectError(await buyer.post('/api/v1/order/create', { product_id: pool.id }), 500, 'internal');
   assert.equal(seed.number(`SELECT COUNT(*) FROM serial WHERE product_id = ${pool.id} AND taken_by IS NULL`), 2);
 });

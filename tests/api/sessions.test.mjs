@@ -17,21 +17,38 @@ before(async () => {
 after(() => office.stop());
 
 async function login(email, address = '198.51.100.7') {
-  const { token } = dataOf(await souk.post('/api/auth/login', { email, password: PASSWORD }, { headers: { 'X-Forwarded-For': address } }));
+  const { token } = dataOf(
+    await souk.post('/api/auth/login', { email, password: PASSWORD }, { headers: { 'X-Forwarded-For': address } }),
+  );
   return { token, ...callsAs(souk, token) };
 }
 async function member(email, role = 'staff') {
   return dataOf(await office.owner.post('/api/admin/staff', { email, role, password: PASSWORD }), 201).id;
 }
-const used = (id, ago) => seed.sql(`UPDATE token SET last_used_at = ${Date.now() - ago} WHERE account_id = ${id} AND kind = 'login';`);
+const used = (id, ago) =>
+  seed.sql(`UPDATE token SET last_used_at = ${Date.now() - ago} WHERE account_id = ${id} AND kind = 'login';`);
 
 test('a list of sessions says from where and until when; one, or all others, can be ended', async () => {
-  const { email, id } = dataOf(await office.owner.post('/api/admin/customers', { email: 'me@example.com', password: PASSWORD }), 201);
+  const { email, id } = dataOf(
+    await office.owner.post('/api/admin/customers', { email: 'me@example.com', password: PASSWORD }),
+    201,
+  );
   const [first, second, third] = [await login(email), await login(email, '2001:db8:1:2::9'), await login(email)];
   const api = dataOf(await first.post('/api/customer/tokens', { name: 'server' }), 201).token;
   const list = dataOf(await third.get('/api/auth/sessions'));
-  assert.deepEqual(list.map((s) => [s.network, s.is_current]), [['198.51.100.7', true], ['2001:db8:1:2::/64', false], ['198.51.100.7', false]]);
-  assert.ok(list.every((s) => Math.abs(Date.parse(s.last_used_at) - Date.now()) < 60e3 && Date.parse(s.expires_at) > Date.now()));
+  assert.deepEqual(
+    list.map((s) => [s.network, s.is_current]),
+    [
+      ['198.51.100.7', true],
+      ['2001:db8:1:2::/64', false],
+      ['198.51.100.7', false],
+    ],
+  );
+  assert.ok(
+    list.every(
+      (s) => Math.abs(Date.parse(s.last_used_at) - Date.now()) < 60e3 && Date.parse(s.expires_at) > Date.now(),
+    ),
+  );
   expectStatus(await third.delete(`/api/auth/sessions/${list[1].id}`), 200);
   expectError(await second.get('/api/auth/me'), 401, 'token_invalid');
   expectError(await third.delete(`/api/auth/sessions/${list[1].id}`), 404, 'not_found');
@@ -39,11 +56,13 @@ test('a list of sessions says from where and until when; one, or all others, can
   expectError(await first.get('/api/auth/me'), 401, 'token_invalid');
   expectStatus(await third.get('/api/auth/me'), 200);
   expectStatus(await souk.get('/api/customer/wallet', { token: api }), 200);
-  const audited = dataOf(await office.owner.get(`/api/admin/audit?action=auth&actor_id=${id}&limit=2`)).map((e) => e.action);
+  const audited = dataOf(await office.owner.get(`/api/admin/audit?action=auth&actor_id=${id}&limit=2`)).map(
+    (e) => e.action,
+  );
   assert.deepEqual(audited, ['auth.end_sessions', 'auth.end_session']);
 });
 
-test('a session of staff that nobody used for an hour has ended; a customer\'s has not', async () => {
+test("a session of staff that nobody used for an hour has ended; a customer's has not", async () => {
   const id = await member('idle@example.com');
   const staff = await login('idle@example.com');
   used(id, HOUR - 60e3);
@@ -53,7 +72,10 @@ test('a session of staff that nobody used for an hour has ended; a customer\'s h
   const longer = await login('longer@example.com');
   used(other, HOUR + 1000);
   expectError(await longer.get('/api/admin/orders'), 401, 'token_expired');
-  const { email, id: customer } = dataOf(await office.owner.post('/api/admin/customers', { email: 'slow@example.com', password: PASSWORD }), 201);
+  const { email, id: customer } = dataOf(
+    await office.owner.post('/api/admin/customers', { email: 'slow@example.com', password: PASSWORD }),
+    201,
+  );
   const buyer = await login(email);
   used(customer, 20 * HOUR);
   expectStatus(await buyer.get('/api/customer/wallet'), 200);
@@ -78,7 +100,10 @@ test('an owner sees where staff are logged in, and ends it', async () => {
   const id = await member('laptop@example.com');
   const staff = await login('laptop@example.com');
   const target = `/api/admin/staff/${id}/sessions`;
-  assert.deepEqual(dataOf(await office.owner.get(target)).map((s) => s.network), ['198.51.100.7']);
+  assert.deepEqual(
+    dataOf(await office.owner.get(target)).map((s) => s.network),
+    ['198.51.100.7'],
+  );
   expectError(await staff.delete(target), 403, 'forbidden');
   expectStatus(await office.owner.delete(target), 200);
   assert.equal((await office.audited('staff.end_sessions')).resource_id, id);

@@ -15,7 +15,11 @@ before(async () => {
   ({ souk, owner } = office);
 });
 after(async () => {
-  try { assertInvariants(office.database.dbArg); } finally { await office.stop(); }
+  try {
+    assertInvariants(office.database.dbArg);
+  } finally {
+    await office.stop();
+  }
 });
 
 const login = (email, password, more = {}) => souk.post('/api/auth/login', { email, password, ...more });
@@ -28,10 +32,17 @@ test('a store without an owner prints a link once per start; of many who open it
   assert.equal(fs.readFileSync(file, 'utf8').trim(), link[0]);
   assert.equal(fs.statSync(file).mode & 0o777, 0o600);
   assert.deepEqual(dataOf(await fresh.get('/api/setup')), { is_needed: true });
-  expectError(await fresh.post('/api/setup', { token: 'x'.repeat(40), email: 'w@example.com', password: PASSWORD }), 404, 'not_found');
+  expectError(
+    await fresh.post('/api/setup', { token: 'x'.repeat(40), email: 'w@example.com', password: PASSWORD }),
+    404,
+    'not_found',
+  );
 
-  const tries = await Promise.all(Array.from({ length: 8 }, (_, i) =>
-    fresh.post('/api/setup', { token: link[1], email: `first${i}@example.com`, password: PASSWORD })));
+  const tries = await Promise.all(
+    Array.from({ length: 8 }, (_, i) =>
+      fresh.post('/api/setup', { token: link[1], email: `first${i}@example.com`, password: PASSWORD }),
+    ),
+  );
   assert.deepEqual(tries.map((a) => a.status).sort(), [201, 404, 404, 404, 404, 404, 404, 404]);
   assert.deepEqual(dataOf(await fresh.get('/api/setup')), { is_needed: false });
   const { email } = tries.find((a) => a.status === 201).json.data.account;

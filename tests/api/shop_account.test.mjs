@@ -14,7 +14,16 @@ let department;
 before(async () => {
   shop = await openPaidShop();
   await shop.connect('sandbox', {});
-  product = dataOf(await shop.admin('POST', '/api/admin/products', { name: 'Thing', slug: 'thing', price: 2.5, delivery_type: 'license_key', is_active: true }), 201);
+  product = dataOf(
+    await shop.admin('POST', '/api/admin/products', {
+      name: 'Thing',
+      slug: 'thing',
+      price: 2.5,
+      delivery_type: 'license_key',
+      is_active: true,
+    }),
+    201,
+  );
   department = dataOf(await shop.admin('POST', '/api/admin/departments', { name: 'Sales' }), 201);
 });
 after(() => shop.stop());
@@ -38,7 +47,15 @@ async function bought(b, { quantity = 1 } = {}) {
   await b.open('/account/orders');
   return /href="(\/account\/orders\/\d+)"/.exec(b.page)[1];
 }
-const PAGES = ['/account', '/account/orders', '/account/licenses', '/account/wallet', '/account/tickets', '/account/notifications', '/account/settings'];
+const PAGES = [
+  '/account',
+  '/account/orders',
+  '/account/licenses',
+  '/account/wallet',
+  '/account/tickets',
+  '/account/notifications',
+  '/account/settings',
+];
 
 test('visitors who are not logged in are sent to the login, and then back', async () => {
   for (const page of [...PAGES, '/account/orders/1', '/account/tickets/1']) {
@@ -71,7 +88,8 @@ test('somebody else’s things are not there', async () => {
   const owner = await customer();
   const order = await bought(owner);
   await owner.open('/account/tickets');
-  const ticket = (await owner.submit('/account/tickets', { subject: 'Mine', message: 'Mine' }, { expect: 303 })).location;
+  const ticket = (await owner.submit('/account/tickets', { subject: 'Mine', message: 'Mine' }, { expect: 303 }))
+    .location;
   await owner.open('/account/settings');
   const session = /\/account\/settings\/sessions\/\d+\/end/.exec(owner.page)[0];
   const license = dataOf(await shop.admin('GET', `/api/admin/licenses?q=${owner.email}`))[0];
@@ -79,10 +97,22 @@ test('somebody else’s things are not there', async () => {
   for (const path of [order, ticket]) assert.equal((await thief.open(path)).status, 404, path);
   await thief.open('/account/settings');
   const { csrf } = thief.form('/account/settings/profile').fields;
-  for (const path of [`${order}/cancel`, `${ticket}/reply`, `${ticket}/close`, session, `/account/licenses/${license.id}/move`]) {
+  for (const path of [
+    `${order}/cancel`,
+    `${ticket}/reply`,
+    `${ticket}/close`,
+    session,
+    `/account/licenses/${license.id}/move`,
+  ]) {
     assert.equal((await thief.post(path, { csrf, message: 'x' })).status, 404, path);
   }
-  const about = await thief.post('/account/tickets', { csrf, department_id: department.id, subject: 's', message: 'm', order_id: /\d+$/.exec(order)[0] });
+  const about = await thief.post('/account/tickets', {
+    csrf,
+    department_id: department.id,
+    subject: 's',
+    message: 'm',
+    order_id: /\d+$/.exec(order)[0],
+  });
   assert.equal(about.status, 404);
 });
 
@@ -93,7 +123,11 @@ test('support: ask about an order, read the answer, reply, close', async () => {
   const empty = await b.submit('/account/tickets', { subject: 'Why?', message: '' });
   assert.equal(empty.status, 422);
   assert.equal(b.form('/account/tickets').fields.subject, 'Why?');
-  const { location } = await b.submit('/account/tickets', { subject: 'Why?', message: '<b>Because</b>\nof that' }, { expect: 303 });
+  const { location } = await b.submit(
+    '/account/tickets',
+    { subject: 'Why?', message: '<b>Because</b>\nof that' },
+    { expect: 303 },
+  );
   assert.match(b.text, /<b>Because<\/b> of that/);
   assert.ok(b.page.includes(`href="${order}"`), 'the ticket leads to its order');
   const id = /\d+$/.exec(location)[0];
@@ -115,7 +149,13 @@ test('a new computer opens a ticket that names the licence', async () => {
   assert.doesNotMatch(b.text, /I have a new computer/);
   const [, key] = /<code[^>]*>([A-Z0-9-]{20,})<\/code>/.exec(b.page);
   const token = dataOf(await shop.admin('POST', `/api/admin/customers/${b.id}/tokens`, { name: 'x' }), 201).token;
-  dataOf(await shop.souk.post('/api/v1/license/verify', { license_key: key, product_id: product.id, hardware_id: 'old' }, { token }));
+  dataOf(
+    await shop.souk.post(
+      '/api/v1/license/verify',
+      { license_key: key, product_id: product.id, hardware_id: 'old' },
+      { token },
+    ),
+  );
   await b.open('/account/licenses');
   await b.submit(`/account/licenses/${license.id}/move`, {}, { expect: 303 });
   assert.ok(b.page.includes(key));
@@ -142,7 +182,10 @@ test('the wallet is topped up through the sandbox, and money asked back', async 
     return /href="([^"]*\/sandbox\/pay\/[^"]+)"/.exec(b.page)?.[1];
   });
   await fetch(link, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ action: 'pay' }) });
-  await shop.until(async () => { await b.open('/account/wallet'); return /Balance \$12\.50/.test(b.text); });
+  await shop.until(async () => {
+    await b.open('/account/wallet');
+    return /Balance \$12\.50/.test(b.text);
+  });
   const much = await b.submit('/account/wallet/withdraw', { amount: '13' });
   assert.equal(much.status, 422);
   assert.match(b.text, /more than your balance/);
@@ -228,7 +271,11 @@ test('name, sessions and tokens', async () => {
   await b.open('/account/settings');
   const ends = [...b.page.matchAll(/This browser|\/account\/settings\/sessions\/\d+\/end/g)].map((m) => m[0]);
   assert.equal(ends.filter((e) => e.startsWith('/')).length, 2);
-  await b.submit(ends.find((e) => e.startsWith('/')), {}, { expect: 303 });
+  await b.submit(
+    ends.find((e) => e.startsWith('/')),
+    {},
+    { expect: 303 },
+  );
   assert.equal((await second.request('GET', '/account')).status, 303);
   assert.equal((await b.request('GET', '/account')).status, 200);
 
@@ -242,16 +289,27 @@ test('name, sessions and tokens', async () => {
   assert.match(b.text, /My program .*verify/);
   await b.submit(/\/account\/settings\/tokens\/\d+\/revoke/.exec(b.page)[0], {}, { expect: 303 });
   assert.equal((await shop.souk.get('/api/customer/wallet', { token })).status, 401);
-  const admin = await b.post('/account/settings/tokens', { csrf: b.form('/logout').fields.csrf, name: 'x', scopes: 'admin' });
+  const admin = await b.post('/account/settings/tokens', {
+    csrf: b.form('/logout').fields.csrf,
+    name: 'x',
+    scopes: 'admin',
+  });
   assert.equal(admin.status, 422);
 });
 
 test('a new password ends every session', async () => {
   const b = await customer();
   await b.open('/account/settings');
-  const wrong = await b.submit('/account/settings/password', { current_password: 'not this one', password: 'another long password' });
+  const wrong = await b.submit('/account/settings/password', {
+    current_password: 'not this one',
+    password: 'another long password',
+  });
   assert.equal(wrong.status, 422);
-  await b.submit('/account/settings/password', { current_password: PASSWORD, password: 'another long password' }, { expect: 303 });
+  await b.submit(
+    '/account/settings/password',
+    { current_password: PASSWORD, password: 'another long password' },
+    { expect: 303 },
+  );
   assert.equal((await b.request('GET', '/account')).status, 303);
 });
 
@@ -273,7 +331,10 @@ test('notifications are new until they are marked; what came since stays new', a
   assert.doesNotMatch(b.text, /New notifications/);
   const stranger = await customer();
   await bought(stranger);
-  assert.equal((await b.post('/account/notifications/read', { csrf: b.form('/logout').fields.csrf, up_to: '999999' })).status, 303);
+  assert.equal(
+    (await b.post('/account/notifications/read', { csrf: b.form('/logout').fields.csrf, up_to: '999999' })).status,
+    303,
+  );
   await stranger.open('/account/notifications');
   assert.match(stranger.page, /class="tag">New</);
 });
@@ -304,7 +365,11 @@ test('a second factor is set up with password and code, asked for at the login, 
   assert.match(phone.page, /name="totp"/);
   await phone.submit('/login', { email: b.email, password: PASSWORD, totp: codes[0] }, { expect: 303 });
   await phone.open(PAGE);
-  assert.equal((await phone.submit(`${PAGE}/remove`, { password: PASSWORD, totp: codes[0] })).status, 422, 'a recovery code works once');
+  assert.equal(
+    (await phone.submit(`${PAGE}/remove`, { password: PASSWORD, totp: codes[0] })).status,
+    422,
+    'a recovery code works once',
+  );
   assert.equal((await phone.submit(`${PAGE}/remove`, { password: 'not this one', totp: codes[1] })).status, 422);
   await phone.submit(`${PAGE}/remove`, { password: PASSWORD, totp: codes[1] }, { expect: 303 });
   const again = new Browser(shop.souk.url);

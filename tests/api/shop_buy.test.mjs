@@ -15,14 +15,41 @@ before(async () => {
   shop = await openPaidShop();
   souk = shop.souk;
   await shop.connect('sandbox', {});
-  const product = async (body) => dataOf(await shop.admin('POST', '/api/admin/products', { delivery_type: 'license_key', is_active: true, ...body }), 201);
-  plain = await product({ name: 'Plain Editor', slug: 'plain-editor', price: 19.99, description: 'Edits *plain* text.\n\n<b>raw</b> [bad](javascript:alert(1))' });
+  const product = async (body) =>
+    dataOf(
+      await shop.admin('POST', '/api/admin/products', { delivery_type: 'license_key', is_active: true, ...body }),
+      201,
+    );
+  plain = await product({
+    name: 'Plain Editor',
+    slug: 'plain-editor',
+    price: 19.99,
+    description: 'Edits *plain* text.\n\n<b>raw</b> [bad](javascript:alert(1))',
+  });
   choice = await product({ name: 'Choice', slug: 'choice', price: 5 });
-  choice.small = dataOf(await shop.admin('POST', `/api/admin/products/${choice.id}/variants`, { name: 'Small', price: 5, is_default: true }), 201);
-  choice.large = dataOf(await shop.admin('POST', `/api/admin/products/${choice.id}/variants`, { name: 'Large', price: 50 }), 201);
+  choice.small = dataOf(
+    await shop.admin('POST', `/api/admin/products/${choice.id}/variants`, {
+      name: 'Small',
+      price: 5,
+      is_default: true,
+    }),
+    201,
+  );
+  choice.large = dataOf(
+    await shop.admin('POST', `/api/admin/products/${choice.id}/variants`, { name: 'Large', price: 50 }),
+    201,
+  );
   await product({ name: NAUGHTY, slug: 'naughty', price: 1, description: NAUGHTY });
   await product({ name: 'Gone', slug: 'gone', price: 1, is_active: false });
-  dataOf(await shop.admin('POST', '/api/admin/coupons', { code: 'TEN', kind: 'percent', value: 10, max_uses_per_customer: 100 }), 201);
+  dataOf(
+    await shop.admin('POST', '/api/admin/coupons', {
+      code: 'TEN',
+      kind: 'percent',
+      value: 10,
+      max_uses_per_customer: 100,
+    }),
+    201,
+  );
 });
 after(() => shop.stop());
 
@@ -35,7 +62,11 @@ async function payAtSandbox(b) {
     await b.open(b.path);
     return /href="([^"]*\/sandbox\/pay\/[^"]+)"/.exec(b.page)?.[1];
   }, 'the payment page has an address');
-  const answer = await fetch(link, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ action: 'pay' }) });
+  const answer = await fetch(link, {
+    method: 'POST',
+    redirect: 'manual',
+    body: new URLSearchParams({ action: 'pay' }),
+  });
   assert.equal(answer.status, 303);
 }
 
@@ -72,9 +103,15 @@ test('a product page has its description as markup, raw HTML as text, and data f
   const data = JSON.parse(/<script type="application\/ld\+json">([\s\S]*?)<\/script>/.exec(b.page)[1]);
   assert.equal(data['@type'], 'Product');
   assert.equal(data.name, 'Plain Editor');
-  assert.deepEqual(data.offers.map((o) => [o.price, o.priceCurrency, o.availability]), [['19.99', 'USD', 'https://schema.org/InStock']]);
+  assert.deepEqual(
+    data.offers.map((o) => [o.price, o.priceCurrency, o.availability]),
+    [['19.99', 'USD', 'https://schema.org/InStock']],
+  );
   const naughty = await b.open('/p/naughty');
-  assert.equal(JSON.parse(/<script type="application\/ld\+json">([\s\S]*?)<\/script>/.exec(naughty.text)[1]).name, NAUGHTY);
+  assert.equal(
+    JSON.parse(/<script type="application\/ld\+json">([\s\S]*?)<\/script>/.exec(naughty.text)[1]).name,
+    NAUGHTY,
+  );
 });
 
 test('pages carry a strict policy and cannot be framed', async () => {
@@ -228,7 +265,10 @@ test('a guest whose payment failed tries it again, or buys the same once more', 
     return /href="([^"]*\/sandbox\/pay\/[^"]+)"/.exec(b.page)?.[1];
   }, 'the payment page has an address');
   await fetch(link, { method: 'POST', redirect: 'manual', body: new URLSearchParams({ action: 'fail' }) });
-  await shop.until(async () => { await b.open(order); return /Cancelled/.test(b.text); }, 'the attempt has failed');
+  await shop.until(async () => {
+    await b.open(order);
+    return /Cancelled/.test(b.text);
+  }, 'the attempt has failed');
   assert.ok(b.page.includes(`href="${way}"`), 'the payment can be tried again');
   await b.submit(`${order}/again`, {}, { expect: 303 });
   assert.equal(b.path, '/checkout');
@@ -236,7 +276,10 @@ test('a guest whose payment failed tries it again, or buys the same once more', 
 
   await b.open(way);
   await payAtSandbox(b);
-  await shop.until(async () => { await b.open(order); return /Paid and delivered/.test(b.text); }, 'the money came after all');
+  await shop.until(async () => {
+    await b.open(order);
+    return /Paid and delivered/.test(b.text);
+  }, 'the money came after all');
   assert.doesNotMatch(b.page, /\/again"/);
   await b.open('/cart');
   assert.equal((await b.post(`${order}/again`, { csrf: b.form('/cart/update').fields.csrf })).status, 409);
@@ -270,7 +313,15 @@ test('the same form sent 20 times at once makes one order', async () => {
 });
 
 test('what costs nothing is delivered at once', async () => {
-  dataOf(await shop.admin('POST', '/api/admin/coupons', { code: 'ALL', kind: 'percent', value: 100, max_uses_per_customer: 100 }), 201);
+  dataOf(
+    await shop.admin('POST', '/api/admin/coupons', {
+      code: 'ALL',
+      kind: 'percent',
+      value: 100,
+      max_uses_per_customer: 100,
+    }),
+    201,
+  );
   const b = browser();
   await b.open('/p/choice');
   await b.submit('/cart/add', { then: 'cart' });
@@ -293,7 +344,11 @@ test('every language has its words; the store offers those of its setting', asyn
   });
   assert.match(german.text, /<html lang="de">/);
   assert.match(german.text, /19,99\u00a0\$/);
-  for (const [language, words] of [['fr', 'Panier'], ['es', 'Carrito'], ['it', 'Cart']]) {
+  for (const [language, words] of [
+    ['fr', 'Panier'],
+    ['es', 'Carrito'],
+    ['it', 'Cart'],
+  ]) {
     assert.match((await browser({ language }).open('/')).text, new RegExp(words));
   }
 });

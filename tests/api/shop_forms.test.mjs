@@ -8,7 +8,10 @@ import { dataOf } from './lib/http.mjs';
 import { runSouk } from './lib/souk.mjs';
 
 const listed = await runSouk(['routes', '--pages']);
-const FORMS = listed.stdout.trim().split('\n').map((line) => line.split(' '))
+const FORMS = listed.stdout
+  .trim()
+  .split('\n')
+  .map((line) => line.split(' '))
   .filter(([method, path]) => method === 'POST' && !/^\/(api|webhook|v1|sandbox)\//.test(path));
 /** Forms for visitors who have no session yet. */
 const FIRST = ['/cart/add', '/login', '/register', '/forgot', '/reset', '/verify-email'];
@@ -19,16 +22,28 @@ const browsers = {};
 
 before(async () => {
   shop = await openPaidShop();
-  product = dataOf(await shop.admin('POST', '/api/admin/products', { name: 'Thing', slug: 'thing', price: 1, delivery_type: 'license_key', is_active: true }), 201);
+  product = dataOf(
+    await shop.admin('POST', '/api/admin/products', {
+      name: 'Thing',
+      slug: 'thing',
+      price: 1,
+      delivery_type: 'license_key',
+      is_active: true,
+    }),
+    201,
+  );
   for (const name of ['mine', 'other']) {
-    const b = browsers[name] = new Browser(shop.souk.url);
+    const b = (browsers[name] = new Browser(shop.souk.url));
     await b.open('/p/thing');
     await b.submit('/cart/add', { then: 'cart' }, { expect: 303 });
   }
 });
 after(() => shop.stop());
 
-const csrfOf = async (b) => { await b.open('/cart'); return b.form('/cart/update').fields.csrf; };
+const csrfOf = async (b) => {
+  await b.open('/cart');
+  return b.form('/cart/update').fields.csrf;
+};
 const target = (path) => path.replace(/\{[a-z]+\}/g, '1');
 
 /** What a change would show up in. */
@@ -43,7 +58,13 @@ test('the route table has forms', () => assert.ok(FORMS.length >= 10, listed.std
 
 /** Fields that would do something. */
 const fields = (path) => ({
-  product_id: product.id, quantity: 5, code: 'X', email: 'x@example.com', password: 'long enough to be one', pay_with: 'wallet', once: `once-${path}`,
+  product_id: product.id,
+  quantity: 5,
+  code: 'X',
+  email: 'x@example.com',
+  password: 'long enough to be one',
+  pay_with: 'wallet',
+  once: `once-${path}`,
 });
 
 for (const [, path] of FORMS) {
@@ -55,9 +76,11 @@ for (const [, path] of FORMS) {
       'no csrf': () => mine.post(target(path), fields(path)),
       'empty csrf': () => mine.post(target(path), { ...fields(path), csrf: '' }),
       "another browser's csrf": async () => mine.post(target(path), { ...fields(path), csrf: await csrfOf(other) }),
-      'another origin': () => mine.post(target(path), { ...fields(path), csrf: right }, { headers: { Origin: 'https://evil.example' } }),
+      'another origin': () =>
+        mine.post(target(path), { ...fields(path), csrf: right }, { headers: { Origin: 'https://evil.example' } }),
       'origin null': () => mine.post(target(path), { ...fields(path), csrf: right }, { headers: { Origin: 'null' } }),
-      'cross-site': () => mine.post(target(path), { ...fields(path), csrf: right }, { headers: { 'Sec-Fetch-Site': 'cross-site' } }),
+      'cross-site': () =>
+        mine.post(target(path), { ...fields(path), csrf: right }, { headers: { 'Sec-Fetch-Site': 'cross-site' } }),
     };
     for (const [what, send] of Object.entries(tries)) {
       const answer = await send();
@@ -71,8 +94,12 @@ for (const [, path] of FORMS) {
 
 for (const [, path] of FORMS.filter(([, p]) => FIRST.includes(p))) {
   test(`POST ${path} by a visitor without a session is refused from elsewhere`, async () => {
-    for (const headers of [{ Origin: 'https://evil.example' }, { Origin: 'null' }, { 'Sec-Fetch-Site': 'cross-site' },
-      { 'Sec-Fetch-Site': 'same-site', Origin: 'https://sub.evil.example' }]) {
+    for (const headers of [
+      { Origin: 'https://evil.example' },
+      { Origin: 'null' },
+      { 'Sec-Fetch-Site': 'cross-site' },
+      { 'Sec-Fetch-Site': 'same-site', Origin: 'https://sub.evil.example' },
+    ]) {
       const answer = await new Browser(shop.souk.url).post(path, fields(path), { headers });
       assert.equal(answer.status, 403);
       assert.deepEqual(answer.set, []);
@@ -82,6 +109,9 @@ for (const [, path] of FORMS.filter(([, p]) => FIRST.includes(p))) {
 
 test('a form of another content type is refused', async () => {
   const b = new Browser(shop.souk.url);
-  const answer = await b.request('POST', '/cart/add', { body: '{"product_id":1}', headers: { 'Content-Type': 'application/json' } });
+  const answer = await b.request('POST', '/cart/add', {
+    body: '{"product_id":1}',
+    headers: { 'Content-Type': 'application/json' },
+  });
   assert.equal(answer.status, 415);
 });

@@ -13,7 +13,17 @@ let thing;
 before(async () => {
   mail = await openMailShop();
   shop = mail.shop;
-  const make = async (name) => dataOf(await shop.admin('POST', '/api/admin/products', { name, slug: name.toLowerCase(), price: 2, delivery_type: 'license_key', is_active: true }), 201);
+  const make = async (name) =>
+    dataOf(
+      await shop.admin('POST', '/api/admin/products', {
+        name,
+        slug: name.toLowerCase(),
+        price: 2,
+        delivery_type: 'license_key',
+        is_active: true,
+      }),
+      201,
+    );
   thing = await make('Thing');
   await make('Other');
 });
@@ -32,7 +42,10 @@ async function login(b, email, password = PASSWORD) {
   await b.open('/login');
   return b.submit('/login', { email, password });
 }
-const add = async (b, slug) => { await b.open(`/p/${slug}`); await b.submit('/cart/add', { then: 'cart' }, { expect: 303 }); };
+const add = async (b, slug) => {
+  await b.open(`/p/${slug}`);
+  await b.submit('/cart/add', { then: 'cart' }, { expect: 303 });
+};
 /** The store's address is https: its cookie is this host's alone. */
 const COOKIE = '__Host-souk';
 const session = (b) => b.cookies.get(COOKIE);
@@ -98,7 +111,10 @@ test('a visitor’s cart comes along, and a customer has one cart in every brows
   await add(b, 'other');
   await login(b, known.email);
   await b.open('/cart');
-  assert.deepEqual([...b.page.matchAll(/name="quantity" type="number"[^>]*value="(\d+)"/g)].map((m) => m[1]), ['2', '1']);
+  assert.deepEqual(
+    [...b.page.matchAll(/name="quantity" type="number"[^>]*value="(\d+)"/g)].map((m) => m[1]),
+    ['2', '1'],
+  );
   await known.open('/cart');
   assert.match(known.text, /Other/);
 });
@@ -120,8 +136,13 @@ test('logging out ends the session, and the cart is there at the next login', as
 
 test('after the login the browser goes where it wanted to go, if that is here', async () => {
   const known = await registered();
-  for (const [next, goes] of [['/checkout', '/checkout'], ['//evil.example', '/account'], ['https://evil.example/', '/account'],
-    ['/\\evil.example', '/account'], ['javascript:x', '/account']]) {
+  for (const [next, goes] of [
+    ['/checkout', '/checkout'],
+    ['//evil.example', '/account'],
+    ['https://evil.example/', '/account'],
+    ['/\\evil.example', '/account'],
+    ['javascript:x', '/account'],
+  ]) {
     const b = browser();
     await b.open(`/login?next=${encodeURIComponent(next)}`);
     const answer = await b.submit('/login', { email: known.email, password: PASSWORD }, { expect: 303 });
@@ -155,7 +176,10 @@ test('behind TLS the cookie is for this host alone', async () => {
   const b = new Browser(shop.souk.url);
   await b.open('/p/thing');
   const answer = await b.post('/cart/add', { product_id: thing.id, quantity: 1 });
-  assert.match(answer.set[0], /^__Host-souk=[A-Za-z0-9]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax; Secure$/);
+  assert.match(
+    answer.set[0],
+    /^__Host-souk=[A-Za-z0-9]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax; Secure$/,
+  );
 });
 
 test('the link in the first mail proves the address, by a button, once; this browser stays logged in', async () => {

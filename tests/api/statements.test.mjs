@@ -14,8 +14,16 @@ const IS_PG = ENGINE === 'pg';
 /** What reads a whole table, or a whole index, and may: [file, text that the statement has in it, why]. */
 const MAY_READ_ALL = [
   ['settings.c', 'SELECT 1 FROM transfer UNION ALL', 'whether there is any row at all: the first one is the answer'],
-  ['department.c', 'DELETE FROM department', 'the first ticket of the department ends it, and departments are rarely deleted'],
-  ['gateway_config.c', 'EXISTS (SELECT 1 FROM payment WHERE gateway_id', 'the first payment ends it, and a gateway rarely changes its currency or mode'],
+  [
+    'department.c',
+    'DELETE FROM department',
+    'the first ticket of the department ends it, and departments are rarely deleted',
+  ],
+  [
+    'gateway_config.c',
+    'EXISTS (SELECT 1 FROM payment WHERE gateway_id',
+    'the first payment ends it, and a gateway rarely changes its currency or mode',
+  ],
   ['order_search.c', 'LIKE', 'a search of staff for a part of a text'],
   ['customer.c', 'LIKE', 'a search of staff for a part of a text'],
   ['license.c', 'LIKE', 'a search of staff for a part of a text'],
@@ -27,7 +35,10 @@ before(async () => {
   await store.souk.stop();
   crowd(store.database.dbArg, ROWS);
   statements = allStatements(store.database.dbArg).filter((s) => s.file !== 'invariant.c'); // `souk check` reads everything
-  plans = plansOf(store.database.dbArg, statements.map((s) => s.text));
+  plans = plansOf(
+    store.database.dbArg,
+    statements.map((s) => s.text),
+  );
 });
 after(() => store?.database.remove());
 
@@ -37,14 +48,17 @@ const growing = Object.keys(tables()).filter((table) => !SMALL.includes(table));
 function readsAll(text, plan) {
   if (IS_PG) {
     return plan.split('\n').flatMap((line, i, lines) => {
-      const [, seq, index, table] = /(Seq Scan) on (\w+)/.test(line) ? [null, true, null, /Seq Scan on (\w+)/.exec(line)[1]]
+      const [, seq, index, table] = /(Seq Scan) on (\w+)/.test(line)
+        ? [null, true, null, /Seq Scan on (\w+)/.exec(line)[1]]
         : [null, false, ...(/Index(?: Only)? Scan(?: Backward)? using (\w+) on (\w+)/.exec(line)?.slice(1) ?? [])];
       if (!growing.includes(table)) return [];
       if (seq) return [table];
       // An index without a condition is walked from its end: that is well when it gives the order, and the first rows are enough. Indexes
       // of what is open hold little.
       const isWalk = !/Index Cond/.test(lines[i + 1] ?? '');
-      return isWalk && (!/ LIMIT /.test(text) || /Merge/.test(plan)) && !/_(open|due|pending|staff|hold)/.test(index) ? [table] : [];
+      return isWalk && (!/ LIMIT /.test(text) || /Merge/.test(plan)) && !/_(open|due|pending|staff|hold)/.test(index)
+        ? [table]
+        : [];
     });
   }
   const names = {};
@@ -54,7 +68,8 @@ function readsAll(text, plan) {
   }
   return [...plan.matchAll(/SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?/g)]
     .filter(([, , index]) => !(index && (/ LIMIT /.test(text) || /_(open|due|pending|staff|hold)/.test(index))))
-    .map(([, name]) => names[name] ?? name).filter((table) => growing.includes(table) && !text.includes(`FROM ${table} ORDER BY id LIMIT`));
+    .map(([, name]) => names[name] ?? name)
+    .filter((table) => growing.includes(table) && !text.includes(`FROM ${table} ORDER BY id LIMIT`));
 }
 
 test('the statements are there', () => {
@@ -72,8 +87,12 @@ test('none reads a growing table as a whole', () => {
   assert.deepEqual(found, [], found.join('\n'));
 });
 
-const PAGES = [['order_read.c', 'orders', 'orders_by_account'], ['license.c', 'license l', 'license_by_account'],
-  ['notification.c', 'notification', 'notification_by_account'], ['withdrawal.c', 'withdrawal', 'withdrawal_by_account']];
+const PAGES = [
+  ['order_read.c', 'orders', 'orders_by_account'],
+  ['license.c', 'license l', 'license_by_account'],
+  ['notification.c', 'notification', 'notification_by_account'],
+  ['withdrawal.c', 'withdrawal', 'withdrawal_by_account'],
+];
 
 for (const [file, table, index] of PAGES) {
   test(`${file}: a page of an owner's rows is a range of ${index}, also for owners who have a large part of them`, () => {
@@ -85,7 +104,11 @@ for (const [file, table, index] of PAGES) {
 }
 
 test('every exception is needed for a statement that is there', () => {
-  for (const [file, part] of MAY_READ_ALL) assert.ok(statements.some((s) => s.file === file && s.text.includes(part)), `${file}: ${part}`);
+  for (const [file, part] of MAY_READ_ALL)
+    assert.ok(
+      statements.some((s) => s.file === file && s.text.includes(part)),
+      `${file}: ${part}`,
+    );
 });
 
 test('control: a scan is found', () => {

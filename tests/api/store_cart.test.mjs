@@ -30,7 +30,8 @@ async function shopper() {
   const { token, ...rest } = await souk.customer();
   const options = { token };
   return {
-    ...rest, token,
+    ...rest,
+    token,
     cart: async () => dataOf(await souk.get('/api/store/cart', options)),
     add: (body, more) => souk.post('/api/store/cart/add', body, { ...options, ...more }),
     set: (body) => souk.patch('/api/store/cart/items', body, options),
@@ -50,7 +51,9 @@ test('adding answers with the whole cart, as GET does', async () => {
   const s = await shopper();
   const want = {
     items: [{ product_id: plain.id, name: 'Plain', quantity: 2, unit_price: 19.99, subtotal: 39.98 }],
-    coupon: null, discount: 0, total: 39.98,
+    coupon: null,
+    discount: 0,
+    total: 39.98,
   };
   assert.deepEqual(dataOf(await s.add({ product_id: plain.id, quantity: 2 })), want);
   assert.deepEqual(await s.cart(), want);
@@ -92,10 +95,14 @@ test('variants: missing, of another product, switched off, where there are none'
   const off = seed.variant(tool, { is_active: false });
   const elsewhere = seed.variant(seed.product(), {});
   expectFields(await s.add({ product_id: tool.id, quantity: 1 }), { variant_id: 'required' });
-  expectFields(await s.add({ product_id: tool.id, variant_id: elsewhere.id, quantity: 1 }), { variant_id: 'unknown_id' });
+  expectFields(await s.add({ product_id: tool.id, variant_id: elsewhere.id, quantity: 1 }), {
+    variant_id: 'unknown_id',
+  });
   expectFields(await s.add({ product_id: tool.id, variant_id: off.id, quantity: 1 }), { variant_id: 'unknown_id' });
   expectFields(await s.add({ product_id: tool.id, variant_id: 987654321, quantity: 1 }), { variant_id: 'unknown_id' });
-  expectFields(await s.add({ product_id: plain.id, variant_id: monthly.id, quantity: 1 }), { variant_id: 'not_combinable' });
+  expectFields(await s.add({ product_id: plain.id, variant_id: monthly.id, quantity: 1 }), {
+    variant_id: 'not_combinable',
+  });
   assert.deepEqual(await s.cart(), EMPTY);
 });
 
@@ -129,10 +136,16 @@ for (const [what, body, fields] of [
   ['an object as product id', { product_id: {}, quantity: 1 }, { product_id: 'wrong_type' }],
   ['a variant id in quotes', { product_id: 1, variant_id: '1', quantity: 1 }, { variant_id: 'wrong_type' }],
   ['a typo', { product_id: 1, quantity: 1, quantitiy: 2 }, { quantitiy: 'unknown_field' }],
-  ['a price of their own', { product_id: 1, quantity: 1, price: 0.01, unit_price: 0.01 },
-    { price: 'unknown_field', unit_price: 'unknown_field' }],
-  ['everything wrong at once', { product_id: 'x', variant_id: [], quantity: 0, token_id: 1 },
-    { product_id: 'wrong_type', variant_id: 'wrong_type', quantity: 'not_positive', token_id: 'unknown_field' }],
+  [
+    'a price of their own',
+    { product_id: 1, quantity: 1, price: 0.01, unit_price: 0.01 },
+    { price: 'unknown_field', unit_price: 'unknown_field' },
+  ],
+  [
+    'everything wrong at once',
+    { product_id: 'x', variant_id: [], quantity: 0, token_id: 1 },
+    { product_id: 'wrong_type', variant_id: 'wrong_type', quantity: 'not_positive', token_id: 'unknown_field' },
+  ],
 ]) {
   test(`add refuses ${what}`, async () => {
     const s = await shopper();
@@ -141,9 +154,16 @@ for (const [what, body, fields] of [
   });
 }
 
-for (const [what, text] of [['5.0 for an id', '{"product_id":5.0,"quantity":1}'], ['5e0 for an id', '{"product_id":5e0,"quantity":1}'],
-  ['1.0 as quantity', '{"product_id":5,"quantity":1.0}'], ['2^63 as quantity', '{"product_id":5,"quantity":9223372036854775808}'],
-  ['an id of 2^53', '{"product_id":9007199254740992,"quantity":1}'], ['an array', '[]'], ['a string', '"x"'], ['null', 'null']]) {
+for (const [what, text] of [
+  ['5.0 for an id', '{"product_id":5.0,"quantity":1}'],
+  ['5e0 for an id', '{"product_id":5e0,"quantity":1}'],
+  ['1.0 as quantity', '{"product_id":5,"quantity":1.0}'],
+  ['2^63 as quantity', '{"product_id":5,"quantity":9223372036854775808}'],
+  ['an id of 2^53', '{"product_id":9007199254740992,"quantity":1}'],
+  ['an array', '[]'],
+  ['a string', '"x"'],
+  ['null', 'null'],
+]) {
   test(`add refuses ${what}`, async () => {
     const s = await shopper();
     expectError(await s.add(text), 422, 'validation_failed');
@@ -152,11 +172,20 @@ for (const [what, text] of [['5.0 for an id', '{"product_id":5.0,"quantity":1}']
 
 test('add refuses what is no JSON', async () => {
   const s = await shopper();
-  for (const text of ['', '{', '{"product_id":1,"product_id":2,"quantity":1}', '{"product_id":1,}', "{'product_id':1}"]) {
+  for (const text of [
+    '',
+    '{',
+    '{"product_id":1,"product_id":2,"quantity":1}',
+    '{"product_id":1,}',
+    "{'product_id':1}",
+  ]) {
     expectError(await s.add(text), 400, 'malformed_json');
   }
-  expectError(await s.add('product_id=1&quantity=1', { type: 'application/x-www-form-urlencoded' }), 415,
-    'unsupported_media_type');
+  expectError(
+    await s.add('product_id=1&quantity=1', { type: 'application/x-www-form-urlencoded' }),
+    415,
+    'unsupported_media_type',
+  );
 });
 
 test('a line takes 1000 units and no more, at once or by increasing', async () => {
@@ -176,9 +205,14 @@ test('a cart takes 100 lines and no more', async () => {
   const rows = Array.from({ length: 101 }, (_, i) => `(${many.id}, 'v${i}', 100)`).join(', ');
   seed.sql(`INSERT INTO variant (product_id, name, price) VALUES ${rows};`);
   const ids = seed.sql(`SELECT id FROM variant WHERE product_id = ${many.id} ORDER BY id;`).map((r) => Number(r[0]));
-  for (const id of ids.slice(0, 100)) expectStatus(await s.add({ product_id: many.id, variant_id: id, quantity: 1 }), 200);
-  expectError(await s.add({ product_id: many.id, variant_id: ids[100], quantity: 1 }), 422, 'cart_full',
-    'The cart has too many lines');
+  for (const id of ids.slice(0, 100))
+    expectStatus(await s.add({ product_id: many.id, variant_id: id, quantity: 1 }), 200);
+  expectError(
+    await s.add({ product_id: many.id, variant_id: ids[100], quantity: 1 }),
+    422,
+    'cart_full',
+    'The cart has too many lines',
+  );
   expectStatus(await s.add({ product_id: many.id, variant_id: ids[0], quantity: 1 }), 200); // more of what is there
   const cart = await s.cart();
   assert.equal(cart.items.length, 100);
@@ -212,14 +246,23 @@ test("a line that nobody touched for a week takes today's price at the next read
   await s.add({ product_id: tiers.id, variant_id: variant.id, quantity: 2 });
   seed.update('product', single.id, { price: 1100 });
   seed.update('variant', variant.id, { price: 600 });
-  const age = (days) => seed.sql(`UPDATE cart_line SET priced_at = ${Date.now() - days * 86400000} WHERE product_id IN (${single.id}, ${tiers.id});`);
+  const age = (days) =>
+    seed.sql(
+      `UPDATE cart_line SET priced_at = ${Date.now() - days * 86400000} WHERE product_id IN (${single.id}, ${tiers.id});`,
+    );
   age(6.9);
-  assert.deepEqual((await s.cart()).items.map((i) => i.unit_price), [10, 5]);
+  assert.deepEqual(
+    (await s.cart()).items.map((i) => i.unit_price),
+    [10, 5],
+  );
   age(7.1);
   const refused = await souk.post('/api/store/cart/checkout', { pay_with: 'wallet' }, { token: s.token });
   expectError(refused, 409, 'price_changed');
   const cart = await s.cart();
-  assert.deepEqual(cart.items.map((i) => i.unit_price), [11, 6]);
+  assert.deepEqual(
+    cart.items.map((i) => i.unit_price),
+    [11, 6],
+  );
   assert.equal(cart.total, 23);
 });
 
@@ -257,11 +300,20 @@ test('items: sets, and 0 removes', async () => {
   await s.add({ product_id: plain.id, quantity: 2 });
   await s.add({ product_id: tool.id, variant_id: monthly.id, quantity: 1 });
   let cart = dataOf(await s.set({ product_id: plain.id, quantity: 7 }));
-  assert.deepEqual(cart.items.map((l) => l.quantity), [7, 1]);
+  assert.deepEqual(
+    cart.items.map((l) => l.quantity),
+    [7, 1],
+  );
   cart = dataOf(await s.set({ product_id: tool.id, variant_id: monthly.id, quantity: 1000 }));
-  assert.deepEqual(cart.items.map((l) => l.quantity), [7, 1000]);
+  assert.deepEqual(
+    cart.items.map((l) => l.quantity),
+    [7, 1000],
+  );
   cart = dataOf(await s.set({ product_id: plain.id, quantity: 0 }));
-  assert.deepEqual(cart.items.map((l) => l.product_id), [tool.id]);
+  assert.deepEqual(
+    cart.items.map((l) => l.product_id),
+    [tool.id],
+  );
   cart = dataOf(await s.set({ product_id: plain.id, quantity: 0 })); // gone already: no error
   assert.equal(cart.items.length, 1);
   cart = dataOf(await s.set({ product_id: tool.id, variant_id: monthly.id, quantity: 0 }));
@@ -275,10 +327,15 @@ test('items: refuses what is not in the cart or cannot be', async () => {
   expectFields(await s.set({ product_id: 987654321, quantity: 1 }), { product_id: 'unknown_id' });
   expectFields(await s.set({ product_id: tool.id, quantity: 1 }), { variant_id: 'required' });
   expectFields(await s.set({ product_id: tool.id, variant_id: 987654321, quantity: 1 }), { variant_id: 'unknown_id' });
-  expectFields(await s.set({ product_id: plain.id, variant_id: monthly.id, quantity: 1 }), { variant_id: 'not_combinable' });
+  expectFields(await s.set({ product_id: plain.id, variant_id: monthly.id, quantity: 1 }), {
+    variant_id: 'not_combinable',
+  });
   expectFields(await s.set({ product_id: plain.id, quantity: -1 }), { quantity: 'out_of_range' });
   expectFields(await s.set({ product_id: plain.id, quantity: 1001 }), { quantity: 'out_of_range' });
-  expectFields(await s.set({ product_id: plain.id, quantity: '1', name: 'x' }), { quantity: 'wrong_type', name: 'unknown_field' });
+  expectFields(await s.set({ product_id: plain.id, quantity: '1', name: 'x' }), {
+    quantity: 'wrong_type',
+    name: 'unknown_field',
+  });
   expectFields(await s.set({}), { product_id: 'required', quantity: 'required' });
   assert.equal((await s.cart()).items[0].quantity, 1);
 });
@@ -313,24 +370,47 @@ test('one token is one cart, also for tokens of the same customer', async () => 
   const other = await shopper();
   const second = dataOf(await souk.post('/api/customer/tokens', { name: 'second' }, { token: s.token }), 201);
   await s.add({ product_id: plain.id, quantity: 1 });
-  expectStatus(await souk.post('/api/store/cart/add', { product_id: plain.id, quantity: 5 }, { token: second.token }), 200);
+  expectStatus(
+    await souk.post('/api/store/cart/add', { product_id: plain.id, quantity: 5 }, { token: second.token }),
+    200,
+  );
   assert.equal((await s.cart()).items[0].quantity, 1);
   assert.deepEqual(await other.cart(), EMPTY);
   assert.equal(dataOf(await souk.get('/api/store/cart', { token: second.token })).items[0].quantity, 5);
   expectStatus(await souk.delete(`/api/customer/tokens/${second.id}`, { token: s.token }), 200); // its cart goes with it
-  assert.equal(seed.number('SELECT COUNT(*) FROM cart_line WHERE quantity = 5 AND product_id = '
-    + `${plain.id} AND token_id = ${second.id}`), 0);
+  assert.equal(
+    seed.number(
+      'SELECT COUNT(*) FROM cart_line WHERE quantity = 5 AND product_id = ' + `${plain.id} AND token_id = ${second.id}`,
+    ),
+    0,
+  );
 });
 
 test('every call needs a token with the scope store', async () => {
   const s = await shopper();
-  const narrow = dataOf(await souk.post('/api/customer/tokens',
-    { name: 'n', scopes: ['customer', 'catalog', 'verify', 'order'] }, { token: s.token }), 201).token;
-  const calls = [['GET', ''], ['DELETE', ''], ['POST', '/add', { product_id: plain.id, quantity: 1 }],
-    ['PATCH', '/items', { product_id: plain.id, quantity: 1 }], ['POST', '/coupon', { code: 'X' }], ['DELETE', '/coupon']];
+  const narrow = dataOf(
+    await souk.post(
+      '/api/customer/tokens',
+      { name: 'n', scopes: ['customer', 'catalog', 'verify', 'order'] },
+      { token: s.token },
+    ),
+    201,
+  ).token;
+  const calls = [
+    ['GET', ''],
+    ['DELETE', ''],
+    ['POST', '/add', { product_id: plain.id, quantity: 1 }],
+    ['PATCH', '/items', { product_id: plain.id, quantity: 1 }],
+    ['POST', '/coupon', { code: 'X' }],
+    ['DELETE', '/coupon'],
+  ];
   for (const [method, path, body] of calls) {
     expectError(await souk.request(method, `/api/store/cart${path}`, { body }), 401, 'token_missing');
-    expectError(await souk.request(method, `/api/store/cart${path}`, { body, token: narrow }), 403, 'insufficient_scope');
+    expectError(
+      await souk.request(method, `/api/store/cart${path}`, { body, token: narrow }),
+      403,
+      'insufficient_scope',
+    );
   }
 });
 

@@ -25,7 +25,8 @@ after(() => souk.stop());
 async function shopper(...lines) {
   const { token, ...rest } = await souk.customer();
   const s = {
-    ...rest, token,
+    ...rest,
+    token,
     get: () => souk.get('/api/store/cart', { token }),
     cart: async () => dataOf(await souk.get('/api/store/cart', { token })),
     add: (product, quantity = 1) => souk.post('/api/store/cart/add', { product_id: product.id, quantity }, { token }),
@@ -62,8 +63,14 @@ test('a fixed amount is taken off, never more than the lines come to', async () 
   const s = await shopper([a, 1]);
   seed.coupon({ code: 'FIVE', kind: 'fixed', value: 500 });
   seed.coupon({ code: 'FIFTY', kind: 'fixed', value: 5000 });
-  assert.deepEqual([dataOf(await s.coupon('FIVE'))].map((c) => [c.discount, c.total]), [[5, 5]]);
-  assert.deepEqual([dataOf(await s.coupon('FIFTY'))].map((c) => [c.discount, c.total]), [[10, 0]]);
+  assert.deepEqual(
+    [dataOf(await s.coupon('FIVE'))].map((c) => [c.discount, c.total]),
+    [[5, 5]],
+  );
+  assert.deepEqual(
+    [dataOf(await s.coupon('FIFTY'))].map((c) => [c.discount, c.total]),
+    [[10, 0]],
+  );
 });
 
 test('a whole percentage makes it free', async () => {
@@ -73,8 +80,17 @@ test('a whole percentage makes it free', async () => {
   assert.deepEqual([cart.discount, cart.total], [39.99, 0]);
 });
 
-for (const [price, percent, discount] of [[1005, 1000, 1.01], [1004, 1000, 1], [333, 5000, 1.67], [1, 5000, 0.01], [1, 4999, 0],
-  [999, 1, 0], [5000, 1, 0.01], [4999, 1, 0], [1999, 3333, 6.66]]) {
+for (const [price, percent, discount] of [
+  [1005, 1000, 1.01],
+  [1004, 1000, 1],
+  [333, 5000, 1.67],
+  [1, 5000, 0.01],
+  [1, 4999, 0],
+  [999, 1, 0],
+  [5000, 1, 0.01],
+  [4999, 1, 0],
+  [1999, 3333, 6.66],
+]) {
   test(`${percent / 100} % of ${price / 100} is ${discount}: half up`, async () => {
     const s = await shopper([seed.product({ price }), 1]);
     const cart = dataOf(await s.coupon(seed.coupon({ value: percent }).code));
@@ -97,7 +113,10 @@ test('only the lines that a coupon is for are counted', async () => {
   const cart = dataOf(await s.coupon(coupon.code));
   assert.deepEqual([cart.discount, cart.total], [5, 14.99]); // half of 9.99, half up
   const fixed = seed.coupon({ kind: 'fixed', value: 2000, products: [b] });
-  assert.deepEqual([dataOf(await s.coupon(fixed.code))].map((c) => [c.discount, c.total]), [[9.99, 10]]);
+  assert.deepEqual(
+    [dataOf(await s.coupon(fixed.code))].map((c) => [c.discount, c.total]),
+    [[9.99, 10]],
+  );
 });
 
 test('a second coupon replaces the first', async () => {
@@ -122,11 +141,17 @@ test('a refused coupon leaves the cart as it was, with the one before', async ()
 test('unknown, disabled, not started and expired: one answer', async () => {
   const s = await shopper([a, 1]);
   const now = Date.now();
-  const codes = ['UNKNOWN', 'no spaces allowed', 'ümlaut', 'x'.repeat(65), "' OR 1=1 --",
+  const codes = [
+    'UNKNOWN',
+    'no spaces allowed',
+    'ümlaut',
+    'x'.repeat(65),
+    "' OR 1=1 --",
     seed.coupon({ is_active: false }).code,
     seed.coupon({ starts_at: now + DAY }).code,
     seed.coupon({ expires_at: now - 1 }).code,
-    seed.coupon({ starts_at: now - 2 * DAY, expires_at: now - DAY }).code];
+    seed.coupon({ starts_at: now - 2 * DAY, expires_at: now - DAY }).code,
+  ];
   const answers = new Set();
   for (const code of codes) {
     const { request_id: id, ...body } = expectError(await s.coupon(code), 422, 'coupon_invalid', INVALID).json;
@@ -210,7 +235,9 @@ test('a use that was given back does not count', async () => {
   const coupon = seed.coupon({ max_uses: 1 });
   const order = use(coupon, s.id);
   expectError(await s.coupon(coupon.code), 422, 'coupon_exhausted');
-  seed.sql(`UPDATE coupon_use SET released_at = 2 WHERE order_id = ${order}; UPDATE coupon SET uses = 0 WHERE id = ${coupon.id};`);
+  seed.sql(
+    `UPDATE coupon_use SET released_at = 2 WHERE order_id = ${order}; UPDATE coupon SET uses = 0 WHERE id = ${coupon.id};`,
+  );
   assert.equal(dataOf(await s.coupon(coupon.code)).discount, 1);
 });
 
@@ -250,7 +277,10 @@ for (const [what, change] of [
     const coupon = seed.coupon();
     assert.equal(dataOf(await s.coupon(coupon.code)).total, 9);
     seed.update('coupon', coupon.id, change());
-    assert.deepEqual([await s.cart()].map((c) => [c.coupon, c.discount, c.total]), [[null, 0, 10]]);
+    assert.deepEqual(
+      [await s.cart()].map((c) => [c.coupon, c.discount, c.total]),
+      [[null, 0, 10]],
+    );
     seed.update('coupon', coupon.id, { expires_at: null, is_active: true, max_uses: null, uses: 0, min_total: 0 });
     assert.equal((await s.cart()).coupon, null); // what was shown without it is bought without it
     assert.equal(dataOf(await s.coupon(coupon.code)).total, 9);

@@ -32,18 +32,38 @@ test('an empty store has an empty catalogue', async () => {
 test('no token is needed, and a bad one does not matter', async () => {
   expectStatus(await souk.get('/api/store/products'), 200);
   // Not checked: the document knows no token here, so the answer may be cached whatever was sent.
-  const answer = await souk.get('/api/store/products', { headers: { Authorization: 'Bearer nonsense' }, unchecked: true });
+  const answer = await souk.get('/api/store/products', {
+    headers: { Authorization: 'Bearer nonsense' },
+    unchecked: true,
+  });
   expectStatus(answer, 200);
 });
 
 test('a product has the members of the specification and those around them', async () => {
-  const product = seed.product({ name: 'Photo Editor', slug: 'photo-editor', price: 1999, description: 'Edits\nphotos.' });
+  const product = seed.product({
+    name: 'Photo Editor',
+    slug: 'photo-editor',
+    price: 1999,
+    description: 'Edits\nphotos.',
+  });
   const want = {
-    id: product.id, name: 'Photo Editor', slug: 'photo-editor', price: 19.99, is_active: true, description: 'Edits\nphotos.',
-    currency: 'USD', delivery_type: 'license_key', in_stock: true, variants: [], images: [],
+    id: product.id,
+    name: 'Photo Editor',
+    slug: 'photo-editor',
+    price: 19.99,
+    is_active: true,
+    description: 'Edits\nphotos.',
+    currency: 'USD',
+    delivery_type: 'license_key',
+    in_stock: true,
+    variants: [],
+    images: [],
   };
   assert.deepEqual(await one(product), want);
-  assert.deepEqual((await list()).find((p) => p.id === product.id), want);
+  assert.deepEqual(
+    (await list()).find((p) => p.id === product.id),
+    want,
+  );
 });
 
 test('money has the decimals of the currency', async () => {
@@ -64,7 +84,16 @@ test('drafts and disabled products are neither listed nor found', async () => {
   expectError(await souk.get(`/api/store/products/${draft.slug}`), 404, 'not_found', 'Product not found');
 });
 
-for (const slug of ['nothing-here', 'Photo-Editor', '1', '%20', 'a%2Fb', '%C3%A4', `${'x'.repeat(3000)}`, "'%20OR%201=1--"]) {
+for (const slug of [
+  'nothing-here',
+  'Photo-Editor',
+  '1',
+  '%20',
+  'a%2Fb',
+  '%C3%A4',
+  `${'x'.repeat(3000)}`,
+  "'%20OR%201=1--",
+]) {
   test(`the slug ${slug.slice(0, 30)} is not found`, async () => {
     expectError(await souk.get(`/api/store/products/${slug}`), 404, 'not_found', 'Product not found');
   });
@@ -102,7 +131,13 @@ test('without a default the oldest active variant stands in', async () => {
   seed.variant(product, { price: 800 });
   const got = await one(product);
   assert.equal(got.price, 7);
-  assert.deepEqual(got.variants.map((v) => [v.variant_id === second.id, v.is_default]), [[true, true], [false, false]]);
+  assert.deepEqual(
+    got.variants.map((v) => [v.variant_id === second.id, v.is_default]),
+    [
+      [true, true],
+      [false, false],
+    ],
+  );
 });
 
 test('a product whose variants are all off has nothing to sell and is not shown', async () => {
@@ -134,8 +169,12 @@ test('serial codes: a variant has its own pool and the shared one', async () => 
   assert.deepEqual(await stock(), [true, false, true]);
   seed.serials(product, ['shared-1']);
   assert.deepEqual(await stock(), [true, true, true]);
-  seed.sql(`UPDATE serial SET taken_by = 1, taken_at = 1 WHERE code_hash = ${seed.codeHash('shared-1')}; UPDATE revision SET number = number + 1 WHERE name = 'catalog';`);
-  seed.sql(`UPDATE serial SET taken_by = 1, taken_at = 1 WHERE code_hash = ${seed.codeHash('b-1')}; UPDATE revision SET number = number + 1 WHERE name = 'catalog';`);
+  seed.sql(
+    `UPDATE serial SET taken_by = 1, taken_at = 1 WHERE code_hash = ${seed.codeHash('shared-1')}; UPDATE revision SET number = number + 1 WHERE name = 'catalog';`,
+  );
+  seed.sql(
+    `UPDATE serial SET taken_by = 1, taken_at = 1 WHERE code_hash = ${seed.codeHash('b-1')}; UPDATE revision SET number = number + 1 WHERE name = 'catalog';`,
+  );
   assert.deepEqual(await stock(), [false, false, false]);
   seed.serials(product, ['a-1'], a);
   assert.deepEqual(await stock(), [true, true, false]);
@@ -151,8 +190,13 @@ test('downloads: in stock with a file or an address', async () => {
 });
 
 test('nothing of the inside leaks: no addresses, keys, versions', async () => {
-  const product = seed.product({ delivery_type: 'download_url', download_url: 'https://secret.example/x', key_prefix: 'SECRET' });
-  const text = (await souk.get('/api/store/products')).text + (await souk.get(`/api/store/products/${product.slug}`)).text;
+  const product = seed.product({
+    delivery_type: 'download_url',
+    download_url: 'https://secret.example/x',
+    key_prefix: 'SECRET',
+  });
+  const text =
+    (await souk.get('/api/store/products')).text + (await souk.get(`/api/store/products/${product.slug}`)).text;
   assert.ok(!/secret|version|file_|position|created_at/i.test(text));
 });
 
@@ -190,8 +234,11 @@ test('a change is seen by the next request, and changes the tags of what it touc
   const kept = seed.product({ name: 'Kept' });
   const changed = seed.product({ name: 'Before' });
   const tag = async (path) => (await souk.get(path)).headers.etag;
-  const before = [await tag('/api/store/products'), await tag(`/api/store/products/${changed.slug}`),
-    await tag(`/api/store/products/${kept.slug}`)];
+  const before = [
+    await tag('/api/store/products'),
+    await tag(`/api/store/products/${changed.slug}`),
+    await tag(`/api/store/products/${kept.slug}`),
+  ];
   seed.update('product', changed.id, { name: 'After' });
   assert.equal((await one(changed)).name, 'After');
   assert.equal((await list()).find((p) => p.id === changed.id).name, 'After');
@@ -246,14 +293,22 @@ test('a page goes on behind a product that went away meanwhile', async () => {
   assert.equal(dataOf(first).at(-1).id, products[0].id);
   seed.update('product', products[0].id, { is_active: false });
   const next = dataOf(await souk.get(`/api/store/products?limit=100&cursor=${first.json.meta.next_cursor}`));
-  assert.deepEqual(next.map((p) => p.id), [products[1].id, products[2].id]);
+  assert.deepEqual(
+    next.map((p) => p.id),
+    [products[1].id, products[2].id],
+  );
 });
 
 test('bad limits and cursors are refused', async () => {
   for (const [query, field, code] of [
-    ['limit=0', 'limit', 'not_positive'], ['limit=-1', 'limit', 'not_positive'], ['limit=101', 'limit', 'out_of_range'],
-    ['limit=x', 'limit', 'wrong_type'], ['limit=1.0', 'limit', 'wrong_type'], ['limit=1&limit=2', 'limit', 'not_combinable'],
-    ['cursor=nonsense', 'cursor', 'bad_cursor'], ['cursor=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'cursor', 'bad_cursor'],
+    ['limit=0', 'limit', 'not_positive'],
+    ['limit=-1', 'limit', 'not_positive'],
+    ['limit=101', 'limit', 'out_of_range'],
+    ['limit=x', 'limit', 'wrong_type'],
+    ['limit=1.0', 'limit', 'wrong_type'],
+    ['limit=1&limit=2', 'limit', 'not_combinable'],
+    ['cursor=nonsense', 'cursor', 'bad_cursor'],
+    ['cursor=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'cursor', 'bad_cursor'],
   ]) {
     expectFields(await souk.get(`/api/store/products?${query}`), { [field]: code });
   }
@@ -262,7 +317,9 @@ test('bad limits and cursors are refused', async () => {
   const cursor = (await souk.get('/api/store/products?limit=1')).json.meta.next_cursor;
   const other = `${cursor[0] === 'A' ? 'B' : 'A'}${cursor.slice(1)}`;
   expectFields(await souk.get(`/api/store/products?cursor=${other}`), { cursor: 'bad_cursor' });
-  expectFields(await souk.get(`/api/v1/products?cursor=${cursor}`, { token: customer.token }), { cursor: 'bad_cursor' });
+  expectFields(await souk.get(`/api/v1/products?cursor=${cursor}`, { token: customer.token }), {
+    cursor: 'bad_cursor',
+  });
 });
 
 test('other methods are refused', async () => {
@@ -279,27 +336,37 @@ test('v1: the same list, each with product_id beside id', async () => {
   const mine = dataOf(await souk.get('/api/v1/products', { token: customer.token }));
   const all = await list();
   assert.ok(mine.every((p) => p.product_id === p.id));
-  assert.deepEqual(mine.map(({ product_id: id, ...rest }) => rest), all);
+  assert.deepEqual(
+    mine.map(({ product_id: id, ...rest }) => rest),
+    all,
+  );
   const page = await souk.get('/api/v1/products?limit=2', { token: customer.token });
   assert.deepEqual(dataOf(page), mine.slice(0, 2));
-  const next = await souk.get(`/api/v1/products?limit=2&cursor=${page.json.meta.next_cursor}`, { token: customer.token });
+  const next = await souk.get(`/api/v1/products?limit=2&cursor=${page.json.meta.next_cursor}`, {
+    token: customer.token,
+  });
   assert.deepEqual(dataOf(next), mine.slice(2, 4));
 });
 
 test('v1: a token with the scope catalog is needed', async () => {
   expectError(await souk.get('/api/v1/products'), 401, 'token_missing');
   expectError(await souk.get('/api/v1/products', { token: 'souk_api_nonsense' }), 401, 'token_invalid');
-  const token = async (scopes) => dataOf(
-    await souk.post('/api/customer/tokens', { name: 't', scopes }, { token: customer.token }), 201).token;
+  const token = async (scopes) =>
+    dataOf(await souk.post('/api/customer/tokens', { name: 't', scopes }, { token: customer.token }), 201).token;
   expectStatus(await souk.get('/api/v1/products', { token: await token(['catalog']) }), 200);
-  expectError(await souk.get('/api/v1/products', { token: await token(['verify', 'order', 'store', 'customer']) }), 403,
-    'insufficient_scope');
+  expectError(
+    await souk.get('/api/v1/products', { token: await token(['verify', 'order', 'store', 'customer']) }),
+    403,
+    'insufficient_scope',
+  );
 });
 
-test('the store\'s currency and its decimals', async (t) => {
+test("the store's currency and its decimals", async (t) => {
   const other = await startSouk({ t });
   const seedOther = seeder(other);
-  seedOther.sql("INSERT INTO setting (name, value) VALUES ('currency', 'JPY') ON CONFLICT (name) DO UPDATE SET value = 'JPY';");
+  seedOther.sql(
+    "INSERT INTO setting (name, value) VALUES ('currency', 'JPY') ON CONFLICT (name) DO UPDATE SET value = 'JPY';",
+  );
   await other.restart();
   seedOther.product({ slug: 'tea', price: 1980 });
   const answer = await other.get('/api/store/products/tea');

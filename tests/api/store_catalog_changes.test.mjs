@@ -39,7 +39,10 @@ test('variants appear, change the price, and go', async () => {
   const monthly = await add({ name: 'Monthly', price: 5 });
   assert.equal((await shown(product)).price, 5);
   const yearly = await add({ name: 'Yearly', price: 50, is_default: true });
-  assert.deepEqual((await shown(product)).variants.map((v) => v.variant_id), [yearly.id, monthly.id]);
+  assert.deepEqual(
+    (await shown(product)).variants.map((v) => v.variant_id),
+    [yearly.id, monthly.id],
+  );
   dataOf(await owner.patch(`/api/admin/variants/${yearly.id}`, { is_active: false }));
   assert.equal((await shown(product)).price, 5);
   dataOf(await owner.patch(`/api/admin/variants/${monthly.id}`, { price: 6 }));
@@ -76,13 +79,18 @@ test('a cart keeps what is switched off, and drops what is deleted', async () =>
   expectStatus(await owner.delete(`/api/admin/products/${gone.id}`), 200);
   const cart = dataOf(await customer.get('/api/store/cart'));
   assert.deepEqual([cart.items.map((l) => l.product_id), cart.total], [[off.id], 3]);
-  expectFields(await customer.post('/api/store/cart/add', { product_id: off.id, quantity: 1 }), { product_id: 'unknown_id' });
+  expectFields(await customer.post('/api/store/cart/add', { product_id: off.id, quantity: 1 }), {
+    product_id: 'unknown_id',
+  });
 });
 
 test('a product that a coupon is for is switched off, not deleted: the coupon stays what it was', async () => {
   const [book, other] = [await office.product(), await office.product()];
   const customer = await office.customer();
-  dataOf(await owner.post('/api/admin/coupons', { code: 'BOOK30', kind: 'percent', value: 30, product_ids: [book.id] }), 201);
+  dataOf(
+    await owner.post('/api/admin/coupons', { code: 'BOOK30', kind: 'percent', value: 30, product_ids: [book.id] }),
+    201,
+  );
   expectStatus(await owner.delete(`/api/admin/products/${book.id}`), 200);
   await missing(book);
   dataOf(await customer.post('/api/store/cart/add', { product_id: other.id, quantity: 1 }));

@@ -34,14 +34,22 @@ test('by wallet: confirmed and delivered in the answer, the cart is empty', asyn
     dataOf(await shop.verify(buyer, { license_key: value, product_id: editor.id }));
   }
   const told = dataOf(await shop.souk.get('/api/customer/notifications', { token: buyer.token }));
-  assert.deepEqual(told.map((n) => n.kind), ['order_delivered']);
+  assert.deepEqual(
+    told.map((n) => n.kind),
+    ['order_delivered'],
+  );
   await shop.check();
 });
 
 test('what is not there cannot be spent, and nothing is changed', async () => {
   const buyer = await shop.buyerWith([[editor, 1]], { balance: 1000 });
   const before_ = shop.traces();
-  const answer = expectError(await shop.checkoutAnswer(buyer, 'wallet'), 402, 'insufficient_balance', 'Insufficient wallet balance');
+  const answer = expectError(
+    await shop.checkoutAnswer(buyer, 'wallet'),
+    402,
+    'insufficient_balance',
+    'Insufficient wallet balance',
+  );
   assert.equal(answer.json.required, 49.99);
   assert.equal(answer.json.available, 10);
   assert.deepEqual(shop.traces(), before_);
@@ -60,13 +68,25 @@ test('an empty cart, an unknown way to pay, bad addresses', async () => {
   expectFields(await shop.checkoutAnswer(buyer, 'card_gateway_b'), { pay_with: 'not_allowed' });
   expectFields(await shop.checkoutAnswer(buyer, 'stripe'), { pay_with: 'not_allowed' });
   expectFields(await shop.souk.post('/api/store/cart/checkout', {}, { token: buyer.token }), { pay_with: 'required' });
-  expectFields(await shop.checkoutAnswer(buyer, 'wallet', { success_url: 'javascript:alert(1)', cancel_url: '/relative', price: 1 }),
-    { success_url: 'bad_format', cancel_url: 'bad_format', price: 'unknown_field' });
+  expectFields(
+    await shop.checkoutAnswer(buyer, 'wallet', {
+      success_url: 'javascript:alert(1)',
+      cancel_url: '/relative',
+      price: 1,
+    }),
+    { success_url: 'bad_format', cancel_url: 'bad_format', price: 'unknown_field' },
+  );
 });
 
 test('what is not sold any more is refused by name', async () => {
   const old = shop.seed.product({ name: 'Old <tool>', price: 100 });
-  const buyer = await shop.buyerWith([[editor, 1], [old, 1]], { balance: 100000 });
+  const buyer = await shop.buyerWith(
+    [
+      [editor, 1],
+      [old, 1],
+    ],
+    { balance: 100000 },
+  );
   shop.seed.update('product', old.id, { is_active: 0 });
   const answer = expectFields(await shop.checkoutAnswer(buyer, 'wallet'), { items: 'unknown_id' });
   assert.equal(answer.json.product, 'Old <tool>');
@@ -102,7 +122,10 @@ test('a total of nothing is confirmed at once, whatever it was to be paid with',
 test('through a gateway: pending, with the address to pay at; exactly one call, exactly as described', async () => {
   const buyer = await shop.buyerWith([[editor, 1]]);
   stripe.calls.length = 0;
-  const answer = await shop.checkoutAnswer(buyer, 'card_gateway_a', { success_url: 'https://shop.example/ok', cancel_url: 'https://shop.example/no' });
+  const answer = await shop.checkoutAnswer(buyer, 'card_gateway_a', {
+    success_url: 'https://shop.example/ok',
+    cancel_url: 'https://shop.example/no',
+  });
   const bought = dataOf(answer, 201);
   assert.equal(answer.headers.location, `/api/customer/orders/${bought.order_id}`);
   assert.equal(bought.status, 'pending');
@@ -119,17 +142,32 @@ test('through a gateway: pending, with the address to pay at; exactly one call, 
   assert.equal(call.headers['idempotency-key'], bought.payment.reference);
   assert.equal(call.headers['content-type'], 'application/x-www-form-urlencoded');
   assert.deepEqual(call.body, {
-    mode: 'payment', client_reference_id: String(bought.order_id), success_url: 'https://shop.example/ok', cancel_url: 'https://shop.example/no',
-    customer_email: buyer.email, expires_at: call.body.expires_at, 'line_items[0][quantity]': '1',
-    'line_items[0][price_data][currency]': 'usd', 'line_items[0][price_data][unit_amount]': '4999',
+    mode: 'payment',
+    client_reference_id: String(bought.order_id),
+    success_url: 'https://shop.example/ok',
+    cancel_url: 'https://shop.example/no',
+    customer_email: buyer.email,
+    expires_at: call.body.expires_at,
+    'line_items[0][quantity]': '1',
+    'line_items[0][price_data][currency]': 'usd',
+    'line_items[0][price_data][unit_amount]': '4999',
     'line_items[0][price_data][product_data][name]': call.body['line_items[0][price_data][product_data][name]'],
-    'metadata[order_id]': String(bought.order_id), 'payment_intent_data[metadata][order_id]': String(bought.order_id),
-    'metadata[reference]': bought.payment.reference, 'payment_intent_data[metadata][reference]': bought.payment.reference,
+    'metadata[order_id]': String(bought.order_id),
+    'payment_intent_data[metadata][order_id]': String(bought.order_id),
+    'metadata[reference]': bought.payment.reference,
+    'payment_intent_data[metadata][reference]': bought.payment.reference,
   });
   const payment = await shop.payment(buyer, bought.payment.reference);
-  assert.deepEqual([payment.status, payment.order_id, payment.amount, payment.url], ['open', bought.order_id, 49.99, session.url]);
+  assert.deepEqual(
+    [payment.status, payment.order_id, payment.amount, payment.url],
+    ['open', bought.order_id, 49.99, session.url],
+  );
   const stranger = await shop.buyer();
-  expectError(await shop.souk.get(`/api/customer/payments/${bought.payment.reference}`, { token: stranger.token }), 404, 'not_found');
+  expectError(
+    await shop.souk.get(`/api/customer/payments/${bought.payment.reference}`, { token: stranger.token }),
+    404,
+    'not_found',
+  );
 });
 
 test('without an API key there is no address, and the event finds its order all the same', async () => {
@@ -157,20 +195,31 @@ test('the same key: one order, one payment, one call, the same answer', async ()
 });
 
 test('a gateway that answers 500, late, or hangs up: the order is there, the address comes later, one session is made', async () => {
-  for (const failure of [{ status: 500 }, { status: 503, effect: true }, { reset: true, effect: true }, { reset: true }]) {
+  for (const failure of [
+    { status: 500 },
+    { status: 503, effect: true },
+    { reset: true, effect: true },
+    { reset: true },
+  ]) {
     const buyer = await shop.buyerWith([[editor, 1]]);
     const sessions = stripe.made.size;
     stripe.fail(failure);
     const bought = await shop.checkout(buyer, 'card_gateway_a');
     assert.equal(bought.status, 'pending');
     assert.equal(bought.payment.url, null);
-    const payment = await shop.until(async () => {
-      const p = await shop.payment(buyer, bought.payment.reference);
-      return p.url && p;
-    }, `an address after ${JSON.stringify(failure)}`);
+    const payment = await shop.until(
+      async () => {
+        const p = await shop.payment(buyer, bought.payment.reference);
+        return p.url && p;
+      },
+      `an address after ${JSON.stringify(failure)}`,
+    );
     assert.equal(payment.status, 'open');
     assert.equal(stripe.made.size, sessions + 1);
-    const keys = stripe.to('POST', '/v1/checkout/sessions').slice(-2).map((c) => c.headers['idempotency-key']);
+    const keys = stripe
+      .to('POST', '/v1/checkout/sessions')
+      .slice(-2)
+      .map((c) => c.headers['idempotency-key']);
     assert.deepEqual(keys, [bought.payment.reference, bought.payment.reference]);
   }
 });
@@ -188,7 +237,10 @@ test('a gateway that refuses for good: 502, the order is cancelled, the cart is 
     assert.equal(shop.seed.number(`SELECT uses FROM coupon WHERE id = ${coupon.id}`), 0);
   }
   const orders = dataOf(await shop.souk.get('/api/customer/orders', { token: buyer.token }));
-  assert.deepEqual(orders.map((o) => o.status), ['cancelled', 'cancelled', 'cancelled', 'cancelled']);
+  assert.deepEqual(
+    orders.map((o) => o.status),
+    ['cancelled', 'cancelled', 'cancelled', 'cancelled'],
+  );
   // The key is free: the next attempt is a new one.
   const bought = dataOf(await shop.checkoutAnswer(buyer, 'card_gateway_a', {}, key), 201);
   assert.equal(bought.total, 98.98);
@@ -201,7 +253,10 @@ test('logins do not wait for a gateway that hangs', async () => {
   stripe.fail({ delay_ms: 6000, status: 500, times: 6, match: /sessions$/ });
   const pending = buyers.map((b) => shop.checkoutAnswer(b, 'card_gateway_a'));
   let answered = 0;
-  for (const p of pending) void p.then(() => { answered += 1; });
+  for (const p of pending)
+    void p.then(() => {
+      answered += 1;
+    });
   dataOf(await shop.souk.post('/api/auth/login', { email: customer.email, password: customer.password }));
   assert.equal(answered, 0, 'the login came after checkouts that wait for the gateway');
   for (const answer of await Promise.all(pending)) dataOf(answer, 201);
@@ -211,9 +266,21 @@ test('the other providers are called as described', async () => {
   const cases = {
     razorpay: (call, bought, buyer) => {
       assert.equal(`${call.method} ${call.path}`, 'POST /v1/payment_links');
-      assert.deepEqual({ ...call.body, expire_by: 0, description: '' }, { amount: 4999, currency: 'USD', reference_id: bought.payment.reference,
-        description: '', customer: { email: buyer.email }, notify: { sms: false, email: false }, notes: { order_id: String(bought.order_id), reference: bought.payment.reference },
-        expire_by: 0, callback_url: 'https://shop.example/ok', callback_method: 'get' });
+      assert.deepEqual(
+        { ...call.body, expire_by: 0, description: '' },
+        {
+          amount: 4999,
+          currency: 'USD',
+          reference_id: bought.payment.reference,
+          description: '',
+          customer: { email: buyer.email },
+          notify: { sms: false, email: false },
+          notes: { order_id: String(bought.order_id), reference: bought.payment.reference },
+          expire_by: 0,
+          callback_url: 'https://shop.example/ok',
+          callback_method: 'get',
+        },
+      );
     },
     paypal: (call, bought) => {
       assert.equal(`${call.method} ${call.path}`, 'POST /v2/checkout/orders');
@@ -226,7 +293,10 @@ test('the other providers are called as described', async () => {
     },
     btcpay: (call, bought) => {
       assert.equal(`${call.method} ${call.path}`, 'POST /api/v1/stores/store1/invoices');
-      assert.deepEqual([call.body.amount, call.body.currency, call.body.metadata.orderId, call.body.metadata.reference], ['49.99', 'USD', String(bought.order_id), bought.payment.reference]);
+      assert.deepEqual(
+        [call.body.amount, call.body.currency, call.body.metadata.orderId, call.body.metadata.reference],
+        ['49.99', 'USD', String(bought.order_id), bought.payment.reference],
+      );
       assert.deepEqual(call.body.checkout, { expirationMinutes: 60, redirectURL: 'https://shop.example/ok' });
     },
   };
@@ -250,7 +320,10 @@ test('a second attempt looks first where repeating would make a second page', as
     player.fail({ reset: true, effect: true, match: /^POST/ });
     const bought = await shop.checkout(buyer, label);
     assert.equal(bought.payment.url, null);
-    await shop.until(async () => (await shop.payment(buyer, bought.payment.reference)).url, `an address at ${provider}`);
+    await shop.until(
+      async () => (await shop.payment(buyer, bought.payment.reference)).url,
+      `an address at ${provider}`,
+    );
     assert.equal(player.made.size, 1, provider);
     const [first, ...later] = player.calls.map((c) => c.method);
     assert.deepEqual([first, [...new Set(later)]], ['POST', ['GET']], provider);
@@ -266,8 +339,10 @@ test('PayPal: one token for many calls, a new one when it is not taken any more'
     assert.match((await shop.checkout(buyer, 'wallet_gateway')).payment.url, /paypal\.played/);
   }
   const isBook = (c) => /customer\/disputes|reporting\//.test(c.path); // reconciliation may come round meanwhile
-  assert.deepEqual(player.calls.filter((c) => !isBook(c)).map((c) => c.path.replace(/^\/v\d\//, '')),
-    ['checkout/orders', 'checkout/orders', 'checkout/orders', 'oauth2/token', 'checkout/orders']);
+  assert.deepEqual(
+    player.calls.filter((c) => !isBook(c)).map((c) => c.path.replace(/^\/v\d\//, '')),
+    ['checkout/orders', 'checkout/orders', 'checkout/orders', 'oauth2/token', 'checkout/orders'],
+  );
 });
 
 test('the books are in order', () => shop.check());

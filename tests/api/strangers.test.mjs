@@ -8,7 +8,8 @@ import { connect } from './lib/raw.mjs';
 import { seeder } from './lib/seed.mjs';
 import { SLOW, metricSum, startSouk, together } from './lib/souk.mjs';
 
-const importHead = (token, length) => 'POST /api/admin/products/1/serials HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n' +
+const importHead = (token, length) =>
+  'POST /api/admin/products/1/serials HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n' +
   `Authorization: Bearer ${token}\r\n${length}\r\n\r\n`;
 
 test('a long body is not read before its token was looked up', async (t) => {
@@ -18,7 +19,10 @@ test('a long body is not read before its token was looked up', async (t) => {
   const revoked = (await souk.customer()).token;
   expectStatus(await souk.post('/api/auth/logout', undefined, { token: revoked }), 200);
   for (const length of ['Content-Length: 10000000', 'Transfer-Encoding: chunked']) {
-    for (const [who, status] of [[revoked, 401], [token, 403]]) {
+    for (const [who, status] of [
+      [revoked, 401],
+      [token, 403],
+    ]) {
       const c = await connect(souk.url);
       c.write(importHead(who, length)); // and not one byte of the body
       assert.equal((await c.answer()).status, status);
@@ -38,7 +42,9 @@ test('nobody logs in for clients that are gone', async (t) => {
   const request = `POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   await together(300, 50, async () => {
     const c = await connect(souk.url);
-    await new Promise((resolve) => { c.socket.write(request, resolve); });
+    await new Promise((resolve) => {
+      c.socket.write(request, resolve);
+    });
     c.socket.destroy();
   });
   expectStatus(await souk.post('/api/auth/login', { email, password }), 200);
@@ -55,7 +61,9 @@ test('who shuts down only their own side still gets their answer', async (t) => 
   const { email, password } = await souk.customer();
   const body = JSON.stringify({ email, password });
   const c = await connect(souk.url);
-  c.socket.end(`POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  c.socket.end(
+    `POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
   assert.equal((await c.answer()).status, 200);
 });
 
@@ -65,16 +73,23 @@ async function withLongTicket(t, count, args = []) {
   t.after(stop);
   const { token } = await souk.customer();
   const { id: department } = dataOf(await owner.post('/api/admin/departments', { name: 'Help' }), 201);
-  const ticket = dataOf(await souk.post('/api/customer/tickets', { department_id: department, subject: 'Long', message: 'x' }, { token })).id;
-  const reply = (key) => souk.post(`/api/customer/tickets/${ticket}/replies`, { message: '€'.repeat(20000) },
-    { token, headers: key ? { 'Idempotency-Key': key } : {} });
+  const ticket = dataOf(
+    await souk.post('/api/customer/tickets', { department_id: department, subject: 'Long', message: 'x' }, { token }),
+  ).id;
+  const reply = (key) =>
+    souk.post(
+      `/api/customer/tickets/${ticket}/replies`,
+      { message: '€'.repeat(20000) },
+      { token, headers: key ? { 'Idempotency-Key': key } : {} },
+    );
   for (let i = 0; i < count; i++) expectStatus(await reply(`key ${i}`), 201);
   return { souk, token, ticket, reply };
 }
 
 test('an account keeps so many bytes of long answers; a key without its answer still has one effect', async (t) => {
   const { souk, token, ticket, reply } = await withLongTicket(t, 145);
-  const messages = async () => dataOf(await souk.get(`/api/customer/tickets/${ticket}?limit=1`, { token })).messages[0].id;
+  const messages = async () =>
+    dataOf(await souk.get(`/api/customer/tickets/${ticket}?limit=1`, { token })).messages[0].id;
   const newest = await messages();
   expectError(await reply('key 0'), 409, 'answer_not_kept');
   const again = expectStatus(await reply('key 144'), 201);
@@ -88,15 +103,22 @@ test('an account keeps so many short answers, too', async (t) => {
   const { id, token } = await customer();
   const other = await customer();
   const { id: department } = dataOf(await owner.post('/api/admin/departments', { name: 'Help' }), 201);
-  const ask = (key, who = token) => souk.post('/api/customer/tickets', { department_id: department, subject: 'Short', message: 'x' },
-    { token: who, headers: { 'Idempotency-Key': key } });
+  const ask = (key, who = token) =>
+    souk.post(
+      '/api/customer/tickets',
+      { department_id: department, subject: 'Short', message: 'x' },
+      { token: who, headers: { 'Idempotency-Key': key } },
+    );
   const first = expectStatus(await ask('first'), 200);
   assert.equal(expectStatus(await ask('first'), 200).text, first.text);
   expectStatus(await ask('first', other.token), 200);
   const bytes = (n) => (souk.engine === 'sqlite' ? `x'${n}'` : `'\\x${n}'`);
-  const rows = Array.from({ length: 10000 }, (_, n) => n.toString(16).padStart(32, '0'))
-    .map((hash) => `(${bytes(hash)}, ${bytes(hash)}, 201, ${bytes('00')}, ${id}, ${Date.now()})`);
-  seeder(souk).sql(`INSERT INTO idempotency (key_hash, request_hash, status, answer, short_of, created_at) VALUES ${rows.join(',')};`);
+  const rows = Array.from({ length: 10000 }, (_, n) => n.toString(16).padStart(32, '0')).map(
+    (hash) => `(${bytes(hash)}, ${bytes(hash)}, 201, ${bytes('00')}, ${id}, ${Date.now()})`,
+  );
+  seeder(souk).sql(
+    `INSERT INTO idempotency (key_hash, request_hash, status, answer, short_of, created_at) VALUES ${rows.join(',')};`,
+  );
   await together(300, 8, async (i) => expectStatus(await ask(`key ${i}`), 200)); // of which some count
   expectError(await ask('first'), 409, 'answer_not_kept');
   assert.equal(expectStatus(await ask('key 299'), 200).headers['idempotent-replayed'], 'true');
@@ -131,7 +153,10 @@ test('a page of any list ends at a megabyte; the rest is behind its cursor', asy
     next = json.meta.has_more && `/api/admin/products?limit=100&cursor=${json.meta.next_cursor}`;
   }
   assert.equal(pages.length, 3, pages.join());
-  assert.deepEqual(seen.sort((a, b) => a - b), made);
+  assert.deepEqual(
+    seen.sort((a, b) => a - b),
+    made,
+  );
 });
 
 test('an account may leave so many bytes unread, and others are served', async (t) => {
@@ -174,7 +199,10 @@ test('an order has at most order_units_max units', async (t) => {
   expectStatus(await owner.patch('/api/admin/settings', { order_units_max: 5 }), 200);
   const order = (quantity) => souk.post('/api/v1/order/create', { product_id: first, quantity }, { token });
   let answer;
-  for (let i = 0; i < 50 && answer?.status !== 422; i++) { await sleep(100); answer = await order(6); }
+  for (let i = 0; i < 50 && answer?.status !== 422; i++) {
+    await sleep(100);
+    answer = await order(6);
+  }
   expectError(answer, 422, 'too_many_units');
   expectStatus(await order(5), 200);
 });

@@ -114,7 +114,11 @@ test('the first hardware id binds the licence for good', async () => {
     expectError(await call(license, { hardware_id: other }), 403, 'hardware_mismatch', 'Hardware ID mismatch');
   }
   assert.equal(dataOf(await call(license, { hardware_id: 'hw-1' })).hardware_id, 'hw-1', 'a mismatch changes nothing');
-  assert.equal('hardware_id' in dataOf(await call(license)), false, 'a bound licence without an id is valid, and says nothing');
+  assert.equal(
+    'hardware_id' in dataOf(await call(license)),
+    false,
+    'a bound licence without an id is valid, and says nothing',
+  );
 });
 
 test('cleared by staff it can be bound again', async () => {
@@ -140,10 +144,22 @@ test('keys are read as people write them', async () => {
   const license = await shop.license(ada, product);
   assert.match(license.key, /^TOOL-PRO-([0-9A-Z]{5}-){4}[0-9A-Z]{5}$/);
   const k = license.key;
-  const forms = [k, k.toLowerCase(), k.replaceAll('-', ''), k.replaceAll('-', ' '), ` ${k} `, k.split('').join(' '),
-    k.replaceAll('1', 'I').replaceAll('0', 'O'), k.replaceAll('1', 'l').replaceAll('0', 'o')];
+  const forms = [
+    k,
+    k.toLowerCase(),
+    k.replaceAll('-', ''),
+    k.replaceAll('-', ' '),
+    ` ${k} `,
+    k.split('').join(' '),
+    k.replaceAll('1', 'I').replaceAll('0', 'O'),
+    k.replaceAll('1', 'l').replaceAll('0', 'o'),
+  ];
   for (const form of forms) dataOf(await shop.verify(ada, { license_key: form, product_id: product.id }));
-  expectError(await shop.verify(ada, { license_key: k.slice('TOOL-PRO-'.length), product_id: product.id }), 404, 'not_found');
+  expectError(
+    await shop.verify(ada, { license_key: k.slice('TOOL-PRO-'.length), product_id: product.id }),
+    404,
+    'not_found',
+  );
 });
 
 test('what the body may hold', async () => {
@@ -159,7 +175,11 @@ test('what the body may hold', async () => {
   expectFields(await shop.verify(ada, { ...good, hardware_id: 'a\nb' }), { hardware_id: 'bad_characters' });
   expectFields(await shop.verify(ada, { ...good, hardware: 'x' }), { hardware: 'unknown_field' });
   const long = '🔑'.repeat(255);
-  assert.equal(dataOf(await shop.verify(ada, { ...good, hardware_id: long })).hardware_id, long, 'lengths count code points');
+  assert.equal(
+    dataOf(await shop.verify(ada, { ...good, hardware_id: long })).hardware_id,
+    long,
+    'lengths count code points',
+  );
 });
 
 test('a token with the scope `verify` alone can verify, and nothing else', async () => {
@@ -167,9 +187,14 @@ test('a token with the scope `verify` alone can verify, and nothing else', async
   const token = await shop.token(ada, ['verify']);
   dataOf(await call(license, {}, { token }));
   const others = [
-    ['GET', '/api/v1/products'], ['POST', '/api/v1/order/create', { product_id: editor.id }], ['GET', '/api/customer/wallet'],
-    ['GET', '/api/customer/orders'], ['GET', '/api/customer/licenses'], ['GET', '/api/customer/tokens'],
-    ['POST', '/api/customer/tokens', { name: 'more', scopes: ['order'] }], ['GET', '/api/store/cart'],
+    ['GET', '/api/v1/products'],
+    ['POST', '/api/v1/order/create', { product_id: editor.id }],
+    ['GET', '/api/customer/wallet'],
+    ['GET', '/api/customer/orders'],
+    ['GET', '/api/customer/licenses'],
+    ['GET', '/api/customer/tokens'],
+    ['POST', '/api/customer/tokens', { name: 'more', scopes: ['order'] }],
+    ['GET', '/api/store/cart'],
     ['POST', '/api/customer/wallet/withdraw', { amount: 1 }],
   ];
   for (const [method, path, body] of others) {
@@ -189,7 +214,10 @@ test('the licences of a customer, newest first, with what happened to them', asy
   dataOf(await shop.verify(bob, { license_key: second.key, product_id: product.id, hardware_id: 'pc' }));
   shop.seed.update('license', first.id, { status: 'revoked' });
   const list = dataOf(await shop.souk.get('/api/customer/licenses', { token: bob.token }));
-  assert.deepEqual(list.map((l) => l.id), [second.id, first.id]);
+  assert.deepEqual(
+    list.map((l) => l.id),
+    [second.id, first.id],
+  );
   assert.equal(list[0].license_key, second.key);
   assert.equal(list[0].product_name, 'Game');
   assert.equal(list[0].status, 'active');
@@ -199,8 +227,13 @@ test('the licences of a customer, newest first, with what happened to them', asy
   assert.equal(list[1].hardware_id, null);
   const page = expectStatus(await shop.souk.get('/api/customer/licenses?limit=1', { token: bob.token }), 200);
   assert.equal(page.json.meta.has_more, true);
-  const next = await shop.souk.get(`/api/customer/licenses?limit=1&cursor=${page.json.meta.next_cursor}`, { token: bob.token });
-  assert.deepEqual(dataOf(next).map((l) => l.id), [first.id]);
+  const next = await shop.souk.get(`/api/customer/licenses?limit=1&cursor=${page.json.meta.next_cursor}`, {
+    token: bob.token,
+  });
+  assert.deepEqual(
+    dataOf(next).map((l) => l.id),
+    [first.id],
+  );
   const nobody = await shop.buyer({ balance: 0 });
   assert.deepEqual(dataOf(await shop.souk.get('/api/customer/licenses', { token: nobody.token })), []);
 });
@@ -210,8 +243,11 @@ test('verifications are counted, some seconds late, good ones only', async () =>
   for (let i = 0; i < 7; i++) dataOf(await call(license, { hardware_id: 'hw' }));
   for (let i = 0; i < 3; i++) expectStatus(await call(license, { hardware_id: 'other' }), 403);
   const deadline = Date.now() + 10000;
-  while (shop.seed.number(`SELECT seen_count FROM license WHERE id = ${license.id}`) < 7 && Date.now() < deadline) await sleep(100);
-  const [count, last] = shop.seed.sql(`SELECT seen_count, last_seen_at FROM license WHERE id = ${license.id};`)[0].map(Number);
+  while (shop.seed.number(`SELECT seen_count FROM license WHERE id = ${license.id}`) < 7 && Date.now() < deadline)
+    await sleep(100);
+  const [count, last] = shop.seed
+    .sql(`SELECT seen_count, last_seen_at FROM license WHERE id = ${license.id};`)[0]
+    .map(Number);
   assert.equal(count, 7);
   assert.ok(Math.abs(last - Date.now()) < 60e3);
   await sleep(1500);
@@ -247,8 +283,12 @@ async function checkSigned(answer, label, asked = digestOf(answer.sent)) {
     changed[i] ^= 1;
     assert.ok(!good(changed), `the signature still fits with byte ${i} changed`);
   }
-  const found = Object.fromEntries([...params.matchAll(/;([a-z]+)=(?:"((?:[^"\\]|\\.)*)"|(\d+))/g)]
-    .map(([, name, text, number]) => [name, number === undefined ? text.replace(/\\(.)/g, '$1') : Number(number)]));
+  const found = Object.fromEntries(
+    [...params.matchAll(/;([a-z]+)=(?:"((?:[^"\\]|\\.)*)"|(\d+))/g)].map(([, name, text, number]) => [
+      name,
+      number === undefined ? text.replace(/\\(.)/g, '$1') : Number(number),
+    ]),
+  );
   assert.equal(found.keyid, published.keyid);
   assert.ok(Math.abs(found.created - Date.now() / 1000) < 60);
   return found;
@@ -277,7 +317,12 @@ test('a verdict, good or bad, is signed for callers that ask', async () => {
 
 test('a signed verdict belongs to its question: the digest as sent when it is true, else the true one', async () => {
   const license = await shop.license(ada, editor);
-  const ask = (sent) => call(license, { hardware_id: ' with spaces ' }, { headers: { 'Accept-Signature': 'x=("content-digest";req)', ...sent } });
+  const ask = (sent) =>
+    call(
+      license,
+      { hardware_id: ' with spaces ' },
+      { headers: { 'Accept-Signature': 'x=("content-digest";req)', ...sent } },
+    );
   const plain = await ask({});
   await checkSigned(plain, 'x');
   assert.equal(plain.json.data.hardware_id, ' with spaces ');
@@ -294,7 +339,10 @@ test('the signature is what was asked for', async () => {
   const ask = (value) => call(license, {}, { headers: { 'Accept-Signature': value } });
   const plain = await checkSigned(await ask('x=()'), 'x');
   assert.deepEqual(Object.keys(plain).sort(), ['alg', 'created', 'keyid']);
-  const full = await checkSigned(await ask(`my_sig-2=("content-digest");keyid="${keyid}";alg="ed25519";tag="app";expires;nonce="n"`), 'my_sig-2');
+  const full = await checkSigned(
+    await ask(`my_sig-2=("content-digest");keyid="${keyid}";alg="ed25519";tag="app";expires;nonce="n"`),
+    'my_sig-2',
+  );
   assert.equal(full.tag, 'app');
   assert.equal(full.expires - full.created, 86400);
   await checkSigned(await ask('a=("@method";req), b=("@status")'), 'b');
@@ -302,15 +350,28 @@ test('the signature is what was asked for', async () => {
 
 test('what cannot be given or read is ignored, and callers that do not ask get no signature', async () => {
   const license = await shop.license(ada, editor);
-  const fields = [undefined, '', 'sig1=(', 'sig1=("@authority")', 'sig1=();keyid="another"', 'sig1=();alg="hmac-sha256"', '?', 'sig1',
-    `sig1=();nonce="${'n'.repeat(513)}"`];
+  const fields = [
+    undefined,
+    '',
+    'sig1=(',
+    'sig1=("@authority")',
+    'sig1=();keyid="another"',
+    'sig1=();alg="hmac-sha256"',
+    '?',
+    'sig1',
+    `sig1=();nonce="${'n'.repeat(513)}"`,
+  ];
   for (const field of fields) {
     const answer = await call(license, {}, { headers: field === undefined ? {} : { 'Accept-Signature': field } });
     expectStatus(answer, 200);
-    for (const name of ['signature', 'signature-input', 'content-digest']) assert.equal(answer.headers[name], undefined, field);
+    for (const name of ['signature', 'signature-input', 'content-digest'])
+      assert.equal(answer.headers[name], undefined, field);
   }
-  const stranger = await shop.verify(ada, { license_key: license.key, product_id: editor.id },
-    { token: '', headers: { 'Accept-Signature': 'sig1=()' } });
+  const stranger = await shop.verify(
+    ada,
+    { license_key: license.key, product_id: editor.id },
+    { token: '', headers: { 'Accept-Signature': 'sig1=()' } },
+  );
   expectStatus(stranger, 401);
   assert.equal(stranger.headers.signature, undefined, 'nothing is signed for strangers');
 });
@@ -323,7 +384,9 @@ test('the public key is the same in all its forms, and after a restart', async (
   assert.equal(raw.length, 32);
   assert.equal(Buffer.from(jwk.x, 'base64url').toString('hex'), raw.toString('hex'));
   assert.equal(createPublicKey(pem).export({ format: 'jwk' }).x, jwk.x);
-  const thumbprint = createHash('sha256').update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x: jwk.x })).digest('base64url');
+  const thumbprint = createHash('sha256')
+    .update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x: jwk.x }))
+    .digest('base64url');
   assert.equal(keyid, thumbprint);
   await shop.souk.restart();
   assert.deepEqual(dataOf(await shop.souk.get('/api/v1/license/public-key')), answer.json.data);

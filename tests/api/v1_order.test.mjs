@@ -22,7 +22,11 @@ async function refused(customer, body, expect, options) {
   const before_ = [...shop.traces(), (await shop.wallet(customer)).balance];
   const answer = await shop.order(customer, body, options);
   expect(answer);
-  assert.deepEqual([...shop.traces(), (await shop.wallet(customer)).balance], before_, 'a refused order left something behind');
+  assert.deepEqual(
+    [...shop.traces(), (await shop.wallet(customer)).balance],
+    before_,
+    'a refused order left something behind',
+  );
   return answer;
 }
 
@@ -59,7 +63,8 @@ test('the balance may be spent to the last cent, and not a cent further', async 
   assert.equal((await shop.wallet(ada)).balance, 0);
   const bob = await shop.buyer({ balance: 1998 });
   const answer = await refused(bob, { product_id: editor.id }, (a) =>
-    expectError(a, 402, 'insufficient_balance', 'Insufficient wallet balance'));
+    expectError(a, 402, 'insufficient_balance', 'Insufficient wallet balance'),
+  );
   assert.equal(answer.json.required, 19.99);
   assert.equal(answer.json.available, 19.98);
 });
@@ -67,7 +72,8 @@ test('the balance may be spent to the last cent, and not a cent further', async 
 test('a customer who never had money is told what an order needs', async () => {
   const ada = await shop.buyer({ balance: 0 });
   const answer = await refused(ada, { product_id: editor.id, quantity: 3 }, (a) =>
-    expectError(a, 402, 'insufficient_balance', 'Insufficient wallet balance'));
+    expectError(a, 402, 'insufficient_balance', 'Insufficient wallet balance'),
+  );
   assert.equal(answer.json.required, 59.97);
   assert.equal(answer.json.available, 0);
 });
@@ -118,7 +124,9 @@ test('serial codes come from the pool, oldest first, until it is empty', async (
   const ada = await shop.buyer();
   const first = await shop.bought(ada, { product_id: product.id });
   assert.deepEqual(first.delivery, { type: 'serial_code', value: 'S-ONE' });
-  await refused(ada, { product_id: product.id, quantity: 3 }, (a) => expectError(a, 409, 'out_of_stock', 'Out of stock'));
+  await refused(ada, { product_id: product.id, quantity: 3 }, (a) =>
+    expectError(a, 409, 'out_of_stock', 'Out of stock'),
+  );
   const rest = await shop.bought(ada, { product_id: product.id, quantity: 2 });
   assert.equal(rest.delivery.value, 'S-TWO\nS-THREE');
   await refused(ada, { product_id: product.id }, (a) => expectError(a, 409, 'out_of_stock', 'Out of stock'));
@@ -145,7 +153,9 @@ test('without variant_id the default variant is bought, with one that one', asyn
   assert.equal(order.items[0].variant_id, yearly.id);
   assert.equal(order.items[0].variant_name, 'Yearly');
   const days = async (bought) => {
-    const { expires_at, checked_at } = dataOf(await shop.verify(ada, { license_key: bought.delivery.value, product_id: product.id }));
+    const { expires_at, checked_at } = dataOf(
+      await shop.verify(ada, { license_key: bought.delivery.value, product_id: product.id }),
+    );
     return Math.round((Date.parse(expires_at) - Date.parse(checked_at)) / 86400e3);
   };
   assert.equal(await days(standard), 10, "a variant without its own takes the product's validity");
@@ -153,9 +163,13 @@ test('without variant_id the default variant is bought, with one that one', asyn
 
   const other = shop.seed.variant(shop.seed.product(), { is_default: true });
   for (const id of [off.id, other.id, NOT_A_PRODUCT]) {
-    await refused(ada, { product_id: product.id, variant_id: id }, (a) => expectFields(a, { variant_id: 'unknown_id' }));
+    await refused(ada, { product_id: product.id, variant_id: id }, (a) =>
+      expectFields(a, { variant_id: 'unknown_id' }),
+    );
   }
-  await refused(ada, { product_id: editor.id, variant_id: monthly.id }, (a) => expectFields(a, { variant_id: 'not_combinable' }));
+  await refused(ada, { product_id: editor.id, variant_id: monthly.id }, (a) =>
+    expectFields(a, { variant_id: 'not_combinable' }),
+  );
 });
 
 test('unknown, inactive and draft products are one and the same 404', async () => {
@@ -184,10 +198,14 @@ test('what the body may hold', async () => {
     [{ product_id: editor.id, quantity: true }, { quantity: 'wrong_type' }],
     [{ product_id: editor.id, coupon_code: 7 }, { coupon_code: 'wrong_type' }],
     [{ product_id: editor.id, coupon_code: '' }, { coupon_code: 'too_short' }],
-    [{ product_id: editor.id, price: 0.01, total: 0, account_id: 1, status: 'confirmed' },
-      { price: 'unknown_field', total: 'unknown_field', account_id: 'unknown_field', status: 'unknown_field' }],
-    [{ quantity: 0, product_id: [], coupon_code: {} },
-      { quantity: 'not_positive', product_id: 'wrong_type', coupon_code: 'wrong_type' }],
+    [
+      { product_id: editor.id, price: 0.01, total: 0, account_id: 1, status: 'confirmed' },
+      { price: 'unknown_field', total: 'unknown_field', account_id: 'unknown_field', status: 'unknown_field' },
+    ],
+    [
+      { quantity: 0, product_id: [], coupon_code: {} },
+      { quantity: 'not_positive', product_id: 'wrong_type', coupon_code: 'wrong_type' },
+    ],
   ];
   const before_ = shop.traces();
   for (const [body, fields] of bad) expectFields(await shop.order(ada, body), fields);
@@ -214,7 +232,10 @@ test('a coupon takes its part off, rounded half up, never below zero', async () 
   const half = shop.seed.coupon({ kind: 'percent', value: 5000 });
   const fixed = shop.seed.coupon({ kind: 'fixed', value: 500 });
   const all = shop.seed.coupon({ kind: 'fixed', value: 100000 });
-  assert.equal((await shop.bought(ada, { product_id: editor.id, coupon_code: percent.code.toLowerCase() })).total, 17.49);
+  assert.equal(
+    (await shop.bought(ada, { product_id: editor.id, coupon_code: percent.code.toLowerCase() })).total,
+    17.49,
+  );
   assert.equal((await shop.bought(ada, { product_id: editor.id, coupon_code: half.code })).total, 9.99);
   assert.equal((await shop.bought(ada, { product_id: editor.id, coupon_code: fixed.code, quantity: 2 })).total, 34.98);
 
@@ -259,7 +280,9 @@ test('a coupon that cannot be used refuses the order, and is not counted', async
   // A good coupon in an order that fails for another reason is not used up.
   const good = shop.seed.coupon({ value: 1 });
   const poor = await shop.buyer({ balance: 5 });
-  await refused(poor, { product_id: editor.id, coupon_code: good.code }, (a) => expectError(a, 402, 'insufficient_balance'));
+  await refused(poor, { product_id: editor.id, coupon_code: good.code }, (a) =>
+    expectError(a, 402, 'insufficient_balance'),
+  );
   shop.fund(poor, 5000);
   await shop.bought(poor, { product_id: editor.id, coupon_code: good.code });
 });
@@ -275,7 +298,11 @@ test('the same key and body: one order, the same bytes again', async () => {
     assert.equal(again.headers['idempotent-replayed'], 'true');
   }
   assert.equal((await shop.wallet(ada)).balance, 80.01);
-  expectError(await shop.order(ada, { product_id: editor.id, quantity: 2 }, { headers }), 422, 'idempotency_key_reused');
+  expectError(
+    await shop.order(ada, { product_id: editor.id, quantity: 2 }, { headers }),
+    422,
+    'idempotency_key_reused',
+  );
 
   // Somebody else's key of the same name is another key.
   const bob = await shop.buyer({ balance: 10000 });
@@ -303,7 +330,9 @@ test('a refused order does not use up its key', async () => {
   const ada = await shop.buyer({ balance: 100 });
   const headers = { 'Idempotency-Key': 'order-2' };
   await refused(ada, { product_id: editor.id }, (a) => expectError(a, 402, 'insufficient_balance'), { headers });
-  await refused(ada, { product_id: editor.id, quantity: 0 }, (a) => expectFields(a, { quantity: 'not_positive' }), { headers });
+  await refused(ada, { product_id: editor.id, quantity: 0 }, (a) => expectFields(a, { quantity: 'not_positive' }), {
+    headers,
+  });
   shop.fund(ada, 10000);
   const answer = expectStatus(await shop.order(ada, { product_id: editor.id }, { headers }), 200);
   assert.equal(answer.headers['idempotent-replayed'], undefined);

@@ -24,7 +24,9 @@ test('registering sends a link; proving ends what was made before, except the se
   const thief = dataOf(await souk.post('/api/auth/login', { email: who.email, password: who.password })).token;
   const api = dataOf(await souk.post('/api/customer/tokens', { name: 'kept for later' }, { token: thief }), 201).token;
   const link = await linkTo(who);
-  expectFields(await prove(`${link.slice(0, -1)}${link.at(-1) === 'x' ? 'y' : 'x'}`, who.token), { token: 'not_allowed' });
+  expectFields(await prove(`${link.slice(0, -1)}${link.at(-1) === 'x' ? 'y' : 'x'}`, who.token), {
+    token: 'not_allowed',
+  });
   expectStatus(await wallet(thief), 200);
   expectStatus(await prove(link, who.token), 200);
   expectStatus(await wallet(who.token), 200);
@@ -64,7 +66,9 @@ test('a link that is too old, and one of another purpose, prove nothing', async 
   dataOf(await souk.post('/api/auth/password/forgot', { email: who.email }));
   const reset = /\?token=(\w+)/.exec((await mailTo(who.email)).text)[1];
   expectFields(await prove(reset), { token: 'not_allowed' });
-  expectFields(await souk.post('/api/auth/password/reset', { token: link, password: 'a-new-password' }), { token: 'not_allowed' });
+  expectFields(await souk.post('/api/auth/password/reset', { token: link, password: 'a-new-password' }), {
+    token: 'not_allowed',
+  });
   shop.seed.sql(`UPDATE mail_link SET expires_at = ${Date.now() - 1} WHERE account_id = ${who.id};`);
   expectFields(await prove(link), { token: 'not_allowed' });
 });
@@ -80,7 +84,8 @@ test('where the store asks for it, an unproven account that registered itself sp
   for (const answer of await Promise.all(spend(who.token))) assert.notEqual(answer.status, 403, answer.text);
   dataOf(await shop.admin('PATCH', '/api/admin/settings', { require_verified_email: true }));
   try {
-    for (const answer of await Promise.all(spend(who.token))) expectError(answer, 403, 'email_unverified', 'Confirm your e-mail address first');
+    for (const answer of await Promise.all(spend(who.token)))
+      expectError(answer, 403, 'email_unverified', 'Confirm your e-mail address first');
     expectStatus(await wallet(who.token), 200);
     expectStatus(await prove(await linkTo(who), who.token), 200);
     for (const answer of await Promise.all(spend(who.token))) assert.notEqual(answer.status, 403, answer.text);
@@ -93,7 +98,9 @@ test('where the store asks for it, an unproven account that registered itself sp
     dataOf(await souk.post('/api/auth/password/forgot', { email: forgetful.email }));
     const reset = /\?token=(\w+)/.exec((await mailTo(forgetful.email)).text)[1];
     dataOf(await souk.post('/api/auth/password/reset', { token: reset, password: 'a-new-password' }));
-    const login = dataOf(await souk.post('/api/auth/login', { email: forgetful.email, password: 'a-new-password' })).token;
+    const login = dataOf(
+      await souk.post('/api/auth/login', { email: forgetful.email, password: 'a-new-password' }),
+    ).token;
     for (const answer of await Promise.all(spend(login))) assert.notEqual(answer.status, 403, answer.text);
   } finally {
     dataOf(await shop.admin('PATCH', '/api/admin/settings', { require_verified_email: false }));

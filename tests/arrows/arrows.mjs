@@ -54,7 +54,8 @@ function layerOf(file) {
 /** Comments and literals blanked out, line breaks kept. `keepStrings` leaves literals (for #include lines). */
 export function bare(text, keepStrings = false) {
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'/g, (match) =>
-    keepStrings && match[0] === '"' ? match : match.replace(/[^\n]/g, ' '));
+    keepStrings && match[0] === '"' ? match : match.replace(/[^\n]/g, ' '),
+  );
 }
 
 function includesOf(text) {
@@ -119,7 +120,9 @@ export function sharedNames(src) {
 export function sharedTypes(src) {
   const places = new Map();
   for (const file of sourceFiles(src)) {
-    for (const [, type] of bare(fs.readFileSync(path.join(src, file), 'utf8')).matchAll(/^((?:struct|enum|union) \w+) \{/gm)) {
+    for (const [, type] of bare(fs.readFileSync(path.join(src, file), 'utf8')).matchAll(
+      /^((?:struct|enum|union) \w+) \{/gm,
+    )) {
       places.set(type, [...(places.get(type) ?? []), file]);
     }
   }
@@ -138,16 +141,28 @@ export function strayNouns(root) {
     const table = /^const struct route (\w+)_routes\[\]/m.exec(text);
     if (!table) continue;
     const name = path.basename(file, '.c');
-    surfaces.set(name, [...text.matchAll(/\{"(?:GET|POST|PUT|PATCH|DELETE)",[\s\S]*?\},\n/g)].some(([row]) => !/HIDDEN|SHOP_(PAGE|FORM)/.test(row)));
+    surfaces.set(
+      name,
+      [...text.matchAll(/\{"(?:GET|POST|PUT|PATCH|DELETE)",[\s\S]*?\},\n/g)].some(
+        ([row]) => !/HIDDEN|SHOP_(PAGE|FORM)/.test(row),
+      ),
+    );
     if (table[1] !== name) surfaces.set(`${table[1]} (the table in ${file})`, true);
   }
-  const names = (folder, end) => fs.readdirSync(path.join(root, folder)).filter((f) => f.endsWith(end)).map((f) => f.slice(0, -end.length));
+  const names = (folder, end) =>
+    fs
+      .readdirSync(path.join(root, folder))
+      .filter((f) => f.endsWith(end))
+      .map((f) => f.slice(0, -end.length));
   const parts = names('api/paths', '.yaml');
   const tests = names('tests/api', '.test.mjs').concat(names('tests/web', '.test.mjs'));
-  const wrong = parts.filter((part) => !surfaces.has(part)).map((part) => `api/paths/${part}.yaml: no surface has this name`);
+  const wrong = parts
+    .filter((part) => !surfaces.has(part))
+    .map((part) => `api/paths/${part}.yaml: no surface has this name`);
   for (const [name, isPublic] of surfaces) {
     if (isPublic && !parts.includes(name)) wrong.push(`${name}: no part of the OpenAPI document has this name`);
-    if (isPublic && !tests.some((t) => t === name || t.startsWith(`${name}_`))) wrong.push(`${name}: no test in tests/api has this name`);
+    if (isPublic && !tests.some((t) => t === name || t.startsWith(`${name}_`)))
+      wrong.push(`${name}: no test in tests/api has this name`);
   }
   return wrong;
 }
@@ -158,7 +173,8 @@ export function strayFolders(src) {
 }
 
 const SQL_WORDS = /\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|FROM|WHERE|ORDER BY|VALUES)\b/;
-const BUILDERS = 'str_printf|str_cat|str_join|buf_printf|buf_append|buf_lit|buf_cstr|buf_str|snprintf|asprintf|memcpy|strdup';
+const BUILDERS =
+  'str_printf|str_cat|str_join|buf_printf|buf_append|buf_lit|buf_cstr|buf_str|snprintf|asprintf|memcpy|strdup';
 
 /**
  * SQL is a fixed text: no piece of it goes through a function that builds text, and what db_prepare is given is a name, an
@@ -172,7 +188,8 @@ export function builtSql(src) {
     const at = (index) => `src/${file}:${text.slice(0, index).split('\n').length}`;
     for (const match of text.matchAll(/\bdb_prepare\(\s*[^,()]+,\s*/g)) {
       const argument = upToClosing(text, match.index + match[0].length).trim();
-      if (!isFixedText(buffers, argument)) wrong.push(`${at(match.index)}: db_prepare(…, ${argument}) is not a fixed text`);
+      if (!isFixedText(buffers, argument))
+        wrong.push(`${at(match.index)}: db_prepare(…, ${argument}) is not a fixed text`);
     }
     for (const match of text.matchAll(new RegExp(`\\b(${BUILDERS})\\(`, 'g'))) {
       const literals = upToClosing(text, match.index + match[0].length).match(/"(?:\\.|[^"\\])*"/g) ?? [];
@@ -195,7 +212,9 @@ function upToClosing(text, start) {
 }
 
 function isFixedText(buffers, argument) {
-  const calls = [...argument.matchAll(/(\w+)\s*\(/g)].map((m) => m[1]).filter((name) => !['db_sql', 'DB_PAGE', 'DB_PAGE_2', 'id_is'].includes(name));
+  const calls = [...argument.matchAll(/(\w+)\s*\(/g)]
+    .map((m) => m[1])
+    .filter((name) => !['db_sql', 'DB_PAGE', 'DB_PAGE_2', 'id_is'].includes(name));
   if (calls.length > 0 || /\.(ptr|data|text)\b/.test(argument)) return false;
   return (argument.match(/\b[a-z_]\w*\b/gi) ?? []).every((name) => !buffers.has(name));
 }

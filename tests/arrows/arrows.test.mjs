@@ -6,7 +6,17 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { LAYERS, builtSql, guardViolations, layerViolations, sharedNames, sharedTypes, sourceFiles, strayFolders, strayNouns } from './arrows.mjs';
+import {
+  LAYERS,
+  builtSql,
+  guardViolations,
+  layerViolations,
+  sharedNames,
+  sharedTypes,
+  sourceFiles,
+  strayFolders,
+  strayNouns,
+} from './arrows.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SRC = path.join(ROOT, 'src');
@@ -38,9 +48,18 @@ test('no two types have one name', () => assert.deepEqual(sharedTypes(SRC), []))
 test('SQL is never built at run time', () => assert.deepEqual(builtSql(SRC), []));
 
 const wrongArrows = [
-  ['base', 'db/db.h'], ['json', 'http/codec.h'], ['http', 'json/reader.h'], ['db', 'domain/ledger.h'],
-  ['domain', 'json/reader.h'], ['domain', 'view/view_order.h'], ['view', 'serve/request.h'], ['outbound', 'gateway/gateway.h'],
-  ['gateway', 'outbox/errand.h'], ['outbox', 'serve/app.h'], ['serve', 'api/tables.h'], ['api', 'cli/command.h'],
+  ['base', 'db/db.h'],
+  ['json', 'http/codec.h'],
+  ['http', 'json/reader.h'],
+  ['db', 'domain/ledger.h'],
+  ['domain', 'json/reader.h'],
+  ['domain', 'view/view_order.h'],
+  ['view', 'serve/request.h'],
+  ['outbound', 'gateway/gateway.h'],
+  ['gateway', 'outbox/errand.h'],
+  ['outbox', 'serve/app.h'],
+  ['serve', 'api/tables.h'],
+  ['api', 'cli/command.h'],
   ['main', 'domain/ledger.h'],
 ];
 for (const [layer, header] of wrongArrows) {
@@ -55,7 +74,9 @@ for (const [layer, header] of wrongArrows) {
 test('control: one room of surfaces including another is found, its own headers are not', (t) => {
   const lines = '#include "api/admin/admin.h"\n#include "api/pay.h"\n#include "api/customer/planted.h"\n';
   const found = layerViolations(planted(t, 'api/customer/planted.c', lines), 'api');
-  assert.deepEqual(found, ['src/api/customer/planted.c:1: api/customer must not include api/admin ("api/admin/admin.h")']);
+  assert.deepEqual(found, [
+    'src/api/customer/planted.c:1: api/customer must not include api/admin ("api/admin/admin.h")',
+  ]);
 });
 
 test('control: a surface without a document or tests, and a document without a surface, are found', (t) => {
@@ -70,21 +91,32 @@ test('control: a surface without a document or tests, and a document without a s
   write('api/paths/nobody.yaml', '');
   write('tests/api/x.test.mjs', '');
   write('tests/web/x.test.mjs', '');
-  assert.deepEqual(strayNouns(dir), ['api/paths/nobody.yaml: no surface has this name',
-    'lonely: no part of the OpenAPI document has this name', 'lonely: no test in tests/api has this name']);
+  assert.deepEqual(strayNouns(dir), [
+    'api/paths/nobody.yaml: no surface has this name',
+    'lonely: no part of the OpenAPI document has this name',
+    'lonely: no test in tests/api has this name',
+  ]);
 });
 
 test('control: a name that two files or types bear is found', (t) => {
   assert.deepEqual(sharedNames(planted(t, 'api/open/ledger.c', '')), ['ledger: api/open/ledger, domain/ledger']);
-  assert.deepEqual(sharedTypes(planted(t, 'base/planted.c', 'struct request {\n};\n')), ['struct request: base/planted.c, serve/request.h']);
+  assert.deepEqual(sharedTypes(planted(t, 'base/planted.c', 'struct request {\n};\n')), [
+    'struct request: base/planted.c, serve/request.h',
+  ]);
 });
 
 test('control: an include outside of the layer form is found', (t) => {
-  assert.equal(layerViolations(planted(t, 'base/planted.c', '#include "str.h"\n#include "base/../db/db.h"\n'), 'base').length, 2);
+  assert.equal(
+    layerViolations(planted(t, 'base/planted.c', '#include "str.h"\n#include "base/../db/db.h"\n'), 'base').length,
+    2,
+  );
 });
 
 test('control: sqlite3.h and libpq-fe.h outside of their files are found', (t) => {
-  assert.equal(guardViolations(planted(t, 'domain/planted.c', '#include <sqlite3.h>\n#include <libpq-fe.h>\n')).length, 2);
+  assert.equal(
+    guardViolations(planted(t, 'domain/planted.c', '#include <sqlite3.h>\n#include <libpq-fe.h>\n')).length,
+    2,
+  );
 });
 
 test('control: sqlite3.h inside db/sqlite.c is no violation', (t) => {
@@ -101,23 +133,38 @@ test('control: a folder that is no layer is found', (t) => {
 
 test('control: a banned function does not compile', (t) => {
   const dir = planted(t, 'base/planted.c', 'int f(const char *s);\nint f(const char *s) { return atoi(s); }\n');
-  const compile = (file) => spawnSync('gcc', ['-D_GNU_SOURCE', '-include', 'base/banned.h', '-I.', '-fsyntax-only', file],
-    { cwd: dir, encoding: 'utf8' });
+  const compile = (file) =>
+    spawnSync('gcc', ['-D_GNU_SOURCE', '-include', 'base/banned.h', '-I.', '-fsyntax-only', file], {
+      cwd: dir,
+      encoding: 'utf8',
+    });
   assert.match(compile('base/planted.c').stderr, /attempt to use poisoned "atoi"/);
   assert.equal(compile('base/str.c').status, 0);
 });
 
 test('control: SQL built at run time is found', (t) => {
   const lines = [
-    'static const char fixed[] = "SELECT 1";', 'static const char *const table[] = {"SELECT 2"};', 'char made[100];',
-    'db_prepare(db, fixed);', 'db_run(db_prepare(db, up ? fixed : "SELECT 3"));', 'db_prepare(db, table[i]);',
+    'static const char fixed[] = "SELECT 1";',
+    'static const char *const table[] = {"SELECT 2"};',
+    'char made[100];',
+    'db_prepare(db, fixed);',
+    'db_run(db_prepare(db, up ? fixed : "SELECT 3"));',
+    'db_prepare(db, table[i]);',
     'db_prepare(db, db_sql(db, fixed, table[0]));',
-    'db_prepare(db, buf.data); /* wrong */', 'db_prepare(db, made); /* wrong */', 'db_prepare(db, up ? fixed : made); /* wrong */',
-    'db_prepare(db, str_printf(a, "%s", x)); /* wrong */', 'x = str_printf(a, "SELECT %s", column); /* wrong */',
-    'snprintf(made, sizeof made, "%s WHERE name = \'%s\'", fixed, name); /* wrong */', 'str_printf(a, "where it is: %s", x);'];
+    'db_prepare(db, buf.data); /* wrong */',
+    'db_prepare(db, made); /* wrong */',
+    'db_prepare(db, up ? fixed : made); /* wrong */',
+    'db_prepare(db, str_printf(a, "%s", x)); /* wrong */',
+    'x = str_printf(a, "SELECT %s", column); /* wrong */',
+    'snprintf(made, sizeof made, "%s WHERE name = \'%s\'", fixed, name); /* wrong */',
+    'str_printf(a, "where it is: %s", x);',
+  ];
   const expected = lines.map((line, i) => (line.includes('wrong') ? i + 1 : 0)).filter(Boolean);
   const found = builtSql(planted(t, 'domain/planted.c', `${lines.join('\n')}\n`));
-  assert.deepEqual(found.map((v) => Number(/planted\.c:(\d+)/.exec(v)?.[1])), expected);
+  assert.deepEqual(
+    found.map((v) => Number(/planted\.c:(\d+)/.exec(v)?.[1])),
+    expected,
+  );
 });
 
 test('no two flags of a route share a bit', () => {
@@ -126,5 +173,9 @@ test('no two flags of a route share a bit', () => {
   const values = [...flags.matchAll(/^\s+([A-Z_]+) = ([^,]+),/gm)].filter(([, , value]) => !value.includes('|'));
   assert.ok(values.length > 8);
   for (const [, name, value] of values) assert.match(value, /^1 << \d+$/, name);
-  assert.equal(new Set(values.map(([, , value]) => value)).size, values.length, values.map(([, n, v]) => `${n} = ${v}`).join(', '));
+  assert.equal(
+    new Set(values.map(([, , value]) => value)).size,
+    values.length,
+    values.map(([, n, v]) => `${n} = ${v}`).join(', '),
+  );
 });

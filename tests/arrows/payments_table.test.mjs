@@ -13,11 +13,22 @@ function tables(text) {
   const found = [];
   let rows = null;
   for (const line of text.split('\n')) {
-    if (!line.startsWith('|')) { rows = null; continue; }
-    const cells = line.slice(1, -1).split('|').map((c) => c.trim());
-    if (!rows) { rows = []; found.push({ names: cells, rows }); } else if (!/^-+$/.test(cells[0])) rows.push(cells);
+    if (!line.startsWith('|')) {
+      rows = null;
+      continue;
+    }
+    const cells = line
+      .slice(1, -1)
+      .split('|')
+      .map((c) => c.trim());
+    if (!rows) {
+      rows = [];
+      found.push({ names: cells, rows });
+    } else if (!/^-+$/.test(cells[0])) rows.push(cells);
   }
-  return found.map(({ names, rows: all }) => all.map((cells) => Object.fromEntries(names.map((n, i) => [n, cells[i]]))));
+  return found.map(({ names, rows: all }) =>
+    all.map((cells) => Object.fromEntries(names.map((n, i) => [n, cells[i]]))),
+  );
 }
 
 const all = tables(read('docs/payments.md')).filter((rows) => rows[0]?.situation);
@@ -30,9 +41,13 @@ function wrong(rows) {
   for (const s of SITUATIONS) if (!names.includes(s.name)) bad.push(`${s.name} is missing`);
   for (const row of rows) {
     const s = SITUATIONS.find(({ name }) => name === row.situation);
-    if (!s) { bad.push(`${row.situation} has no tests`); continue; }
+    if (!s) {
+      bad.push(`${row.situation} has no tests`);
+      continue;
+    }
     for (const provider of PROVIDERS) {
-      if (!row[provider]?.startsWith(happens(s, provider) ? '●' : '–')) bad.push(`${provider}: ${s.name} is ${row[provider]}`);
+      if (!row[provider]?.startsWith(happens(s, provider) ? '●' : '–'))
+        bad.push(`${provider}: ${s.name} is ${row[provider]}`);
     }
   }
   return bad;
@@ -59,8 +74,13 @@ test('every test that is named exists', () => {
         continue;
       }
       const [, file, name] = /^(\w+): (.*?)( …)?$/.exec(one) ?? assert.fail(`${situation}: ${one}`);
-      const tests = [...read(`tests/api/${file}.test.mjs`).matchAll(/^\s*test\((['`])(.*?)\1,/gm)].map((m) => m[2].replaceAll("\\'", "'"));
-      assert.ok(tests.some((t) => (one.endsWith('…') ? t.startsWith(name) : t === name)), `${situation}: no test of ${file} is called “${name}”`);
+      const tests = [...read(`tests/api/${file}.test.mjs`).matchAll(/^\s*test\(\s*(['"`])(.*?)\1,/gm)].map((m) =>
+        m[2].replaceAll("\\'", "'"),
+      );
+      assert.ok(
+        tests.some((t) => (one.endsWith('…') ? t.startsWith(name) : t === name)),
+        `${situation}: no test of ${file} is called “${name}”`,
+      );
     }
   }
 });

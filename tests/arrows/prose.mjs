@@ -20,7 +20,10 @@ export const RULES = [
   [/\bas it stands\b/i, 'now, unchanged'],
   [/\bby the (thousand|hundred)s?\b/i, 'in thousands'],
   [/\bthe same,? whatever\b/i, 'whatever …, the same'],
-  [/\b(is|are|was|were) to be (rolled|run|sent|read|made|given|shown|found|left|written|released)\b/i, 'must be, will be'],
+  [
+    /\b(is|are|was|were) to be (rolled|run|sent|read|made|given|shown|found|left|written|released)\b/i,
+    'must be, will be',
+  ],
   [/\b(any|no|some)body's business\b/i, 'is up to'],
   [/\binformations\b|\badvices\b|\bsoftwares\b/i, 'the singular'],
   [/[a-z][.;,] {2,}[A-Za-z]/, 'one space'],
@@ -39,7 +42,9 @@ export function prose(file, text) {
   const blank = (s) => s.replace(/[^\n]/g, ' ');
   let at = 0;
   let out = '';
-  for (const m of text.matchAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g)) {
+  for (const m of text.matchAll(
+    /\/\*[\s\S]*?\*\/|(?<!:)\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g,
+  )) {
     out += blank(text.slice(at, m.index));
     out += m[0].startsWith('/') || / \w+ /.test(m[0]) ? m[0] : blank(m[0]);
     at = m.index + m[0].length;
@@ -80,7 +85,10 @@ function proseFiles(root) {
 export function lostTests(document, tests) {
   const lost = [];
   for (const [, name] of document.matchAll(/(?<!\*)\*([^*|\n]+)\*(?!\*)/g)) {
-    const parts = name.split('…').map((p) => p.trim()).filter(Boolean);
+    const parts = name
+      .split('…')
+      .map((p) => p.trim())
+      .filter(Boolean);
     if (!parts.every((p) => tests.includes(p))) lost.push(name);
   }
   return lost;

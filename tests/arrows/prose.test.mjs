@@ -16,10 +16,25 @@ test('every test that docs/spec-tests.md names is there', () => {
 });
 
 const wrong = [
-  'It can not be done.', 'It needs not be done.', 'So he asks again.', 'Whoever asks is told.', 'It is made anew.', 'All but for the first.',
-  'It was used of late.', 'Money hangs on it.', 'Inside the own network.', 'It has so many at once.', 'As it stands, it works.',
-  'They come by the thousand.', 'It is the same whatever comes.', 'It is to be rolled back.', "It is nobody's business.",
-  'All informations are here.', 'It is one.  And two.', 'It is the the end.', 'It is a TODO for now.',
+  'It can not be done.',
+  'It needs not be done.',
+  'So he asks again.',
+  'Whoever asks is told.',
+  'It is made anew.',
+  'All but for the first.',
+  'It was used of late.',
+  'Money hangs on it.',
+  'Inside the own network.',
+  'It has so many at once.',
+  'As it stands, it works.',
+  'They come by the thousand.',
+  'It is the same whatever comes.',
+  'It is to be rolled back.',
+  "It is nobody's business.",
+  'All informations are here.',
+  'It is one.  And two.',
+  'It is the the end.',
+  'It is a TODO for now.',
 ];
 test('there is a control for every rule', () => assert.equal(wrong.length, RULES.length));
 
@@ -31,7 +46,10 @@ for (const [i, sentence] of wrong.entries()) {
     fs.writeFileSync(path.join(dir, 'src/a.c'), `/* ${sentence} */\nfail("${sentence}");\n`);
     fs.writeFileSync(path.join(dir, 'README.md'), `Text.\n${sentence}\n\n\`\`\`\n${sentence}\n\`\`\`\n`);
     const found = offences(dir, [RULES[i]]);
-    assert.deepEqual(found.map((f) => f.split(': ')[0]), ['README.md:2', 'src/a.c:1', 'src/a.c:2']);
+    assert.deepEqual(
+      found.map((f) => f.split(': ')[0]),
+      ['README.md:2', 'src/a.c:1', 'src/a.c:2'],
+    );
   });
 }
 

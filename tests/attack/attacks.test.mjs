@@ -40,7 +40,10 @@ test(unread.what, async () => {
 
 test(tokens.what, async () => {
   const { figures } = await survives(tokens, 24 * MIB);
-  assert.ok(figures['calls passed'] >= 95 && figures['calls passed'] <= 125, `${figures['calls passed']} of 240 calls passed`);
+  assert.ok(
+    figures['calls passed'] >= 95 && figures['calls passed'] <= 125,
+    `${figures['calls passed']} of 240 calls passed`,
+  );
 });
 
 test(logins.what, async () => {

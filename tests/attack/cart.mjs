@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export default {
   name: 'cart',
-  what: 'a free cart with as many units as it takes, and another customer\'s order beside it',
+  what: "a free cart with as many units as it takes, and another customer's order beside it",
   async prepare({ owner, product, customer }, size) {
     const products = [];
     for (let i = 0; i < (size === 'full' ? 100 : 3); i++) products.push((await product({ price: 0 })).id);

@@ -1,7 +1,8 @@
 // Long answers, each kept under an Idempotency-Key of its own.
 import fs from 'node:fs';
 
-const bytesOf = (file) => [file, `${file}-wal`].reduce((sum, f) => sum + (fs.existsSync(f) ? fs.statSync(f).size : 0), 0);
+const bytesOf = (file) =>
+  [file, `${file}-wal`].reduce((sum, f) => sum + (fs.existsSync(f) ? fs.statSync(f).size : 0), 0);
 
 export default {
   name: 'keys',
@@ -9,7 +10,11 @@ export default {
   async prepare({ souk, owner }) {
     const { token } = await souk.customer();
     const made = await owner.post('/api/admin/departments', { name: 'Help' });
-    const ticket = await souk.post('/api/customer/tickets', { department_id: made.json.data.id, subject: 'Long', message: 'x' }, { token });
+    const ticket = await souk.post(
+      '/api/customer/tickets',
+      { department_id: made.json.data.id, subject: 'Long', message: 'x' },
+      { token },
+    );
     return { token, id: ticket.json.data.id };
   },
   async run({ souk, token, id }, size) {
@@ -17,11 +22,23 @@ export default {
     const body = { message: '€'.repeat(20000) };
     let first;
     for (let i = 0; i < count; i++) {
-      const answer = await souk.post(`/api/customer/tickets/${id}/replies`, body, { token, headers: { 'Idempotency-Key': `k${i}` } });
+      const answer = await souk.post(`/api/customer/tickets/${id}/replies`, body, {
+        token,
+        headers: { 'Idempotency-Key': `k${i}` },
+      });
       first ??= answer.status;
     }
-    const replay = await souk.post(`/api/customer/tickets/${id}/replies`, body, { token, headers: { 'Idempotency-Key': 'k0' }, unchecked: true });
+    const replay = await souk.post(`/api/customer/tickets/${id}/replies`, body, {
+      token,
+      headers: { 'Idempotency-Key': 'k0' },
+      unchecked: true,
+    });
     const written = souk.engine === 'sqlite' ? bytesOf(souk.dbArg) / 2 ** 20 : 0;
-    return { answers: count, 'MiB in the database': written, 'MiB of messages': count * 60000 / 2 ** 20, 'first key again': replay.status };
+    return {
+      answers: count,
+      'MiB in the database': written,
+      'MiB of messages': (count * 60000) / 2 ** 20,
+      'first key again': replay.status,
+    };
   },
 };

@@ -8,15 +8,20 @@ export default {
     const { token } = await souk.customer();
     const tokens = [];
     for (let i = 0; i < 20; i++) {
-      tokens.push((await souk.post('/api/customer/tokens', { name: `t${i}`, scopes: ['verify'] }, { token })).json.data.token);
+      tokens.push(
+        (await souk.post('/api/customer/tokens', { name: `t${i}`, scopes: ['verify'] }, { token })).json.data.token,
+      );
     }
     return { tokens };
   },
   async run({ souk, tokens }) {
     let passed = 0;
     for (let round = 0; round < 12; round++) {
-      const answers = await Promise.all(tokens.map((token) =>
-        souk.post('/api/v1/license/verify', { license_key: 'AAAAA-AAAAA-AAAAA-AAAAA-AAAAA' }, { token })));
+      const answers = await Promise.all(
+        tokens.map((token) =>
+          souk.post('/api/v1/license/verify', { license_key: 'AAAAA-AAAAA-AAAAA-AAAAA-AAAAA' }, { token }),
+        ),
+      );
       passed += answers.filter((a) => a.status !== 429).length;
     }
     return { 'calls passed': passed };

@@ -11,14 +11,32 @@ const TABLES = {
   ledger_account: [['id', 'owner_id', 'balance', 'credit_limit'], ['kind']],
   transfer: [['id', 'debit_id', 'credit_id', 'amount', 'reference_id'], ['kind']],
   withdrawal: [['id', 'account_id', 'amount'], ['status']],
-  orders: [['id', 'account_id', 'coupon_id', 'subtotal', 'discount', 'total', 'refunded_amount', 'confirmed_at'], ['status', 'paid_with']],
+  orders: [
+    ['id', 'account_id', 'coupon_id', 'subtotal', 'discount', 'total', 'refunded_amount', 'confirmed_at'],
+    ['status', 'paid_with'],
+  ],
   order_item: [['id', 'order_id', 'quantity', 'unit_price', 'subtotal'], []],
   delivery: [['id', 'order_item_id', 'unit', 'license_id', 'serial_id'], ['type']],
   serial: [['id', 'product_id', 'taken_by'], ['status']],
   license: [['id', 'order_item_id'], []],
   gateway: [['id'], ['label']],
-  payment: [['id', 'gateway_id', 'account_id', 'order_id', 'amount', 'received', 'waiting', 'credited', 'refunded_total', 'lost_total', 'returned', 'paid_order'],
-    ['status']],
+  payment: [
+    [
+      'id',
+      'gateway_id',
+      'account_id',
+      'order_id',
+      'amount',
+      'received',
+      'waiting',
+      'credited',
+      'refunded_total',
+      'lost_total',
+      'returned',
+      'paid_order',
+    ],
+    ['status'],
+  ],
   refund: [['id', 'payment_id', 'amount'], ['status']],
   dispute: [['id', 'payment_id', 'lost'], ['status']],
   reversal: [['id', 'payment_id', 'amount'], []],
@@ -29,12 +47,26 @@ const TABLES = {
 /** All tables as lists of objects, in the order of their first column, seen in one snapshot. */
 function readTables(dbArg) {
   const names = Object.keys(TABLES);
-  const results = selectAll(dbArg, names.map((name) => `SELECT ${TABLES[name].flat().join(', ')} FROM ${name} ORDER BY 1`));
-  return Object.fromEntries(names.map((name, n) => {
-    const [numbers, texts] = TABLES[name];
-    return [name, results[n].map((row) => Object.fromEntries([...numbers, ...texts].map((column, i) =>
-      [column, row[i] === null || i >= numbers.length ? row[i] : BigInt(row[i])])))];
-  }));
+  const results = selectAll(
+    dbArg,
+    names.map((name) => `SELECT ${TABLES[name].flat().join(', ')} FROM ${name} ORDER BY 1`),
+  );
+  return Object.fromEntries(
+    names.map((name, n) => {
+      const [numbers, texts] = TABLES[name];
+      return [
+        name,
+        results[n].map((row) =>
+          Object.fromEntries(
+            [...numbers, ...texts].map((column, i) => [
+              column,
+              row[i] === null || i >= numbers.length ? row[i] : BigInt(row[i]),
+            ]),
+          ),
+        ),
+      ];
+    }),
+  );
 }
 
 function byId(rows) {
@@ -94,7 +126,8 @@ function checkLedger({ ledger, transfers, accountOf, problem }) {
     if (isWallet && a.balance !== running.get(a.id)) {
       problem(`I2: the wallet of account ${a.owner_id} says ${a.balance}, its entries say ${running.get(a.id)}`);
     }
-    if (isWallet && a.balance < -a.credit_limit) problem(`I2: the wallet of account ${a.owner_id} is at ${a.balance}, its limit is ${a.credit_limit}`);
+    if (isWallet && a.balance < -a.credit_limit)
+      problem(`I2: the wallet of account ${a.owner_id} is at ${a.balance}, its limit is ${a.credit_limit}`);
     if (!isWallet && a.balance !== 0n) problem(`I1: the system account ${a.kind} keeps a balance of ${a.balance}`);
   }
   if (sum !== 0n) problem(`I1: the ledger sums to ${sum}`);
@@ -103,21 +136,27 @@ function checkLedger({ ledger, transfers, accountOf, problem }) {
 function checkWithdrawals({ withdrawals, transfers, accountOf, walletOf, problem }) {
   const kindOf = (id) => accountOf.get(id)?.kind;
   const known = byId(withdrawals);
-  const moves = groups(transfers.filter((t) => t.kind.startsWith('withdrawal')), 'reference_id');
+  const moves = groups(
+    transfers.filter((t) => t.kind.startsWith('withdrawal')),
+    'reference_id',
+  );
   let pending = 0n;
   for (const w of withdrawals) {
     const wallet = walletOf.get(w.account_id);
     const got = (moves.get(w.id) ?? []).map((t) => {
-      const name = (id) => (wallet && id === wallet.id ? 'wallet' : kindOf(id) === 'wallet' ? `wallet ${id}` : kindOf(id));
+      const name = (id) =>
+        wallet && id === wallet.id ? 'wallet' : kindOf(id) === 'wallet' ? `wallet ${id}` : kindOf(id);
       return `${name(t.debit_id)}>${name(t.credit_id)} ${t.amount}`;
     });
     const want = [`wallet>${HELD} ${w.amount}`];
     if (w.status === 'approved') want.push(`${HELD}>${PAID_OUT} ${w.amount}`);
     if (['rejected', 'cancelled'].includes(w.status)) want.push(`${HELD}>wallet ${w.amount}`);
     if (w.status === 'pending') pending += w.amount;
-    if (got.join() !== want.join()) problem(`I2: withdrawal ${w.id} is ${w.status}, its money went ${got.join() || 'nowhere'}`);
+    if (got.join() !== want.join())
+      problem(`I2: withdrawal ${w.id} is ${w.status}, its money went ${got.join() || 'nowhere'}`);
   }
-  for (const id of moves.keys()) if (!known.has(id)) problem(`I2: money moved for withdrawal ${id}, which is not there`);
+  for (const id of moves.keys())
+    if (!known.has(id)) problem(`I2: money moved for withdrawal ${id}, which is not there`);
   let held = 0n;
   for (const t of transfers) {
     if (kindOf(t.credit_id) === HELD) held += t.amount;
@@ -140,11 +179,15 @@ function checkOrders({ tables, problem }) {
       const units = (deliveriesOf.get(i.id) ?? []).map((d) => d.unit).sort((x, y) => (x < y ? -1 : 1));
       const all = Array.from({ length: Number(i.quantity) }, (_, n) => BigInt(n + 1));
       if (isPaid(o) && units.join() !== all.join()) {
-        problem(`I5: order ${o.id} is ${o.status}, of item ${i.id} (${i.quantity}) the units ${units.join() || 'none'} were delivered`);
+        problem(
+          `I5: order ${o.id} is ${o.status}, of item ${i.id} (${i.quantity}) the units ${units.join() || 'none'} were delivered`,
+        );
       }
-      if (units.length > 0 && (!isPaid(o) || o.confirmed_at === null)) problem(`I8: order ${o.id} is ${o.status} and was delivered`);
+      if (units.length > 0 && (!isPaid(o) || o.confirmed_at === null))
+        problem(`I8: order ${o.id} is ${o.status} and was delivered`);
     }
-    if (subtotal !== o.subtotal || o.total !== subtotal - o.discount || o.total < 0n) problem(`I8: order ${o.id} does not add up`);
+    if (subtotal !== o.subtotal || o.total !== subtotal - o.discount || o.total < 0n)
+      problem(`I8: order ${o.id} does not add up`);
   }
 }
 
@@ -157,22 +200,32 @@ function checkPayments({ tables, transfers, accountOf, walletOf, problem }) {
   const movesOf = groups(ofOrders, 'reference_id');
   for (const o of tables.orders) {
     const byWallet = o.paid_with === 'wallet';
-    const of = (other) => (byWallet ? walletOf.get(o.account_id)?.id : idOf.get(o.paid_with === 'manual' ? 'adjustments' : other));
+    const of = (other) =>
+      byWallet ? walletOf.get(o.account_id)?.id : idOf.get(o.paid_with === 'manual' ? 'adjustments' : other);
     const source = of('received');
     const moves = movesOf.get(o.id) ?? [];
     const paid = moves.filter((t) => t.kind !== 'refund');
-    const good = paid.filter((t) => t.amount === o.total && t.kind === (byWallet ? 'order' : 'payment') && t.debit_id === source
-      && t.credit_id === idOf.get('sales'));
+    const good = paid.filter(
+      (t) =>
+        t.amount === o.total &&
+        t.kind === (byWallet ? 'order' : 'payment') &&
+        t.debit_id === source &&
+        t.credit_id === idOf.get('sales'),
+    );
     const wanted = isPaid(o) && o.total > 0n ? 1 : 0;
-    if (paid.length !== wanted || good.length !== wanted) problem(`I8: order ${o.id} over ${o.total} is ${o.status} and was paid ${good.length} times`);
+    if (paid.length !== wanted || good.length !== wanted)
+      problem(`I8: order ${o.id} over ${o.total} is ${o.status} and was paid ${good.length} times`);
     let back = 0n;
     for (const t of moves.filter((m) => m.kind === 'refund')) {
-      if (t.credit_id !== of('clearing') || t.debit_id !== idOf.get('sales')) problem(`I8: the refund of order ${o.id} went elsewhere`);
+      if (t.credit_id !== of('clearing') || t.debit_id !== idOf.get('sales'))
+        problem(`I8: the refund of order ${o.id} went elsewhere`);
       back += t.amount;
     }
-    if (back !== o.refunded_amount || back > o.total) problem(`I8: order ${o.id} says that ${o.refunded_amount} was refunded, it was ${back}`);
+    if (back !== o.refunded_amount || back > o.total)
+      problem(`I8: order ${o.id} says that ${o.refunded_amount} was refunded, it was ${back}`);
     const isWhole = back === o.total && o.total > 0n;
-    if (o.total > 0n && isWhole !== (o.status === 'refunded')) problem(`I8: order ${o.id} over ${o.total} is ${o.status} and ${back} was refunded`);
+    if (o.total > 0n && isWhole !== (o.status === 'refunded'))
+      problem(`I8: order ${o.id} over ${o.total} is ${o.status} and ${back} was refunded`);
   }
   const known = new Set(tables.orders.map((o) => o.id));
   for (const t of ofOrders) {
@@ -193,38 +246,66 @@ function checkGateways({ tables, transfers, accountOf, walletOf, problem }) {
     }
   }
   const kindOf = (id) => accountOf.get(id)?.kind;
-  const ofPayments = transfers.filter((t) => ['received', 'returned', 'refund_failed', 'tolerance', 'topup'].includes(t.kind)
-    || (t.kind === 'debt' && kindOf(t.debit_id) === 'debts'));
+  const ofPayments = transfers.filter(
+    (t) =>
+      ['received', 'returned', 'refund_failed', 'tolerance', 'topup'].includes(t.kind) ||
+      (t.kind === 'debt' && kindOf(t.debit_id) === 'debts'),
+  );
   const moves = groups(ofPayments, 'reference_id');
-  const done = groups(tables.refund.filter((r) => r.status === 'done'), 'payment_id');
+  const done = groups(
+    tables.refund.filter((r) => r.status === 'done'),
+    'payment_id',
+  );
   const reversals = groups(tables.reversal, 'payment_id');
-  const lost = groups(tables.dispute.filter((d) => d.status === 'lost'), 'payment_id');
+  const lost = groups(
+    tables.dispute.filter((d) => d.status === 'lost'),
+    'payment_id',
+  );
   const sum = (rows, key) => rows.reduce((n, r) => n + r[key], 0n);
   for (const p of tables.payment) {
     const wallet = walletOf.get(p.account_id)?.id;
-    const total = (kind, from, to) => sum((moves.get(p.id) ?? []).filter((t) => t.kind === kind
-      && (from === 'own' ? t.debit_id === wallet : kindOf(t.debit_id) === from) && (to === 'own' ? t.credit_id === wallet : kindOf(t.credit_id) === to)), 'amount');
+    const total = (kind, from, to) =>
+      sum(
+        (moves.get(p.id) ?? []).filter(
+          (t) =>
+            t.kind === kind &&
+            (from === 'own' ? t.debit_id === wallet : kindOf(t.debit_id) === from) &&
+            (to === 'own' ? t.credit_id === wallet : kindOf(t.credit_id) === to),
+        ),
+        'amount',
+      );
     const came = total('received', 'clearing', 'received') - total('received', 'received', 'clearing');
     const credited = total('topup', 'received', 'own');
     const before = total('returned', 'received', 'clearing') - total('returned', 'clearing', 'received');
     const again = total('refund_failed', 'clearing', 'received');
     const sale = p.paid_order === 1n ? orderOf.get(p.order_id) : null;
-    const back = before - again + total('topup', 'own', 'clearing') + total('debt', 'debts', 'clearing') + (sale?.refunded_amount ?? 0n)
-      - total('tolerance', 'clearing', 'adjustments');
-    const waits = came + again + total('tolerance', 'adjustments', 'received') - before - credited - (sale?.total ?? 0n);
+    const back =
+      before -
+      again +
+      total('topup', 'own', 'clearing') +
+      total('debt', 'debts', 'clearing') +
+      (sale?.refunded_amount ?? 0n) -
+      total('tolerance', 'clearing', 'adjustments');
+    const waits =
+      came + again + total('tolerance', 'adjustments', 'received') - before - credited - (sale?.total ?? 0n);
     const refunds = sum(done.get(p.id) ?? [], 'amount');
-    const disputes = [sum(lost.get(p.id) ?? [], 'lost'), sum(reversals.get(p.id) ?? [], 'amount')].reduce((a, b) => (a > b ? a : b)); // the same money, told twice
+    const disputes = [sum(lost.get(p.id) ?? [], 'lost'), sum(reversals.get(p.id) ?? [], 'amount')].reduce((a, b) =>
+      a > b ? a : b,
+    ); // the same money, told twice
     if (p.received !== came) problem(`I8: payment ${p.id} received ${p.received}, ${came} was booked`);
     if (p.credited !== credited) problem(`I8: payment ${p.id} credited ${p.credited}, the wallet got ${credited}`);
     if (p.waiting !== waits || waits < 0n) problem(`I8: of payment ${p.id} ${p.waiting} waits, it should be ${waits}`);
     if (p.returned !== back) problem(`I8: payment ${p.id} gave back ${p.returned}, ${back} was booked`);
-    if (p.refunded_total !== refunds) problem(`I8: payment ${p.id} gave back ${p.refunded_total}, its refunds ${refunds}`);
+    if (p.refunded_total !== refunds)
+      problem(`I8: payment ${p.id} gave back ${p.refunded_total}, its refunds ${refunds}`);
     if (p.lost_total !== disputes) problem(`I8: payment ${p.id} lost ${p.lost_total}, its disputes ${disputes}`);
     const gone = p.refunded_total + p.lost_total;
-    if (p.returned !== (gone < p.received ? gone : p.received)) problem(`I8: payment ${p.id} gave back ${gone} of ${p.received} and booked ${p.returned}`);
+    if (p.returned !== (gone < p.received ? gone : p.received))
+      problem(`I8: payment ${p.id} gave back ${gone} of ${p.received} and booked ${p.returned}`);
   }
   const known = new Set(tables.payment.map((p) => p.id));
-  for (const [id, list] of moves) if (!known.has(id)) problem(`I8: transfer ${list[0].id} is for payment ${id}, which is not there`);
+  for (const [id, list] of moves)
+    if (!known.has(id)) problem(`I8: transfer ${list[0].id} is for payment ${id}, which is not there`);
 }
 
 /** I3: what was delivered is what was taken, once. */
@@ -236,7 +317,8 @@ function checkDeliveries({ tables, problem }) {
     const sold = soldAs.get(s.id) ?? [];
     if (s.taken_by === null && sold.length > 0) problem(`I3: serial ${s.id} is in the pool and was delivered`);
     if (s.status === 'reserved') {
-      if (s.taken_by === null || sold.length > 0) problem(`I3: serial ${s.id} is reserved for nobody, or was delivered`);
+      if (s.taken_by === null || sold.length > 0)
+        problem(`I3: serial ${s.id} is reserved for nobody, or was delivered`);
       continue;
     }
     if (s.status === 'replaced') {
@@ -250,9 +332,11 @@ function checkDeliveries({ tables, problem }) {
   const serialIds = new Set(serials.map((s) => s.id));
   const keys = new Set();
   for (const d of deliveries) {
-    if (d.type === 'serial_code' && !serialIds.has(d.serial_id)) problem(`I3: delivery ${d.id} is of a serial that is not there`);
+    if (d.type === 'serial_code' && !serialIds.has(d.serial_id))
+      problem(`I3: delivery ${d.id} is of a serial that is not there`);
     if (d.type !== 'license_key') continue;
-    if (licenses.get(d.license_id)?.order_item_id !== d.order_item_id) problem(`I5: delivery ${d.id} is of a licence that is not its item's`);
+    if (licenses.get(d.license_id)?.order_item_id !== d.order_item_id)
+      problem(`I5: delivery ${d.id} is of a licence that is not its item's`);
     if (keys.has(d.license_id)) problem(`I5: the licence of delivery ${d.id} was delivered twice`);
     keys.add(d.license_id);
   }
@@ -260,9 +344,15 @@ function checkDeliveries({ tables, problem }) {
 
 /** I6. */
 function checkCoupons({ tables, problem }) {
-  const uses = groups(tables.coupon_use.filter((u) => u.released_at === null), 'coupon_id');
+  const uses = groups(
+    tables.coupon_use.filter((u) => u.released_at === null),
+    'coupon_id',
+  );
   const useOf = new Map(tables.coupon_use.map((u) => [u.order_id, u]));
-  const orders = groups(tables.orders.filter((o) => o.status !== 'cancelled' || useOf.get(o.id)?.released_at === null), 'coupon_id');
+  const orders = groups(
+    tables.orders.filter((o) => o.status !== 'cancelled' || useOf.get(o.id)?.released_at === null),
+    'coupon_id',
+  );
   for (const c of tables.coupon) {
     const own = uses.get(c.id) ?? [];
     const using = (orders.get(c.id) ?? []).length;
@@ -270,11 +360,13 @@ function checkCoupons({ tables, problem }) {
       problem(`I6: coupon ${c.id} is used by ${using} orders, counts ${c.uses} and allows ${c.max_uses}`);
     }
     if (BigInt(own.length) !== c.uses) problem(`I6: coupon ${c.id} counts ${c.uses} uses, there are ${own.length}`);
-    if (c.max_uses !== null && BigInt(own.length) > c.max_uses) problem(`I6: coupon ${c.id} was used ${own.length} times, at most ${c.max_uses} are allowed`);
+    if (c.max_uses !== null && BigInt(own.length) > c.max_uses)
+      problem(`I6: coupon ${c.id} was used ${own.length} times, at most ${c.max_uses} are allowed`);
     // A limit that was lowered later does not make earlier uses wrong.
     if (c.max_uses_per_customer === null || c.version !== 1n) continue;
     for (const [account, n] of groups(own, 'account_id')) {
-      if (BigInt(n.length) > c.max_uses_per_customer) problem(`I6: account ${account} used coupon ${c.id} ${n.length} times`);
+      if (BigInt(n.length) > c.max_uses_per_customer)
+        problem(`I6: account ${account} used coupon ${c.id} ${n.length} times`);
     }
   }
 }

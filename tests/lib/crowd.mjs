@@ -9,48 +9,99 @@ import { execute, isPostgres, select } from './sql.mjs';
 const folder = fileURLToPath(new URL('../../sql', import.meta.url));
 
 /** What people make by hand, and what there is one of: stays small. */
-export const SMALL = ['setting', 'revision', 'mail_words', 'stock_notice', 'department', 'product', 'variant', 'coupon', 'coupon_product', 'gateway', 'setup_token', 'own_page',
-  'image', 'media'];
+export const SMALL = [
+  'setting',
+  'revision',
+  'mail_words',
+  'stock_notice',
+  'department',
+  'product',
+  'variant',
+  'coupon',
+  'coupon_product',
+  'gateway',
+  'setup_token',
+  'own_page',
+  'image',
+  'media',
+];
 /** The word that nearly all rows have, where it is not the last of its list. */
 const COMMON = {
-  'orders.status': 'confirmed', 'withdrawal.status': 'approved', 'license.status': 'active', 'serial.status': 'good', 'account.role': 'customer',
-  'payment.status': 'succeeded', 'webhook_event.status': 'handled', 'refund.status': 'done', 'dispute.status': 'lost', 'review.status': 'settled',
-  'outbox.status': 'done', 'outbox.kind': 'mail', 'ledger_account.kind': 'wallet', 'transfer.kind': 'order', 'token.kind': 'api', 'sandbox_payment.status': 'paid',
+  'orders.status': 'confirmed',
+  'withdrawal.status': 'approved',
+  'license.status': 'active',
+  'serial.status': 'good',
+  'account.role': 'customer',
+  'payment.status': 'succeeded',
+  'webhook_event.status': 'handled',
+  'refund.status': 'done',
+  'dispute.status': 'lost',
+  'review.status': 'settled',
+  'outbox.status': 'done',
+  'outbox.kind': 'mail',
+  'ledger_account.kind': 'wallet',
+  'transfer.kind': 'order',
+  'token.kind': 'api',
+  'sandbox_payment.status': 'paid',
 };
 /** How many different ones there are. */
-const KINDS = { product_id: 50, variant_id: 50, coupon_id: 20, department_id: 5, gateway_id: 4, actor_id: 10, debit_id: 2000, credit_id: 2000 };
+const KINDS = {
+  product_id: 50,
+  variant_id: 50,
+  coupon_id: 20,
+  department_id: 5,
+  gateway_id: 4,
+  actor_id: 10,
+  debit_id: 2000,
+  credit_id: 2000,
+};
 
 const OWNERS = 20;
 
 /** {table: [{name, type, words, unique}]}: every table of sql/*.sql. */
 export function tables() {
   const all = {};
-  for (const file of fs.readdirSync(folder).filter((f) => f.endsWith('.sql')).sort()) {
+  for (const file of fs
+    .readdirSync(folder)
+    .filter((f) => f.endsWith('.sql'))
+    .sort()) {
     const text = fs.readFileSync(path.join(folder, file), 'utf8').replace(/ *--.*$/gm, '');
     for (const [, table, body] of text.matchAll(/CREATE TABLE (\w+) \(\n([\s\S]*?)\n\) /g)) {
-      all[table] = body.split(/,\n/).filter((line) => /^\s*[a-z]\w* +(@\w+|TEXT)/.test(line)).map(columnOf);
+      all[table] = body
+        .split(/,\n/)
+        .filter((line) => /^\s*[a-z]\w* +(@\w+|TEXT)/.test(line))
+        .map(columnOf);
       for (const [, columns] of body.matchAll(/^\s*(?:UNIQUE|PRIMARY KEY) \(([^)]*)\)/gm)) mark(all[table], columns);
     }
-    for (const [, table, line] of text.matchAll(/ALTER TABLE (\w+) ADD COLUMN ([^;]*);/g)) all[table].push(columnOf(line));
-    for (const [, table, columns] of text.matchAll(/CREATE UNIQUE INDEX \w+ ON (\w+) \(([^)]*)\)/g)) mark(all[table], columns);
+    for (const [, table, line] of text.matchAll(/ALTER TABLE (\w+) ADD COLUMN ([^;]*);/g))
+      all[table].push(columnOf(line));
+    for (const [, table, columns] of text.matchAll(/CREATE UNIQUE INDEX \w+ ON (\w+) \(([^)]*)\)/g))
+      mark(all[table], columns);
   }
   return all;
 }
 
 function columnOf(line) {
   const [, name, type] = /^\s*(\w+) +(@\w+|TEXT)/.exec(line);
-  const words = /IN \(([^)]*)\)/.exec(line)?.[1].split(',').map((w) => w.trim());
+  const words = /IN \(([^)]*)\)/
+    .exec(line)?.[1]
+    .split(',')
+    .map((w) => w.trim());
   return { name, type, words, unique: /UNIQUE|PRIMARY KEY/.test(line), optional: !/NOT NULL|PRIMARY KEY/.test(line) };
 }
 
-const mark = (columns, list) => { columns.find((c) => c.name === list.split(',').at(-1).trim()).unique = true; };
+const mark = (columns, list) => {
+  columns.find((c) => c.name === list.split(',').at(-1).trim()).unique = true;
+};
 
 function valueOf(table, c, isPg, rows) {
   if (c.unique) return c.type === 'TEXT' ? "'u' || n" : c.type === '@bytes' ? blob(isPg) : 'n';
   if (c.name === 'account_id') return `101 + n * 7919 % ${OWNERS} * ${Math.floor(rows / OWNERS)}`; // from all over the table
   if (c.name in KINDS) return `1 + n * 7919 % ${KINDS[c.name]}`;
   if (c.words) {
-    const common = COMMON[`${table}.${c.name}`] ? `'${COMMON[`${table}.${c.name}`]}'` : c.words[c.words[0] === '0' ? 0 : c.words.length - 1];
+    const common = COMMON[`${table}.${c.name}`]
+      ? `'${COMMON[`${table}.${c.name}`]}'`
+      : c.words[c.words[0] === '0' ? 0 : c.words.length - 1];
     return `CASE n % 1000 ${c.words.map((w, i) => `WHEN ${i} THEN ${w}`).join(' ')} ELSE ${common} END`;
   }
   if (c.name === 'taken_by') return 'CASE WHEN n % 5 > 0 THEN n END'; // sold
@@ -65,17 +116,26 @@ const blob = (isPg) => (isPg ? "decode(md5(n::text), 'hex')" : 'CAST(n AS BLOB)'
 export function crowd(dbArg, rows) {
   const isPg = isPostgres(dbArg);
   if (isPg) {
-    const drops = select(dbArg, `SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) FROM pg_constraint
-      WHERE contype IN ('c', 'f') AND connamespace = 'public'::regnamespace`).map(([text]) => text);
+    const drops = select(
+      dbArg,
+      `SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) FROM pg_constraint
+      WHERE contype IN ('c', 'f') AND connamespace = 'public'::regnamespace`,
+    ).map(([text]) => text);
     execute(dbArg, drops.join(';\n'));
   }
-  const series = (n) => (isPg ? `generate_series(101, ${n + 100}) AS s(n)`
-    : `(WITH RECURSIVE s(n) AS (SELECT 101 UNION ALL SELECT n + 1 FROM s WHERE n < ${n + 100}) SELECT n FROM s) AS s`);
-  const inserts = Object.entries(tables()).filter(([table]) => !['setting', 'revision', 'gateway'].includes(table)).map(([table, columns]) => {
-    const filled = columns.filter((c) => !/^@id/.test(c.type));
-    return `INSERT INTO ${table} (${filled.map((c) => c.name).join(', ')}) SELECT ${filled.map((c) => valueOf(table, c, isPg, rows)).join(', ')}`
-      + ` FROM ${series(SMALL.includes(table) ? 50 : rows)}`;
-  });
+  const series = (n) =>
+    isPg
+      ? `generate_series(101, ${n + 100}) AS s(n)`
+      : `(WITH RECURSIVE s(n) AS (SELECT 101 UNION ALL SELECT n + 1 FROM s WHERE n < ${n + 100}) SELECT n FROM s) AS s`;
+  const inserts = Object.entries(tables())
+    .filter(([table]) => !['setting', 'revision', 'gateway'].includes(table))
+    .map(([table, columns]) => {
+      const filled = columns.filter((c) => !/^@id/.test(c.type));
+      return (
+        `INSERT INTO ${table} (${filled.map((c) => c.name).join(', ')}) SELECT ${filled.map((c) => valueOf(table, c, isPg, rows)).join(', ')}` +
+        ` FROM ${series(SMALL.includes(table) ? 50 : rows)}`
+      );
+    });
   execute(dbArg, inserts.join(';\n'));
   execute(dbArg, 'SELECT 1; COMMIT; ANALYZE; BEGIN');
 }

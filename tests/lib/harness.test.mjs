@@ -30,37 +30,58 @@ function compileAndRun(t, flags, source) {
 }
 
 test('control: a use after free is reported and recognised', (t) => {
-  const run = compileAndRun(t, ['-fsanitize=address,undefined'],
-    '#include <stdlib.h>\nint main(void) { volatile char *p = malloc(4); free((void *)p); return p[1] & 1; }\n');
+  const run = compileAndRun(
+    t,
+    ['-fsanitize=address,undefined'],
+    '#include <stdlib.h>\nint main(void) { volatile char *p = malloc(4); free((void *)p); return p[1] & 1; }\n',
+  );
   assert.notEqual(run.status, 0);
   assert.match(sanitizerReport(run.stderr) ?? '(none)', /heap-use-after-free/);
 });
 
 test('control: a leak is reported and recognised', (t) => {
-  const run = compileAndRun(t, ['-fsanitize=address,undefined'],
-    '#include <stdlib.h>\nvoid *volatile p;\nint main(void) { p = malloc(41); p = 0; return 0; }\n');
+  const run = compileAndRun(
+    t,
+    ['-fsanitize=address,undefined'],
+    '#include <stdlib.h>\nvoid *volatile p;\nint main(void) { p = malloc(41); p = 0; return 0; }\n',
+  );
   assert.notEqual(run.status, 0);
   assert.match(sanitizerReport(run.stderr) ?? '(none)', /LeakSanitizer/);
 });
 
 test('control: an overflow is reported and recognised', (t) => {
-  const run = compileAndRun(t, ['-fsanitize=address,undefined'],
-    '#include <limits.h>\nint main(void) { volatile int x = INT_MAX; return (x + 1) & 1; }\n');
+  const run = compileAndRun(
+    t,
+    ['-fsanitize=address,undefined'],
+    '#include <limits.h>\nint main(void) { volatile int x = INT_MAX; return (x + 1) & 1; }\n',
+  );
   assert.notEqual(run.status, 0);
   assert.match(sanitizerReport(run.stderr) ?? '(none)', /signed integer overflow/);
 });
 
 test('control: a data race is reported and recognised', (t) => {
-  const run = compileAndRun(t, ['-fsanitize=thread'], [
-    '#include <pthread.h>', 'static int x;', 'static void *f(void *a) { for (int i = 0; i < 1000; i++) x++; return a; }',
-    'int main(void) { pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, f, 0);',
-    'pthread_join(a, 0); pthread_join(b, 0); return 0; }', ''].join('\n'));
+  const run = compileAndRun(
+    t,
+    ['-fsanitize=thread'],
+    [
+      '#include <pthread.h>',
+      'static int x;',
+      'static void *f(void *a) { for (int i = 0; i < 1000; i++) x++; return a; }',
+      'int main(void) { pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, f, 0);',
+      'pthread_join(a, 0); pthread_join(b, 0); return 0; }',
+      '',
+    ].join('\n'),
+  );
   assert.notEqual(run.status, 0);
   assert.match(sanitizerReport(run.stderr) ?? '(none)', /data race/);
 });
 
 test('control: a failed assertion is recognised', (t) => {
-  const run = compileAndRun(t, [], '#include <assert.h>\nint main(int c, char **v) { (void)v; assert(c == 2); return 0; }\n');
+  const run = compileAndRun(
+    t,
+    [],
+    '#include <assert.h>\nint main(int c, char **v) { (void)v; assert(c == 2); return 0; }\n',
+  );
   assert.match(crashReport(run.stderr) ?? '(none)', /Assertion/);
 });
 
@@ -81,7 +102,9 @@ function fileResults(output, step = output.length) {
 /** The output of a real worker for files with these texts. */
 function work(t, texts) {
   const dir = scratch(t);
-  texts.forEach((text, i) => fs.writeFileSync(path.join(dir, `${i}.mjs`), `import { after, before, describe, test } from 'node:test';\n${text}`));
+  texts.forEach((text, i) =>
+    fs.writeFileSync(path.join(dir, `${i}.mjs`), `import { after, before, describe, test } from 'node:test';\n${text}`),
+  );
   const worker = path.join(root, 'tests/lib/worker.mjs');
   const parent = `const { fork } = require('node:child_process');
     const child = fork(${JSON.stringify(worker)}, { execArgv: ['--test-reporter=tap'] });
@@ -107,8 +130,19 @@ test('results of test files: passes, failures, hooks, suites, skips, no tests, a
   assert.equal(run.status, 1, run.stderr);
   for (const step of [run.stdout.length, 7]) {
     const { found } = fileResults(run.stdout, step);
-    assert.deepEqual(found.map((f) => f.slice(0, 4)), [['0.mjs', 2, 0, 0], ['1.mjs', 1, 1, 0], ['2.mjs', 1, 1, 0], ['3.mjs', 0, 1, 0], ['4.mjs', 2, 0, 0],
-      ['5.mjs', 1, 0, 2], ['6.mjs', 0, 1, 0], ['7.mjs', 0, 1, 0]]);
+    assert.deepEqual(
+      found.map((f) => f.slice(0, 4)),
+      [
+        ['0.mjs', 2, 0, 0],
+        ['1.mjs', 1, 1, 0],
+        ['2.mjs', 1, 1, 0],
+        ['3.mjs', 0, 1, 0],
+        ['4.mjs', 2, 0, 0],
+        ['5.mjs', 1, 0, 2],
+        ['6.mjs', 0, 1, 0],
+        ['7.mjs', 0, 1, 0],
+      ],
+    );
     const texts = found.map((f) => f[4].join('\n'));
     assert.match(texts[1], /error: 'why'/);
     assert.match(texts[2], /in the hook/);
@@ -119,13 +153,18 @@ test('results of test files: passes, failures, hooks, suites, skips, no tests, a
 });
 
 test('a file that is not finished gives no result', () => {
-  const { found, unfinished } = fileResults('TAP version 13\n# Subtest: a.mjs\n    # Subtest: x\n    ok 1 - x\n      ---\n      ...\nok 1 - a.mjs\n');
+  const { found, unfinished } = fileResults(
+    'TAP version 13\n# Subtest: a.mjs\n    # Subtest: x\n    ok 1 - x\n      ---\n      ...\nok 1 - a.mjs\n',
+  );
   assert.deepEqual(found, []);
   assert.match(unfinished, /Subtest: a\.mjs/);
 });
 
 test('cmocka results: passes, failures, crashes half way, several groups', () => {
-  const count = (output, exit) => { const r = cmockaResult(output, exit); return [r.passed, r.failed, r.skipped]; };
+  const count = (output, exit) => {
+    const r = cmockaResult(output, exit);
+    return [r.passed, r.failed, r.skipped];
+  };
   assert.deepEqual(count('1..2\nok 1 - a\nok 2 - b\n', 0), [2, 0, 0]);
   assert.deepEqual(count('1..2\nok 1 - a\nnot ok 2 - b\n', 1), [1, 1, 0]);
   assert.deepEqual(count('1..3\nok 1 - a\n', 'SIGABRT'), [1, 2, 0]);
@@ -136,7 +175,8 @@ test('cmocka results: passes, failures, crashes half way, several groups', () =>
 });
 
 const sample = new Document({
-  openapi: '3.1.0', info: { title: 'x', version: '1' },
+  openapi: '3.1.0',
+  info: { title: 'x', version: '1' },
   'x-protocol-responses': {
     404: { description: 'x', content: { 'application/json': { schema: { const: { status: 'error' } } } } },
     405: { description: 'x', headers: { Allow: { required: true, schema: { type: 'string' } } } },
@@ -145,17 +185,29 @@ const sample = new Document({
     '/a/{id}': {
       post: {
         requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/In' } } } },
-        responses: { 200: { description: 'x', headers: { 'X-A': { required: true, schema: { pattern: '^a$' } } },
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/A' } } } } },
+        responses: {
+          200: {
+            description: 'x',
+            headers: { 'X-A': { required: true, schema: { pattern: '^a$' } } },
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/A' } } },
+          },
+        },
       },
     },
   },
-  components: { schemas: {
-    A: { type: 'object', additionalProperties: false, required: ['n'], properties: { n: { type: 'integer' } } },
-    In: { type: 'object', additionalProperties: false, properties: { m: { type: 'integer' } } },
-  } },
+  components: {
+    schemas: {
+      A: { type: 'object', additionalProperties: false, required: ['n'], properties: { n: { type: 'integer' } } },
+      In: { type: 'object', additionalProperties: false, properties: { m: { type: 'integer' } } },
+    },
+  },
 });
-const good = { status: 200, headers: { 'content-type': 'application/json', 'x-a': 'a' }, text: '{"n":1}', json: { n: 1 } };
+const good = {
+  status: 200,
+  headers: { 'content-type': 'application/json', 'x-a': 'a' },
+  text: '{"n":1}',
+  json: { n: 1 },
+};
 const type = 'application/json';
 
 test('an answer as described passes', () => {
@@ -168,12 +220,40 @@ const wrongAnswers = [
   ['an undocumented status', 'POST', '/a/5', { ...good, status: 202 }, {}, /status is not in/],
   ['an undocumented path', 'GET', '/b', good, {}, /no such path/],
   ['an undocumented method', 'PUT', '/a/5', good, {}, /no such method/],
-  ['an endpoint that is not there', 'POST', '/a/5', { ...good, status: 404, json: { status: 'error' } }, {}, /status is not in/],
+  [
+    'an endpoint that is not there',
+    'POST',
+    '/a/5',
+    { ...good, status: 404, json: { status: 'error' } },
+    {},
+    /status is not in/,
+  ],
   ['a missing header', 'POST', '/a/5', { ...good, headers: { 'content-type': type } }, {}, /X-A is missing/],
   ['a wrong header', 'POST', '/a/5', { ...good, headers: { ...good.headers, 'x-a': 'b' } }, {}, /X-A/],
-  ['another content type', 'POST', '/a/5', { ...good, headers: { 'content-type': 'text/html', 'x-a': 'a' } }, {}, /content type/],
-  ['an undocumented request that was accepted', 'POST', '/a/5', good, { type, body: Buffer.from('{"z":1}') }, /request that was accepted/],
-  ['a refusal with another body', 'GET', '/b', { ...good, status: 404, json: { status: 'x' } }, {}, /must be equal to constant/],
+  [
+    'another content type',
+    'POST',
+    '/a/5',
+    { ...good, headers: { 'content-type': 'text/html', 'x-a': 'a' } },
+    {},
+    /content type/,
+  ],
+  [
+    'an undocumented request that was accepted',
+    'POST',
+    '/a/5',
+    good,
+    { type, body: Buffer.from('{"z":1}') },
+    /request that was accepted/,
+  ],
+  [
+    'a refusal with another body',
+    'GET',
+    '/b',
+    { ...good, status: 404, json: { status: 'x' } },
+    {},
+    /must be equal to constant/,
+  ],
 ];
 for (const [what, method, target, answer, request, message] of wrongAnswers) {
   test(`control: ${what} is found`, () => {
@@ -182,19 +262,32 @@ for (const [what, method, target, answer, request, message] of wrongAnswers) {
 }
 
 /** Runs the merge on a root and one paths file given as text. */
-function merge(t, pathsText, rootText = 'openapi: 3.1.0\ninfo: {title: x, version: "1"}\ntags: [{name: a}]\n', more = {}) {
+function merge(
+  t,
+  pathsText,
+  rootText = 'openapi: 3.1.0\ninfo: {title: x, version: "1"}\ntags: [{name: a}]\n',
+  more = {},
+) {
   const dir = scratch(t);
   fs.mkdirSync(path.join(dir, 'paths'));
   fs.writeFileSync(path.join(dir, 'root.yaml'), rootText);
   fs.writeFileSync(path.join(dir, 'paths/p.yaml'), pathsText);
   for (const [name, text] of Object.entries(more)) fs.writeFileSync(path.join(dir, 'paths', name), text);
-  const parts = ['paths/p.yaml', ...Object.keys(more).filter((n) => !n.startsWith('un')).map((n) => `paths/${n}`)];
-  const run = spawnSync('python3', [path.join(root, 'tools/openapi.py'), 'o.json', 'o.c', 'root.yaml', ...parts],
-    { cwd: dir, encoding: 'utf8' });
+  const parts = [
+    'paths/p.yaml',
+    ...Object.keys(more)
+      .filter((n) => !n.startsWith('un'))
+      .map((n) => `paths/${n}`),
+  ];
+  const run = spawnSync('python3', [path.join(root, 'tools/openapi.py'), 'o.json', 'o.c', 'root.yaml', ...parts], {
+    cwd: dir,
+    encoding: 'utf8',
+  });
   return { ...run, document: run.status === 0 ? JSON.parse(fs.readFileSync(path.join(dir, 'o.json'), 'utf8')) : null };
 }
 
-const operation = (extra = '') => `paths:\n  /x:\n    get:\n      operationId: x\n      tags: [a]\n      summary: s\n      security: []\n` +
+const operation = (extra = '') =>
+  `paths:\n  /x:\n    get:\n      operationId: x\n      tags: [a]\n      summary: s\n      security: []\n` +
   `      responses:\n        '200': { description: d }\n${extra}`;
 
 test('the merge of a good document', (t) => {
@@ -204,14 +297,32 @@ test('the merge of a good document', (t) => {
 });
 
 const brokenDocuments = [
-  ['a path and method twice', operation(), /get \/x is described twice/, { 'q.yaml': operation().replace('operationId: x', 'operationId: y') }],
+  [
+    'a path and method twice',
+    operation(),
+    /get \/x is described twice/,
+    { 'q.yaml': operation().replace('operationId: x', 'operationId: y') },
+  ],
   ['an operationId twice', operation(), /has the operationId of/, { 'q.yaml': operation().replace('/x:', '/y:') }],
-  ['a reference to nothing', operation("        '404': { $ref: '#/components/responses/Nope' }\n"), /Nope is not there/],
+  [
+    'a reference to nothing',
+    operation("        '404': { $ref: '#/components/responses/Nope' }\n"),
+    /Nope is not there/,
+  ],
   ['a key twice', 'paths: {}\npaths: {}\n', /key given twice/],
-  ['an open object', operation('components: { schemas: { S: { type: object, properties: { a: {} } } } }\n'), /other members/],
+  [
+    'an open object',
+    operation('components: { schemas: { S: { type: object, properties: { a: {} } } } }\n'),
+    /other members/,
+  ],
   ['an undeclared path parameter', operation().replace('/x:', '/x/{id}:'), /path parameters \['id'\]/],
   ['no security', operation().replace('      security: []\n', ''), /has no security/],
-  ['a file that the build does not list', operation(), /is not in the build's list/, { 'unlisted.yaml': 'paths: {}\n' }],
+  [
+    'a file that the build does not list',
+    operation(),
+    /is not in the build's list/,
+    { 'unlisted.yaml': 'paths: {}\n' },
+  ],
 ];
 for (const [what, text, message, more] of brokenDocuments) {
   test(`control: the merge refuses ${what}`, (t) => {
@@ -243,11 +354,16 @@ test('another database of the same cluster', () => {
 function definedTwice(archive) {
   const run = spawnSync('nm', ['-A', '--defined-only', '--extern-only', archive], { encoding: 'utf8' });
   assert.equal(run.status, 0, run.stderr);
-  const names = run.stdout.split('\n').map((line) => /^(.*): *[0-9a-f]+ [TDBRV] (\w+)$/.exec(line)).filter(Boolean);
+  const names = run.stdout
+    .split('\n')
+    .map((line) => /^(.*): *[0-9a-f]+ [TDBRV] (\w+)$/.exec(line))
+    .filter(Boolean);
   assert.ok(names.length > 0);
   const seen = new Map();
   for (const [, where, name] of names) seen.set(name, [...(seen.get(name) ?? []), where.split(':').pop()]);
-  return [...seen].filter(([, places]) => places.length > 1).map(([name, places]) => `${name} in ${places.join(' and ')}`);
+  return [...seen]
+    .filter(([, places]) => places.length > 1)
+    .map(([name, places]) => `${name} in ${places.join(' and ')}`);
 }
 
 test('no symbol of the library is defined twice', () => {

@@ -20,7 +20,9 @@ const SOCKET_PATH_MAX = 107;
 function binDir() {
   if (process.env.SOUK_TEST_PG_BIN) return process.env.SOUK_TEST_PG_BIN;
   const root = '/usr/lib/postgresql';
-  const versions = fs.existsSync(root) ? fs.readdirSync(root).filter((v) => fs.existsSync(`${root}/${v}/bin/initdb`)) : [];
+  const versions = fs.existsSync(root)
+    ? fs.readdirSync(root).filter((v) => fs.existsSync(`${root}/${v}/bin/initdb`))
+    : [];
   if (versions.length === 0) throw new Error('PostgreSQL is not installed (Debian package: postgresql)');
   versions.sort((a, b) => Number(b) - Number(a));
   return `${root}/${versions[0]}/bin`;
@@ -35,7 +37,11 @@ function asOwner(program, args) {
   const command = isRoot() ? 'setpriv' : program;
   const full = isRoot() ? ['--reuid=postgres', '--regid=postgres', '--clear-groups', program, ...args] : args;
   // pg_ctl hands its stdio to the postmaster: a pipe would stay open for as long as the cluster lives.
-  const out = spawnSync(command, full, { cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, LC_ALL: 'C' } });
+  const out = spawnSync(command, full, {
+    cwd: '/',
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, LC_ALL: 'C' },
+  });
   if (out.error) throw out.error;
   if (out.status !== 0) throw new Error(`${path.basename(program)} failed (${out.status}): ${out.stderr}`);
 }
@@ -58,7 +64,10 @@ export function psqlProgram() {
 /** One or more statements through psql; gives the rows as text, columns between `separator`s. */
 export function sql(url, text, separator = '|') {
   return execFileSync(psqlProgram(), ['-XqAt', '-F', separator, '-v', 'ON_ERROR_STOP=1', '-d', url, '-f', '-'], {
-    encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'], input: text, maxBuffer: 1 << 28,
+    encoding: 'utf8',
+    stdio: ['pipe', 'pipe', 'pipe'],
+    input: text,
+    maxBuffer: 1 << 28,
   }).trimEnd();
 }
 
@@ -97,7 +106,17 @@ export function startCluster({ fsync = false } = {}) {
     fs.chownSync(dir, Number(owner), -1);
   }
   try {
-    asOwner(`${bin}/initdb`, ['-D', `${dir}/data`, '-U', SUPERUSER, '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync']);
+    asOwner(`${bin}/initdb`, [
+      '-D',
+      `${dir}/data`,
+      '-U',
+      SUPERUSER,
+      '--auth=trust',
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--no-sync',
+    ]);
     startAgain({ dir, fsync });
   } catch (e) {
     const log = fs.existsSync(`${dir}/log`) ? fs.readFileSync(`${dir}/log`, 'utf8').slice(-20000) : '(none)';
@@ -108,14 +127,27 @@ export function startCluster({ fsync = false } = {}) {
 }
 
 /** What makes a cluster cheap that may be lost at any time, and whose databases live for seconds. */
-const CHEAP = ['-c fsync=off', '-c full_page_writes=off', '-c wal_level=minimal', '-c max_wal_senders=0', '-c max_wal_size=256MB', '-c autovacuum=off', '-c jit=off'];
+const CHEAP = [
+  '-c fsync=off',
+  '-c full_page_writes=off',
+  '-c wal_level=minimal',
+  '-c max_wal_senders=0',
+  '-c max_wal_size=256MB',
+  '-c autovacuum=off',
+  '-c jit=off',
+];
 const DURABLE = ['-c fsync=on', '-c full_page_writes=on', '-c autovacuum=on'];
 
 /** Starts the server of an existing cluster folder, after a stop or a kill. */
 export function startAgain({ dir, fsync = false }) {
   const options = [
-    `-c unix_socket_directories=${dir}`, '-c listen_addresses=', '-c max_connections=200', '-c shared_buffers=64MB',
-    '-c log_min_messages=warning', '-c dynamic_shared_memory_type=posix', ...(fsync ? DURABLE : CHEAP),
+    `-c unix_socket_directories=${dir}`,
+    '-c listen_addresses=',
+    '-c max_connections=200',
+    '-c shared_buffers=64MB',
+    '-c log_min_messages=warning',
+    '-c dynamic_shared_memory_type=posix',
+    ...(fsync ? DURABLE : CHEAP),
   ].join(' ');
   asOwner(`${binDir()}/pg_ctl`, ['-D', `${dir}/data`, '-l', `${dir}/log`, '-w', '-t', '60', '-o', options, 'start']);
 }

@@ -29,7 +29,11 @@ const KINDS = {
  * when nobody copies any more.
  */
 export function prepareStores(souk, cluster = null, kinds = Object.keys(KINDS)) {
-  const prepared = { dir: fs.mkdtempSync(path.join(memoryFolder(), 'souk-prepared-')), key: randomBytes(32).toString('hex'), kinds: {} };
+  const prepared = {
+    dir: fs.mkdtempSync(path.join(memoryFolder(), 'souk-prepared-')),
+    key: randomBytes(32).toString('hex'),
+    kinds: {},
+  };
   for (const kind of kinds) {
     const home = path.join(prepared.dir, kind);
     fs.mkdirSync(home);
@@ -40,7 +44,10 @@ export function prepareStores(souk, cluster = null, kinds = Object.keys(KINDS)) 
     const made = {};
     for (const { name, args, scopes } of KINDS[kind]) {
       const email = ['--email', `${name}@example.com`];
-      made[name] = { id: Number(command(['account', 'create', ...email, ...args])), token: command(['token', 'create', ...email, ...scopes]) };
+      made[name] = {
+        id: Number(command(['account', 'create', ...email, ...args])),
+        token: command(['token', 'create', ...email, ...scopes]),
+      };
     }
     prepared.kinds[kind] = { db, accounts: made };
   }
@@ -51,14 +58,22 @@ function run(souk, args, env) {
   const out = spawnSync(souk, args, { encoding: 'utf8', env: { ...process.env, ...SANITIZER_ENV, ...env } });
   if (out.error) throw out.error;
   const report = sanitizerReport(out.stderr) ?? crashReport(out.stderr);
-  assert.ok(!report && out.status === 0, `souk ${args.join(' ')}: ${out.status ?? out.signal}\n${report ?? out.stderr}`);
+  assert.ok(
+    !report && out.status === 0,
+    `souk ${args.join(' ')}: ${out.status ?? out.signal}\n${report ?? out.stderr}`,
+  );
   return out.stdout.trimEnd();
 }
 
 /** A copy of the store of this kind, in the folder `dir`: {db, env, accounts}. */
 export function copyStore(prepared, kind, dir, cluster = null) {
   const { db, accounts } = prepared.kinds[kind];
-  if (cluster) return { db: copyDatabase(cluster, db), env: { SOUK_KEY: prepared.key, SOUK_DATA: path.join(dir, 'data') }, accounts };
+  if (cluster)
+    return {
+      db: copyDatabase(cluster, db),
+      env: { SOUK_KEY: prepared.key, SOUK_DATA: path.join(dir, 'data') },
+      accounts,
+    };
   fs.cpSync(path.dirname(db), dir, { recursive: true });
   return { db: path.join(dir, 'souk.db'), env: {}, accounts };
 }

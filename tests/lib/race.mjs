@@ -14,9 +14,16 @@ export async function releaseTogether(requests, { timeout_ms = 60000, settle_ms 
   try {
     const messages = requests.map(({ method = 'POST', path, token, body, headers = {} }) => {
       const payload = body === undefined ? '' : JSON.stringify(body);
-      const lines = [`${method} ${path} HTTP/1.1`, 'Host: souk', ...(token ? [`Authorization: Bearer ${token}`] : []),
-        'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(payload)}`,
-        ...Object.entries(headers).map(([k, v]) => `${k}: ${v}`), '', payload];
+      const lines = [
+        `${method} ${path} HTTP/1.1`,
+        'Host: souk',
+        ...(token ? [`Authorization: Bearer ${token}`] : []),
+        'Content-Type: application/json',
+        `Content-Length: ${Buffer.byteLength(payload)}`,
+        ...Object.entries(headers).map(([k, v]) => `${k}: ${v}`),
+        '',
+        payload,
+      ];
       return Buffer.from(lines.join('\r\n'));
     });
     connections.forEach((c, i) => c.write(messages[i].subarray(0, -1)));
@@ -27,11 +34,13 @@ export async function releaseTogether(requests, { timeout_ms = 60000, settle_ms 
       await sleep(settle_ms);
       frozen.kill('SIGCONT');
     }
-    return await Promise.all(connections.map(async (c, i) => {
-      const answer = await c.answer({ timeout_ms });
-      assert.ok(answer, `no answer to request ${i} (${requests[i].path})`);
-      return answer;
-    }));
+    return await Promise.all(
+      connections.map(async (c, i) => {
+        const answer = await c.answer({ timeout_ms });
+        assert.ok(answer, `no answer to request ${i} (${requests[i].path})`);
+        return answer;
+      }),
+    );
   } finally {
     for (const c of connections) c.destroy();
   }

@@ -30,7 +30,10 @@ function write(dir, name, text, mode = 0o644) {
 /** A tree with the real test run and nothing to test but what the test adds; its ./dev is `dev`. */
 function smallTree(t, dev = '#!/bin/sh\nexit 0\n') {
   const dir = scratch(t);
-  fs.cpSync(path.join(root, 'tests/lib'), path.join(dir, 'tests/lib'), { recursive: true, filter: (f) => !f.endsWith('.test.mjs') });
+  fs.cpSync(path.join(root, 'tests/lib'), path.join(dir, 'tests/lib'), {
+    recursive: true,
+    filter: (f) => !f.endsWith('.test.mjs'),
+  });
   fs.copyFileSync(path.join(root, 'tests/run.mjs'), path.join(dir, 'tests/run.mjs'));
   write(dir, 'dev', dev, 0o755);
   return dir;
@@ -38,12 +41,17 @@ function smallTree(t, dev = '#!/bin/sh\nexit 0\n') {
 
 function environment(dir, more = {}) {
   const env = { ...process.env, TMPDIR: dir, ...more };
-  for (const name of ['NODE_TEST_CONTEXT', 'NODE_OPTIONS', 'SOUK_LOG_DIR', 'SOUK_BUILD', 'SOUK_TEST_PG']) delete env[name];
+  for (const name of ['NODE_TEST_CONTEXT', 'NODE_OPTIONS', 'SOUK_LOG_DIR', 'SOUK_BUILD', 'SOUK_TEST_PG'])
+    delete env[name];
   return env;
 }
 
 function runTests(dir, words, env = {}) {
-  return spawnSync(process.execPath, ['tests/run.mjs', ...words], { cwd: dir, encoding: 'utf8', env: environment(dir, env) });
+  return spawnSync(process.execPath, ['tests/run.mjs', ...words], {
+    cwd: dir,
+    encoding: 'utf8',
+    env: environment(dir, env),
+  });
 }
 
 /** The run failed, said so in its last line, and kept its log: gives the log's text. */
@@ -60,7 +68,10 @@ test('a phase by its name is this phase alone; a part of names is all of them; m
   assert.deepEqual(names(['unit-']), ['unit-asan', 'unit-tsan']);
   assert.deepEqual(names(['unit', 'arrows']), ['arrows', 'unit']);
   assert.deepEqual(names(['api-asan-pg']), ['api-asan-pg']);
-  assert.deepEqual(names([]), PHASES.filter((p) => !p.more).map((p) => p.name));
+  assert.deepEqual(
+    names([]),
+    PHASES.filter((p) => !p.more).map((p) => p.name),
+  );
   assert.deepEqual(choose(['unit', 'base64']).fileWords, ['base64']);
   assert.deepEqual(names(['base64']), names([]));
 });
@@ -104,13 +115,19 @@ test('a good run says its processor time, then how many passed; nothing is kept'
   const run = runTests(dir, ['arrows']);
   assert.match(run.stdout, /\n== all: [0-9.]+ s, [0-9.]+ CPU minutes\n1 passed, 0 failed\n$/);
   assert.equal(run.status, 0);
-  assert.deepEqual(fs.readdirSync(dir).filter((f) => f.startsWith('souk-test-')), []);
+  assert.deepEqual(
+    fs.readdirSync(dir).filter((f) => f.startsWith('souk-test-')),
+    [],
+  );
 });
 
 test('control: a build that fails is a failure, with its output', (t) => {
   const dir = smallTree(t, '#!/bin/sh\necho "no compiler: $*" >&2\nexit 3\n');
   write(dir, 'tests/unit/test_a.c', '');
-  assert.match(expectPromise(runTests(dir, ['unit']), '0 passed, 1 failed', 'build-release.log'), /no compiler: build --strict release/);
+  assert.match(
+    expectPromise(runTests(dir, ['unit']), '0 passed, 1 failed', 'build-release.log'),
+    /no compiler: build --strict release/,
+  );
 });
 
 test('control: without ./dev the builds fail, and nothing else', (t) => {
@@ -122,7 +139,8 @@ test('control: without ./dev the builds fail, and nothing else', (t) => {
 
 test('control: a PostgreSQL that does not start is a failure of each phase that needs it', (t) => {
   const dir = smallTree(t);
-  for (const name of ['initdb', 'pg_ctl']) write(dir, `bin/${name}`, '#!/bin/sh\necho "no room for a cluster" >&2\nexit 1\n', 0o755);
+  for (const name of ['initdb', 'pg_ctl'])
+    write(dir, `bin/${name}`, '#!/bin/sh\necho "no room for a cluster" >&2\nexit 1\n', 0o755);
   fs.chmodSync(dir, 0o755);
   write(dir, 'tests/unit/test_a.c', '');
   const run = runTests(dir, ['unit', 'unit-asan'], { SOUK_TEST_PG_BIN: path.join(dir, 'bin') });
@@ -145,12 +163,20 @@ test('control: a file that ends the process fails, the others are run all the sa
   const dir = smallTree(t);
   const good = "import { test } from 'node:test';\ntest('x', () => {});\n";
   write(dir, 'tests/arrows/a.test.mjs', good);
-  write(dir, 'tests/arrows/b.test.mjs', "import { test } from 'node:test';\ntest('x', () => { process.kill(process.pid, 'SIGKILL'); });\n");
+  write(
+    dir,
+    'tests/arrows/b.test.mjs',
+    "import { test } from 'node:test';\ntest('x', () => { process.kill(process.pid, 'SIGKILL'); });\n",
+  );
   write(dir, 'tests/arrows/c.test.mjs', good);
   const run = runTests(dir, ['arrows']);
   expectPromise(run, '2 passed, 1 failed');
   assert.match(run.stdout, /b\.test\.mjs: 0 passed, 1 FAILED[^]*did not finish \(SIGKILL\)/);
-  write(dir, 'tests/arrows/b.test.mjs', `${good}process.on('exit', () => { console.error('not stopped'); process.exitCode = 1; });\n`);
+  write(
+    dir,
+    'tests/arrows/b.test.mjs',
+    `${good}process.on('exit', () => { console.error('not stopped'); process.exitCode = 1; });\n`,
+  );
   const bad = runTests(dir, ['arrows']);
   expectPromise(bad, '3 passed, 1 failed');
   assert.match(bad.stdout, /every test passed, but a test program ended with 1:[^]*not stopped/);
@@ -158,10 +184,17 @@ test('control: a file that ends the process fails, the others are run all the sa
 
 test('control: a run that is told to end says so in its last line', async (t) => {
   const dir = smallTree(t);
-  write(dir, 'tests/arrows/a.test.mjs', "import { test } from 'node:test';\ntest('x', () => new Promise((r) => setTimeout(r, 60000)));\n");
+  write(
+    dir,
+    'tests/arrows/a.test.mjs',
+    "import { test } from 'node:test';\ntest('x', () => new Promise((r) => setTimeout(r, 60000)));\n",
+  );
   const child = spawn(process.execPath, ['tests/run.mjs', 'arrows'], { cwd: dir, env: environment(dir) });
   let stdout = '';
-  child.stdout.on('data', (c) => { if (!stdout) child.kill('SIGTERM'); stdout += c; });
+  child.stdout.on('data', (c) => {
+    if (!stdout) child.kill('SIGTERM');
+    stdout += c;
+  });
   const [status] = await once(child, 'close');
   assert.match(expectPromise({ stdout, stderr: '', status }, '0 passed, 1 failed'), /^/);
 });
@@ -170,7 +203,11 @@ test('control: a run that is told to end says so in its last line', async (t) =>
 function warningProject(t) {
   const dir = scratch(t);
   fs.copyFileSync(path.join(root, 'dev'), path.join(dir, 'dev'));
-  write(dir, 'meson.build', "project('x', 'c', default_options: ['warning_level=2'])\nexecutable('souk', 'main.c')\n# web/build.mjs\n");
+  write(
+    dir,
+    'meson.build',
+    "project('x', 'c', default_options: ['warning_level=2'])\nexecutable('souk', 'main.c')\n# web/build.mjs\n",
+  );
   write(dir, 'main.c', 'int main(void)\n{\n    int unused_name;\n    return 0;\n}\n');
   write(dir, 'package-lock.json', '{}\n');
   write(dir, 'node_modules/.installed-lock', '{}\n');
@@ -192,14 +229,24 @@ test('a warning stops the strict build and no other', (t) => {
 
 test('the build with the other sign of char has it', (t) => {
   const dir = scratch(t);
-  const made = spawnSync('meson', ['setup', path.join(dir, 'b'), '-Dother_char=true', '-Dpanel=disabled'],
-    { cwd: root, encoding: 'utf8', env: { ...process.env, CC: 'gcc' } });
+  const made = spawnSync('meson', ['setup', path.join(dir, 'b'), '-Dother_char=true', '-Dpanel=disabled'], {
+    cwd: root,
+    encoding: 'utf8',
+    env: { ...process.env, CC: 'gcc' },
+  });
   assert.equal(made.status, 0, made.stdout + made.stderr);
-  const isUnsigned = /__CHAR_UNSIGNED__/.test(spawnSync('gcc', ['-dM', '-E', '-x', 'c', '/dev/null'], { encoding: 'utf8' }).stdout);
-  const commands = JSON.parse(fs.readFileSync(path.join(dir, 'b/compile_commands.json'), 'utf8')).filter((c) => /\.c$/.test(c.file));
+  const isUnsigned = /__CHAR_UNSIGNED__/.test(
+    spawnSync('gcc', ['-dM', '-E', '-x', 'c', '/dev/null'], { encoding: 'utf8' }).stdout,
+  );
+  const commands = JSON.parse(fs.readFileSync(path.join(dir, 'b/compile_commands.json'), 'utf8')).filter((c) =>
+    /\.c$/.test(c.file),
+  );
   assert.ok(commands.length > 100);
   const flag = isUnsigned ? ' -fsigned-char ' : ' -funsigned-char ';
-  assert.deepEqual(commands.filter((c) => !c.command.includes(flag)).map((c) => c.file), []);
+  assert.deepEqual(
+    commands.filter((c) => !c.command.includes(flag)).map((c) => c.file),
+    [],
+  );
 });
 
 test('control: npm that fails ends ./dev test with the promised line, and its log is kept', (t) => {
@@ -207,7 +254,11 @@ test('control: npm that fails ends ./dev test with the promised line, and its lo
   write(dir, 'tests/unit/test_a.c', '');
   write(dir, 'package-lock.json', '{}\n');
   write(dir, 'bin/npm', '#!/bin/sh\necho "the registry is away"\nexit 1\n', 0o755);
-  const run = spawnSync('./dev', ['test', 'unit'], { cwd: dir, encoding: 'utf8', env: environment(dir, { PATH: `${dir}/bin:${process.env.PATH}` }) });
+  const run = spawnSync('./dev', ['test', 'unit'], {
+    cwd: dir,
+    encoding: 'utf8',
+    env: environment(dir, { PATH: `${dir}/bin:${process.env.PATH}` }),
+  });
   assert.equal(run.stdout, '0 passed, 1 failed\n');
   assert.equal(run.status, 1);
   const log = /its output is kept in (\S+)/.exec(run.stderr)?.[1];
@@ -216,7 +267,11 @@ test('control: npm that fails ends ./dev test with the promised line, and its lo
 
 /** Starts ./dev up; gives {child, stderr(), ready: the address it prints}. */
 async function up(t, dir, args) {
-  const child = spawn('./dev', ['up', ...args], { cwd: root, env: environment(os.tmpdir(), { DEV_DATA: path.join(dir, 'data') }), stdio: ['ignore', 'inherit', 'pipe'] });
+  const child = spawn('./dev', ['up', ...args], {
+    cwd: root,
+    env: environment(os.tmpdir(), { DEV_DATA: path.join(dir, 'data') }),
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
   t.after(() => child.kill('SIGTERM'));
   let text = '';
   const ready = new Promise((resolve, reject) => {
@@ -238,17 +293,34 @@ async function stop(child) {
 
 test('./dev up says where it serves, also when 8080 is taken, and what to try', async (t) => {
   const dir = scratch(t);
-  const squatter = net.createServer().on('error', () => {}).listen(8080, '127.0.0.1'); // or somebody else has it
+  const squatter = net
+    .createServer()
+    .on('error', () => {})
+    .listen(8080, '127.0.0.1'); // or somebody else has it
   t.after(() => squatter.close());
   const { child, stderr, ready } = await up(t, dir, []);
   assert.notEqual(new URL(ready).port, '8080');
   assert.match(stderr(), /port 8080 is taken/);
   const [, command] = /a first request +(curl .*)$/m.exec(stderr());
-  assert.match(spawnSync('sh', ['-c', command.replace('curl -s', `${process.execPath} -e 'fetch(process.argv[1]).then((r) => r.text()).then(console.log)'`)],
-    { encoding: 'utf8' }).stdout, /"status":"success"/);
+  assert.match(
+    spawnSync(
+      'sh',
+      [
+        '-c',
+        command.replace(
+          'curl -s',
+          `${process.execPath} -e 'fetch(process.argv[1]).then((r) => r.text()).then(console.log)'`,
+        ),
+      ],
+      { encoding: 'utf8' },
+    ).stdout,
+    /"status":"success"/,
+  );
   const [, email, password] = /log in as (\S+) with the password (\S+)$/m.exec(stderr());
   const login = await fetch(`${ready}/api/auth/login`, {
-    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email, password }),
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ email, password }),
   });
   assert.equal(login.status, 200);
   await stop(child);

@@ -8,7 +8,8 @@ export const SANITIZER_ENV = {
   TSAN_OPTIONS: 'halt_on_error=0:second_deadlock_stack=1:atexit_sleep_ms=50:exitcode=66',
 };
 
-const REPORT = /ERROR: (Address|Leak)Sanitizer|AddressSanitizer:DEADLYSIGNAL|runtime error:|(WARNING|ERROR|FATAL): ThreadSanitizer/;
+const REPORT =
+  /ERROR: (Address|Leak)Sanitizer|AddressSanitizer:DEADLYSIGNAL|runtime error:|(WARNING|ERROR|FATAL): ThreadSanitizer/;
 
 /** The report inside a program's stderr, from its first line on, or null. */
 export function sanitizerReport(text) {
@@ -20,6 +21,7 @@ export function sanitizerReport(text) {
 
 /** An assertion that failed or glibc refusing to go on: not a sanitizer's work, as deadly. */
 export function crashReport(text) {
-  const found = /^.*(Assertion .* failed|\*\*\* .* detected \*\*\*|free\(\): invalid|malloc\(\): |double free).*$/m.exec(text);
+  const found =
+    /^.*(Assertion .* failed|\*\*\* .* detected \*\*\*|free\(\): invalid|malloc\(\): |double free).*$/m.exec(text);
   return found ? found[0] : null;
 }

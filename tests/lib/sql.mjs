@@ -20,15 +20,24 @@ export function selectAll(dbArg, texts) {
   const END = '\x1c';
   const script = texts.map((text) => `${text};\nSELECT '${END}';\n`).join('');
   const out = isPostgres(dbArg)
-    ? run(psqlProgram(), ['-XqAt', '-v', 'ON_ERROR_STOP=1', '-F', FIELD, '-R', ROW, '-P', `null=${NULL}`, '-d', dbArg, '-f', '-'],
-      `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\n${script}COMMIT;\n`)
-    : run('sqlite3', ['-batch', '-bail', '-readonly', '-list', '-separator', FIELD, '-newline', ROW, '-nullvalue', NULL, dbArg],
-      `.timeout 10000\nBEGIN;\n${script}COMMIT;\n`);
+    ? run(
+        psqlProgram(),
+        ['-XqAt', '-v', 'ON_ERROR_STOP=1', '-F', FIELD, '-R', ROW, '-P', `null=${NULL}`, '-d', dbArg, '-f', '-'],
+        `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\n${script}COMMIT;\n`,
+      )
+    : run(
+        'sqlite3',
+        ['-batch', '-bail', '-readonly', '-list', '-separator', FIELD, '-newline', ROW, '-nullvalue', NULL, dbArg],
+        `.timeout 10000\nBEGIN;\n${script}COMMIT;\n`,
+      );
   // psql ends each result with a line end, sqlite3 each row with ROW.
-  return out.split(END).slice(0, -1).map((part) => {
-    const rows = part.replace(/^[\n\x1e]/, '').replace(/[\n\x1e]$/, '');
-    return rows === '' ? [] : rows.split(ROW).map((row) => row.split(FIELD).map((v) => (v === NULL ? null : v)));
-  });
+  return out
+    .split(END)
+    .slice(0, -1)
+    .map((part) => {
+      const rows = part.replace(/^[\n\x1e]/, '').replace(/[\n\x1e]$/, '');
+      return rows === '' ? [] : rows.split(ROW).map((row) => row.split(FIELD).map((v) => (v === NULL ? null : v)));
+    });
 }
 
 /** The rows of one SELECT. */
@@ -46,15 +55,21 @@ export function execute(dbArg, text) {
   if (isPostgres(dbArg)) {
     run(psqlProgram(), ['-Xq', '-v', 'ON_ERROR_STOP=1', '-d', dbArg, '-f', '-'], `BEGIN;\n${text};\nCOMMIT;\n`);
   } else {
-    const calm = '.timeout 10000\nPRAGMA wal_autocheckpoint = 0;\nPRAGMA foreign_keys = OFF;\nPRAGMA ignore_check_constraints = ON;\n';
+    const calm =
+      '.timeout 10000\nPRAGMA wal_autocheckpoint = 0;\nPRAGMA foreign_keys = OFF;\nPRAGMA ignore_check_constraints = ON;\n';
     run('sqlite3', ['-batch', '-bail', dbArg], `${calm}BEGIN IMMEDIATE;\n${text};\nCOMMIT;\n`);
   }
 }
 
 /** The engine's plan for a SELECT with its parameters written out. */
 export function plan(dbArg, text) {
-  if (isPostgres(dbArg)) return select(dbArg, `EXPLAIN ${text}`).map((r) => r[0]).join('\n');
-  return select(dbArg, `EXPLAIN QUERY PLAN ${text}`).map((r) => r.at(-1)).join('\n');
+  if (isPostgres(dbArg))
+    return select(dbArg, `EXPLAIN ${text}`)
+      .map((r) => r[0])
+      .join('\n');
+  return select(dbArg, `EXPLAIN QUERY PLAN ${text}`)
+    .map((r) => r.at(-1))
+    .join('\n');
 }
 
 /** PostgreSQL: somebody who keeps looking at the database as it is now, as a backup does; a process, to be killed. */

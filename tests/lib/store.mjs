@@ -27,16 +27,35 @@ export async function startStore({ customers = {}, departments = [], currency, s
   try {
     if (currency) await command(database, ['init', '--currency', currency]);
     for (const [name, wish] of Object.entries(customers)) {
-      const { balance = null, credit_limit = 0, credits = [], role = 'customer' } = typeof wish === 'object' && wish !== null ? wish : { balance: wish };
+      const {
+        balance = null,
+        credit_limit = 0,
+        credits = [],
+        role = 'customer',
+      } = typeof wish === 'object' && wish !== null ? wish : { balance: wish };
       const email = `${name}@example.com`;
-      const id = Number(await command(database, ['account', 'create', '--email', email, '--name', name, '--role', role]));
+      const id = Number(
+        await command(database, ['account', 'create', '--email', email, '--name', name, '--role', role]),
+      );
       if (balance !== null) credits.push([balance, 'Opening balance']);
       for (const [amount, description] of credits) {
-        await command(database, ['wallet', 'credit', '--email', email, '--amount', amount, '--description', description]);
+        await command(database, [
+          'wallet',
+          'credit',
+          '--email',
+          email,
+          '--amount',
+          amount,
+          '--description',
+          description,
+        ]);
       }
       if (credit_limit) {
-        execute(database.dbArg, `INSERT INTO ledger_account (kind, owner_id, credit_limit) VALUES ('wallet', ${id}, ${credit_limit})
-          ON CONFLICT (owner_id) DO UPDATE SET credit_limit = excluded.credit_limit`);
+        execute(
+          database.dbArg,
+          `INSERT INTO ledger_account (kind, owner_id, credit_limit) VALUES ('wallet', ${id}, ${credit_limit})
+          ON CONFLICT (owner_id) DO UPDATE SET credit_limit = excluded.credit_limit`,
+        );
       }
       const token = await command(database, ['token', 'create', '--email', email]);
       store[name] = { id, email, token };
@@ -53,7 +72,11 @@ export async function startStore({ customers = {}, departments = [], currency, s
     throw e;
   }
   store.stop = async () => {
-    try { await store.souk.stop(); } finally { database.remove(); }
+    try {
+      await store.souk.stop();
+    } finally {
+      database.remove();
+    }
   };
   return store;
 }

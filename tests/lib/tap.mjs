@@ -29,7 +29,8 @@ export class FileResults {
     const begins = /^# Subtest: (.*)$/.exec(line);
     if (begins && this.#file === null) this.#file = begins[1];
     this.#lines.push(line);
-    if (this.#file !== null && /^(not )?ok \d+ - /.test(line) && line.endsWith(` - ${this.#file}`)) this.#isEnding = true;
+    if (this.#file !== null && /^(not )?ok \d+ - /.test(line) && line.endsWith(` - ${this.#file}`))
+      this.#isEnding = true;
     if (!this.#isEnding || line !== '  ...') return;
     const file = this.#file;
     const result = fileResult(this.#lines);

@@ -8,9 +8,13 @@ import { describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
 let before = Promise.resolve();
-process.on('message', (file) => { before = before.then(() => (file === null ? process.disconnect() : run(file))); });
+process.on('message', (file) => {
+  before = before.then(() => (file === null ? process.disconnect() : run(file)));
+});
 
 async function run(file) {
   process.env.SOUK_TEST_FILE = path.basename(file);
-  await describe(file, async () => { await import(pathToFileURL(path.resolve(file))); });
+  await describe(file, async () => {
+    await import(pathToFileURL(path.resolve(file)));
+  });
 }

@@ -37,7 +37,10 @@ for (let round = 1; round <= 5; round++) {
     const answers = await all((client) => add(client, token, { product_id: product.id, quantity: 1 }));
     // Each saw what the one before left: every quantity from 1 to 32 was answered once.
     const seen = answers.map((a) => dataOf(a).items[0].quantity).sort((x, y) => x - y);
-    assert.deepEqual(seen, Array.from({ length: CONNECTIONS }, (_, i) => i + 1));
+    assert.deepEqual(
+      seen,
+      Array.from({ length: CONNECTIONS }, (_, i) => i + 1),
+    );
     const cart = dataOf(await souk.get('/api/store/cart', { token }));
     assert.equal(cart.items.length, 1);
     assert.equal(cart.items[0].quantity, CONNECTIONS);
@@ -61,9 +64,15 @@ test('the limit of 100 lines holds', async () => {
   const rows = Array.from({ length: 130 }, (_, i) => `(${product.id}, 'v${i}', 100)`).join(', ');
   seed.sql(`INSERT INTO variant (product_id, name, price) VALUES ${rows};`);
   const ids = seed.sql(`SELECT id FROM variant WHERE product_id = ${product.id} ORDER BY id;`).map((r) => Number(r[0]));
-  await together(90, 16, async (i) => expectStatus(
-    await add(clients[i % CONNECTIONS], token, { product_id: product.id, variant_id: ids[i], quantity: 1 }), 200));
-  const answers = await all((client, i) => add(client, token, { product_id: product.id, variant_id: ids[90 + i], quantity: 1 }));
+  await together(90, 16, async (i) =>
+    expectStatus(
+      await add(clients[i % CONNECTIONS], token, { product_id: product.id, variant_id: ids[i], quantity: 1 }),
+      200,
+    ),
+  );
+  const answers = await all((client, i) =>
+    add(client, token, { product_id: product.id, variant_id: ids[90 + i], quantity: 1 }),
+  );
   assert.equal(answers.filter((a) => a.status === 200).length, 10);
   for (const a of answers) if (a.status !== 200) assert.equal(a.json.code, 'cart_full', a.text);
   assert.equal(dataOf(await souk.get('/api/store/cart', { token })).items.length, 100);
@@ -72,8 +81,13 @@ test('the limit of 100 lines holds', async () => {
 test('one Idempotency-Key on 32 connections adds once', async () => {
   const { token } = await souk.customer();
   const product = seed.product({ price: 100 });
-  const answers = await all((client) => client.post('/api/store/cart/add', { product_id: product.id, quantity: 3 },
-    { token, headers: { 'Idempotency-Key': 'one' } }));
+  const answers = await all((client) =>
+    client.post(
+      '/api/store/cart/add',
+      { product_id: product.id, quantity: 3 },
+      { token, headers: { 'Idempotency-Key': 'one' } },
+    ),
+  );
   assert.equal(new Set(answers.map((a) => expectStatus(a, 200).text)).size, 1);
   assert.equal(answers.filter((a) => a.headers['idempotent-replayed'] === undefined).length, 1);
   assert.equal(dataOf(await souk.get('/api/store/cart', { token })).items[0].quantity, 3);

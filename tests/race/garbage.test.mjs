@@ -31,9 +31,48 @@ const seeds = (token) => [
   'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\nHEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\nGET /%41?a=%zz HTTP/1.0\r\n\r\n',
 ];
 
-const TOKENS = ['\r\n', '\n', '\r', '\0', ' ', '\t', ':', '{', '}', '[', ']', '"', '\\', '%', '%00', '/', '//', '..', '?', '&', '=', ',', ';',
-  'Content-Length: 5\r\n', 'Transfer-Encoding: chunked\r\n', 'Host: b\r\n', 'Expect: 100-continue\r\n', 'HTTP/1.1', 'HTTP/9.9', '\xff\xfe',
-  '9999999999999999999', '-1', 'ffffffff\r\n', 'Bearer ', 'Connection: close\r\n', 'null', 'true', '1e999', '\\u0000', 'GET '];
+const TOKENS = [
+  '\r\n',
+  '\n',
+  '\r',
+  '\0',
+  ' ',
+  '\t',
+  ':',
+  '{',
+  '}',
+  '[',
+  ']',
+  '"',
+  '\\',
+  '%',
+  '%00',
+  '/',
+  '//',
+  '..',
+  '?',
+  '&',
+  '=',
+  ',',
+  ';',
+  'Content-Length: 5\r\n',
+  'Transfer-Encoding: chunked\r\n',
+  'Host: b\r\n',
+  'Expect: 100-continue\r\n',
+  'HTTP/1.1',
+  'HTTP/9.9',
+  '\xff\xfe',
+  '9999999999999999999',
+  '-1',
+  'ffffffff\r\n',
+  'Bearer ',
+  'Connection: close\r\n',
+  'null',
+  'true',
+  '1e999',
+  '\\u0000',
+  'GET ',
+];
 
 function mutate(random, text) {
   let bytes = Buffer.from(text, 'latin1');
@@ -42,11 +81,23 @@ function mutate(random, text) {
     const length = random.below(12);
     const piece = random.below(3) === 0 ? Buffer.from([random.below(256)]) : Buffer.from(random.pick(TOKENS), 'latin1');
     switch (random.below(5)) {
-      case 0: bytes = Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(at)]); break;
-      case 1: bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + length)]); break;
-      case 2: bytes = Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(at + piece.length)]); break;
-      case 3: bytes = Buffer.concat([bytes, bytes.subarray(at, at + length * 8)]); break;
-      default: if (at < bytes.length) { bytes = Buffer.from(bytes); bytes[at] ^= 1 << random.below(8); }
+      case 0:
+        bytes = Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(at)]);
+        break;
+      case 1:
+        bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + length)]);
+        break;
+      case 2:
+        bytes = Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(at + piece.length)]);
+        break;
+      case 3:
+        bytes = Buffer.concat([bytes, bytes.subarray(at, at + length * 8)]);
+        break;
+      default:
+        if (at < bytes.length) {
+          bytes = Buffer.from(bytes);
+          bytes[at] ^= 1 << random.below(8);
+        }
     }
     if (bytes.length === 0) bytes = Buffer.from('x');
   }
@@ -63,14 +114,19 @@ function throwAt(port, bytes, random) {
     const timer = setTimeout(() => socket.destroy(), 3000);
     socket.on('data', (c) => chunks.push(c));
     socket.on('error', () => {});
-    socket.on('close', () => { clearTimeout(timer); resolve(Buffer.concat(chunks).toString('latin1')); });
+    socket.on('close', () => {
+      clearTimeout(timer);
+      resolve(Buffer.concat(chunks).toString('latin1'));
+    });
     socket.on('connect', () => {
       socket.write(bytes.subarray(0, cut));
       const rest = () => {
         if (cut < bytes.length) socket.write(bytes.subarray(cut));
-        if (resets) socket.resetAndDestroy(); else socket.end();
+        if (resets) socket.resetAndDestroy();
+        else socket.end();
       };
-      if (cut < bytes.length) setImmediate(rest); else rest();
+      if (cut < bytes.length) setImmediate(rest);
+      else rest();
     });
   });
 }
@@ -83,8 +139,10 @@ test(`${COUNT} random byte strings and mutated requests`, async () => {
   let answered = 0;
   await together(COUNT, 32, async (i) => {
     const random = generator(seed + i);
-    const bytes = i % 5 === 0 ? Buffer.from(Array.from({ length: 1 + random.below(300) }, () => random.below(256))) :
-      mutate(random, random.pick(texts));
+    const bytes =
+      i % 5 === 0
+        ? Buffer.from(Array.from({ length: 1 + random.below(300) }, () => random.below(256)))
+        : mutate(random, random.pick(texts));
     const back = await throwAt(souk.port, bytes, random);
     if (back !== '') {
       answered += 1;
@@ -94,7 +152,10 @@ test(`${COUNT} random byte strings and mutated requests`, async () => {
     }
     if (i % 500 === 0) assert.equal((await souk.get('/readyz')).status, 200, `seed ${seed + i}`);
   });
-  assert.ok(answered > COUNT / 3, `only ${answered} of ${COUNT} were answered: the mutations are too wild to reach anything`);
+  assert.ok(
+    answered > COUNT / 3,
+    `only ${answered} of ${COUNT} were answered: the mutations are too wild to reach anything`,
+  );
   const metrics = await souk.metrics();
   assert.equal(metrics.get('souk_db_errors_total'), 0, `seed ${seed}`);
   assert.ok(metrics.get('souk_connections_open') < 64, `connections leak: ${metrics.get('souk_connections_open')}`);

@@ -28,8 +28,11 @@ test(`kill -9 while ${CLIENTS} clients register and make tokens, ${ROUNDS} times
       // Registrations cost a password hash: a few clients are enough for them.
       const register = number < 6;
       const body = register ? { email: `${key}@example.com`, password } : { name: key };
-      const request = { path: register ? '/api/auth/register' : '/api/customer/tokens', body,
-        options: { headers: { 'Idempotency-Key': key }, token: register ? undefined : owners[number % 8].token } };
+      const request = {
+        path: register ? '/api/auth/register' : '/api/customer/tokens',
+        body,
+        options: { headers: { 'Idempotency-Key': key }, token: register ? undefined : owners[number % 8].token },
+      };
       try {
         const answer = await souk.post(request.path, request.body, request.options);
         assert.ok([201, 503].includes(answer.status), `${answer.status} ${answer.text}`);
@@ -78,7 +81,11 @@ test(`kill -9 while ${CLIENTS} clients register and make tokens, ${ROUNDS} times
     let target = '/api/customer/tokens?limit=100';
     while (target) {
       const answer = await souk.get(target, { token: owner.token });
-      names.push(...dataOf(answer).filter((t) => t.kind === 'api').map((t) => t.name));
+      names.push(
+        ...dataOf(answer)
+          .filter((t) => t.kind === 'api')
+          .map((t) => t.name),
+      );
       target = answer.headers.link ? /^<([^>]+)>/.exec(answer.headers.link)[1] : null;
     }
   }

@@ -6,19 +6,56 @@ import { Kill9, checkLog } from './lib/kill9.mjs';
 
 let kill9;
 
-before(async () => { kill9 = await Kill9.open({ clients: SLOW > 1 ? 16 : 64 }); });
+before(async () => {
+  kill9 = await Kill9.open({ clients: SLOW > 1 ? 16 : 64 });
+});
 after(() => kill9.stop());
 
 test('the check finds a lost order, a doubled one and a delivery that was made twice', () => {
   const entry = (order_id, ...values) => ({
-    buyer: { id: 1 }, body: { quantity: values.length },
-    answer: JSON.stringify({ data: { order_id, total: values.length * 0.07, deliveries: values.map((value) => ({ value })) } }),
+    buyer: { id: 1 },
+    body: { quantity: values.length },
+    answer: JSON.stringify({
+      data: { order_id, total: values.length * 0.07, deliveries: values.map((value) => ({ value })) },
+    }),
   });
   const row = (...values) => ({ account: 1, status: 'confirmed', total: 7 * values.length, values });
-  checkLog(new Map([['a', entry(1, 'X')], ['b', entry(2, 'Y')]]), new Map([['1', row('X')], ['2', row('Y')]]));
+  checkLog(
+    new Map([
+      ['a', entry(1, 'X')],
+      ['b', entry(2, 'Y')],
+    ]),
+    new Map([
+      ['1', row('X')],
+      ['2', row('Y')],
+    ]),
+  );
   assert.throws(() => checkLog(new Map([['a', entry(1, 'X')]]), new Map()), /is not there/);
-  assert.throws(() => checkLog(new Map([['a', entry(1, 'X')], ['b', entry(1, 'X')]]), new Map([['1', row('X')]])), /two keys/);
-  assert.throws(() => checkLog(new Map([['a', entry(1, 'X')], ['b', entry(2, 'X')]]), new Map([['1', row('X')], ['2', row('X')]])), /twice/);
+  assert.throws(
+    () =>
+      checkLog(
+        new Map([
+          ['a', entry(1, 'X')],
+          ['b', entry(1, 'X')],
+        ]),
+        new Map([['1', row('X')]]),
+      ),
+    /two keys/,
+  );
+  assert.throws(
+    () =>
+      checkLog(
+        new Map([
+          ['a', entry(1, 'X')],
+          ['b', entry(2, 'X')],
+        ]),
+        new Map([
+          ['1', row('X')],
+          ['2', row('X')],
+        ]),
+      ),
+    /twice/,
+  );
   assert.throws(() => checkLog(new Map([['a', entry(1, 'X')]]), new Map([['1', row('Y')]])), /another delivery/);
 });
 

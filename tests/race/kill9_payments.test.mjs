@@ -11,9 +11,19 @@ import { issue, paypalHeaders } from '../api/lib/certificates.mjs';
 import { SLOW } from '../api/lib/souk.mjs';
 
 const PROVIDERS = ['stripe', 'razorpay', 'paypal', 'btcpay'];
-const CREATE = { stripe: /^POST \/v1\/checkout\/sessions$/, razorpay: /^POST \/v1\/payment_links$/, paypal: /^POST \/v2\/checkout\/orders$/, btcpay: /^POST .*\/invoices$/ };
+const CREATE = {
+  stripe: /^POST \/v1\/checkout\/sessions$/,
+  razorpay: /^POST \/v1\/payment_links$/,
+  paypal: /^POST \/v2\/checkout\/orders$/,
+  btcpay: /^POST .*\/invoices$/,
+};
 const CONFIRM = { paypal: /^POST .*\/capture$/, btcpay: /^GET .*\/invoices\/\w+$/ }; // the others are believed by their signature
-const REFUND = { stripe: /^POST \/v1\/refunds/, razorpay: /^POST .*\/refund$/, paypal: /^POST .*\/refund$/, btcpay: /^POST .*\/refund$/ };
+const REFUND = {
+  stripe: /^POST \/v1\/refunds/,
+  razorpay: /^POST .*\/refund$/,
+  paypal: /^POST .*\/refund$/,
+  btcpay: /^POST .*\/refund$/,
+};
 
 let shop, editor, paypal, players;
 
@@ -22,7 +32,8 @@ before(async () => {
   editor = shop.seed.product({ name: 'Editor', price: 4999, delivery_type: 'license_key' });
   paypal = issue('messageverificationcerts.sandbox.paypal.com', { rsa: true });
   players = {};
-  for (const provider of PROVIDERS) players[provider] = await shop.played(provider, provider === 'paypal' ? { ca_bundle: paypal.authority } : {});
+  for (const provider of PROVIDERS)
+    players[provider] = await shop.played(provider, provider === 'paypal' ? { ca_bundle: paypal.authority } : {});
   players.paypal.certificate = paypal.certificate;
 });
 after(() => shop.stop());
@@ -44,7 +55,8 @@ function killAt(matches, moment, kill = () => shop.souk.kill9()) {
       if (missing === 0) kill().then(resolve, reject);
       return died;
     };
-    for (const [provider, match] of Object.entries(matches)) players[provider].fail({ match, ...MOMENTS[moment](() => here()) });
+    for (const [provider, match] of Object.entries(matches))
+      players[provider].fail({ match, ...MOMENTS[moment](() => here()) });
   });
   return died;
 }
@@ -54,36 +66,57 @@ async function rise() {
   shop.seed.sql("UPDATE outbox SET due_at = 1 WHERE status = 'waiting';");
 }
 
-const quiet = (kind) => shop.until(() => {
-  shop.hurry(kind);
-  return shop.seed.number(`SELECT COUNT(*) FROM outbox WHERE kind = '${kind}' AND status = 'waiting'`) === 0;
-}, `every ${kind} has ended`);
+const quiet = (kind) =>
+  shop.until(() => {
+    shop.hurry(kind);
+    return shop.seed.number(`SELECT COUNT(*) FROM outbox WHERE kind = '${kind}' AND status = 'waiting'`) === 0;
+  }, `every ${kind} has ended`);
 
 /** Nobody else writes until `release`: what the server is told meanwhile waits for its transaction. */
 async function holdDatabase() {
   const { engine, dbArg } = shop.seed;
-  const [program, args, lock] = engine === 'sqlite' ? ['sqlite3', ['-batch', dbArg], 'BEGIN IMMEDIATE;']
-    : ['psql', ['-XqAt', '-d', dbArg], 'BEGIN; LOCK TABLE webhook_event IN ACCESS EXCLUSIVE MODE;'];
+  const [program, args, lock] =
+    engine === 'sqlite'
+      ? ['sqlite3', ['-batch', dbArg], 'BEGIN IMMEDIATE;']
+      : ['psql', ['-XqAt', '-d', dbArg], 'BEGIN; LOCK TABLE webhook_event IN ACCESS EXCLUSIVE MODE;'];
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.write(`${engine === 'sqlite' ? '.timeout 20000\n' : ''}${lock}\nSELECT 'held';\n`);
   await once(child.stdout, 'data');
-  return async () => { child.stdin.end('ROLLBACK;\n'); await once(child, 'exit'); };
+  return async () => {
+    child.stdin.end('ROLLBACK;\n');
+    await once(child, 'exit');
+  };
 }
 
 const orderOf = async (deal) => dataOf(await shop.souk.get('/api/customer/orders', { token: deal.buyer.token }))[0];
-const deliveries = (id) => shop.seed.number(`SELECT COUNT(*) FROM delivery d JOIN order_item i ON i.id = d.order_item_id WHERE i.order_id = ${id}`);
+const deliveries = (id) =>
+  shop.seed.number(
+    `SELECT COUNT(*) FROM delivery d JOIN order_item i ON i.id = d.order_item_id WHERE i.order_id = ${id}`,
+  );
 
 /** What the provider tells when the customer has paid; for PayPal, that they agreed. */
 function tell(provider, { id, payment }) {
   if (provider === 'paypal') {
-    const raw = JSON.stringify({ id: `WH-${id}`, create_time: new Date().toISOString(), event_type: 'CHECKOUT.ORDER.APPROVED',
-      resource: { id: payment, purchase_units: [{ custom_id: String(id) }] } });
+    const raw = JSON.stringify({
+      id: `WH-${id}`,
+      create_time: new Date().toISOString(),
+      event_type: 'CHECKOUT.ORDER.APPROVED',
+      resource: { id: payment, purchase_units: [{ custom_id: String(id) }] },
+    });
     return shop.post(LABELS.paypal, raw, paypalHeaders(raw, paypal.key));
   }
   const event = {
-    stripe: () => stripeEvent('payment_intent.succeeded', { order: id, amount: 4999, intent: payment }, { id: `evt_kill_${id}` }),
-    razorpay: () => ({ ...razorpayEvent('payment.captured', { order: id, amount: 4999, payment }), created_at: 1, nonce: `kill-${id}` }),
-    btcpay: () => ({ ...btcpayEvent('InvoiceSettled', { invoice: payment, order: id }), originalDeliveryId: `kill-${id}` }),
+    stripe: () =>
+      stripeEvent('payment_intent.succeeded', { order: id, amount: 4999, intent: payment }, { id: `evt_kill_${id}` }),
+    razorpay: () => ({
+      ...razorpayEvent('payment.captured', { order: id, amount: 4999, payment }),
+      created_at: 1,
+      nonce: `kill-${id}`,
+    }),
+    btcpay: () => ({
+      ...btcpayEvent('InvoiceSettled', { invoice: payment, order: id }),
+      originalDeliveryId: `kill-${id}`,
+    }),
   }[provider]();
   return shop.event(provider, event);
 }
@@ -157,8 +190,12 @@ for (const moment of SLOW > 1 ? [UNHEARD] : Object.keys(MOMENTS)) {
     await died;
     await rise();
     await quiet('refund');
-    for (const provider of PROVIDERS) assert.equal(players[provider].refunds.size, deals[provider].had.refunds + 1, `one refund at ${provider}`);
-    await shop.until(async () => (await Promise.all(PROVIDERS.map((p) => orderOf(deals[p])))).every((o) => o.status === 'refunded'), 'refunded');
+    for (const provider of PROVIDERS)
+      assert.equal(players[provider].refunds.size, deals[provider].had.refunds + 1, `one refund at ${provider}`);
+    await shop.until(
+      async () => (await Promise.all(PROVIDERS.map((p) => orderOf(deals[p])))).every((o) => o.status === 'refunded'),
+      'refunded',
+    );
     await shop.check();
   });
 }

@@ -8,7 +8,9 @@ const WIDTH = 100;
 
 let shop;
 
-before(async () => { shop = await openNodes(); });
+before(async () => {
+  shop = await openNodes();
+});
 after(() => shop.stop());
 
 /** n orders, all under way at once; job(i) gives [customer, body, headers]. */
@@ -29,7 +31,10 @@ const tally = (answers) => {
 function checkPool(answers, pool, paid) {
   const sold = answers.filter((a) => a.status === 200).flatMap((a) => a.json.data.deliveries.map((d) => d.value));
   assert.equal(new Set(sold).size, sold.length, 'a code was sold twice');
-  assert.ok(sold.every((code) => pool.includes(code)), 'a code came from nowhere');
+  assert.ok(
+    sold.every((code) => pool.includes(code)),
+    'a code came from nowhere',
+  );
   assert.equal(paid, sold.length, 'paid for more or less than was delivered');
   return sold;
 }
@@ -62,7 +67,10 @@ test('orders of several units share a pool without losing or doubling a code', a
   const ada = await shop.buyer({ balance: 100000 });
   const answers = await orders(60, (i) => [ada, { product_id: product.id, quantity: 1 + (i % 5) }]);
   const sold = checkPool(answers, pool, (100000 - Math.round((await shop.wallet(ada)).balance * 100)) / 10);
-  assert.ok(sold.length >= 96, `only ${sold.length} of 100 codes were sold, though orders for single ones were refused`);
+  assert.ok(
+    sold.length >= 96,
+    `only ${sold.length} of 100 codes were sold, though orders for single ones were refused`,
+  );
   assert.ok(answers.every((a) => a.status === 200 || a.json.code === 'out_of_stock'));
 });
 
@@ -89,7 +97,11 @@ test('one key 20 times at once: one order, 20 identical answers', async () => {
     const before_ = (await shop.wallet(ada)).balance;
     const answers = await orders(20, () => [ada, { product_id: product.id }, { 'Idempotency-Key': `same-${round}` }]);
     assert.equal(new Set(answers.map((a) => a.text)).size, 1, 'the answers differ');
-    assert.equal(answers.filter((a) => a.headers['idempotent-replayed'] === undefined).length, 1, 'not exactly one was the first');
+    assert.equal(
+      answers.filter((a) => a.headers['idempotent-replayed'] === undefined).length,
+      1,
+      'not exactly one was the first',
+    );
     assert.ok(answers.every((a) => a.status === 200));
     assert.equal((await shop.wallet(ada)).balance, before_ - 1);
   }
@@ -117,15 +129,23 @@ test('once per customer is once, also when a customer orders 20 times at once', 
 test('everything at once: codes, keys, coupons and credit, and the books are still in order', async () => {
   const codes = shop.seed.product({ delivery_type: 'serial_code', price: 50 });
   const keys = shop.seed.product({ price: 70 });
-  shop.seed.serials(codes, Array.from({ length: 40 }, (_, i) => `MIX-${i}`));
+  shop.seed.serials(
+    codes,
+    Array.from({ length: 40 }, (_, i) => `MIX-${i}`),
+  );
   const coupon = shop.seed.coupon({ kind: 'fixed', value: 20, max_uses: 25, max_uses_per_customer: null });
   const buyers = await Promise.all([0, 1, 2, 3].map((i) => shop.buyer({ balance: 3000, credit_limit: 500 * i })));
-  const answers = await orders(300, (i) => [buyers[i % 4], {
-    product_id: i % 3 ? keys.id : codes.id, quantity: 1 + (i % 2), ...(i % 5 ? {} : { coupon_code: coupon.code }),
-  }, i % 7 ? {} : { 'Idempotency-Key': `mix-${i % 4}-${i % 28}` }]);
+  const answers = await orders(300, (i) => [
+    buyers[i % 4],
+    { product_id: i % 3 ? keys.id : codes.id, quantity: 1 + (i % 2), ...(i % 5 ? {} : { coupon_code: coupon.code }) },
+    i % 7 ? {} : { 'Idempotency-Key': `mix-${i % 4}-${i % 28}` },
+  ]);
   const codesSeen = tally(answers);
   const allowed = ['200', 'out_of_stock', 'insufficient_balance', 'coupon_exhausted', 'idempotency_key_reused'];
-  assert.ok(Object.keys(codesSeen).every((c) => allowed.includes(c)), JSON.stringify(codesSeen));
+  assert.ok(
+    Object.keys(codesSeen).every((c) => allowed.includes(c)),
+    JSON.stringify(codesSeen),
+  );
   for (const b of buyers) assert.ok((await shop.wallet(b)).balance >= -(await shop.wallet(b)).credit_limit);
   await shop.check();
 });

@@ -29,7 +29,10 @@ after(async () => {
 function pool(size) {
   counter += 1;
   const product = shop.seed.product({ price: 500, delivery_type: 'serial_code' });
-  shop.seed.serials(product, Array.from({ length: size }, (_, i) => `RR-${counter}-${i}`));
+  shop.seed.serials(
+    product,
+    Array.from({ length: size }, (_, i) => `RR-${counter}-${i}`),
+  );
   return product;
 }
 const checkout = (client, token) => client.post('/api/store/cart/checkout', { pay_with: LABELS.stripe }, { token });
@@ -38,7 +41,11 @@ const stock = async (product) => dataOf(await shop.admin('GET', `/api/admin/prod
 async function succeed(client, order) {
   const raw = JSON.stringify(stripeEvent('payment_intent.succeeded', { order, amount: 500, intent: `pi_rr_${order}` }));
   for (let tries = 0; ; tries++) {
-    const answer = await client.request('POST', `/webhook/${LABELS.stripe}`, { body: raw, type: 'application/json', headers: signed('stripe', raw) });
+    const answer = await client.request('POST', `/webhook/${LABELS.stripe}`, {
+      body: raw,
+      type: 'application/json',
+      headers: signed('stripe', raw),
+    });
     if (answer.status !== 503 || tries === 10) return answer;
   }
 }
@@ -48,7 +55,12 @@ test('the last code: of buyers at once one gets an order, the others are told th
     const product = pool(1);
     const buyers = await Promise.all(Array.from({ length: 4 }, () => shop.buyerWith([[product, 1]])));
     const answers = await Promise.all(buyers.map((b, i) => checkout(clients[i], b.token)));
-    assert.deepEqual(answers.map((a) => a.json.code ?? a.status).sort(), [201, 'out_of_stock', 'out_of_stock', 'out_of_stock']);
+    assert.deepEqual(answers.map((a) => a.json.code ?? a.status).sort(), [
+      201,
+      'out_of_stock',
+      'out_of_stock',
+      'out_of_stock',
+    ]);
     assert.deepEqual([(await stock(product)).free, (await stock(product)).reserved], [0, 1]);
   }
   await shop.check();
@@ -78,7 +90,8 @@ test('one customer with many carts at once is given no more than one may have', 
   const product = pool(30);
   const hoarder = await shop.buyer({ balance: 0 });
   const tokens = await Promise.all(clients.map(() => shop.token(hoarder, ['store'])));
-  for (const token of tokens) dataOf(await shop.souk.post('/api/store/cart/add', { product_id: product.id, quantity: 1 }, { token }));
+  for (const token of tokens)
+    dataOf(await shop.souk.post('/api/store/cart/add', { product_id: product.id, quantity: 1 }, { token }));
   const answers = await Promise.all(tokens.map((token, i) => checkout(clients[i], token)));
   assert.deepEqual([...new Set(answers.map((a) => a.status))], [201]);
   assert.equal((await stock(product)).reserved, 5);
@@ -92,11 +105,17 @@ test('many orders end and are paid at once: every code is in the pool, reserved 
     const buyer = await shop.buyerWith([[product, 1]]);
     orders.push({ buyer, id: (await shop.checkout(buyer, LABELS.stripe)).order_id });
   }
-  shop.seed.sql(`UPDATE orders SET reserved_until = ${Date.now() - 1} WHERE id IN (${orders.map((o) => o.id).join(', ')});`);
+  shop.seed.sql(
+    `UPDATE orders SET reserved_until = ${Date.now() - 1} WHERE id IN (${orders.map((o) => o.id).join(', ')});`,
+  );
   const half = orders.filter((_, i) => i % 2);
   const rest = orders.filter((_, i) => i % 2 === 0);
-  await Promise.all([...half.map((o, i) => succeed(clients[i], o.id)),
-    ...rest.map((o, i) => clients[6 + i].post(`/api/customer/orders/${o.id}/cancel`, undefined, { token: o.buyer.token }))]);
+  await Promise.all([
+    ...half.map((o, i) => succeed(clients[i], o.id)),
+    ...rest.map((o, i) =>
+      clients[6 + i].post(`/api/customer/orders/${o.id}/cancel`, undefined, { token: o.buyer.token }),
+    ),
+  ]);
   await shop.until(async () => (await stock(product)).reserved === 0, 'nothing is kept any more');
   assert.deepEqual([(await stock(product)).free, (await stock(product)).taken], [4, 4]);
   for (const o of half) assert.equal((await shop.order(o.buyer, o.id)).items[0].deliveries.length, 1);

@@ -17,7 +17,9 @@ async function drip(souk, count, head, every_ms, limit_ms) {
     c.write(head);
     return Object.assign(c, { started });
   });
-  const timer = setInterval(() => { for (const c of connections) c.write('a'); }, every_ms);
+  const timer = setInterval(() => {
+    for (const c of connections) c.write('a');
+  }, every_ms);
   const closed = await Promise.all(connections.map((c) => c.waitClosed(limit_ms)));
   clearInterval(timer);
   for (const c of connections) c.destroy();
@@ -44,21 +46,35 @@ async function goodClient(souk, isOver) {
 async function attack(souk, count, head, every_ms, limit_ms) {
   let over = false;
   const good = goodClient(souk, () => over);
-  const cut = await drip(souk, count, head, every_ms, limit_ms).finally(() => { over = true; });
+  const cut = await drip(souk, count, head, every_ms, limit_ms).finally(() => {
+    over = true;
+  });
   return { cut, good: await good };
 }
 
 test('1,000 connections that send their header byte by byte are all cut off', async (t) => {
   const souk = await startSouk({ t, args: ['--header-timeout-ms', '2000', '--connections-per-address', '5000'] });
-  const { cut, good } = await attack(souk, IS_TSAN ? 300 : 1000, 'GET /livez HTTP/1.1\r\nHost: a\r\nX-Slow: ', 500, 8000 * SLOW);
+  const { cut, good } = await attack(
+    souk,
+    IS_TSAN ? 300 : 1000,
+    'GET /livez HTTP/1.1\r\nHost: a\r\nX-Slow: ',
+    500,
+    8000 * SLOW,
+  );
   for (const { ms, status } of cut) {
     assert.ok(ms >= 1500, `cut off after ${ms} ms`);
     assert.ok(status === 408 || status === null, `answered ${status}`);
   }
-  assert.ok(cut.some((c) => c.status === 408), 'nobody was told why');
+  assert.ok(
+    cut.some((c) => c.status === 408),
+    'nobody was told why',
+  );
   assert.ok(good > 20, `the good client: ${good} answers`);
   const metrics = await souk.metrics();
-  assert.ok(metrics.get('souk_connections_open') < 20, `${metrics.get('souk_connections_open')} connections are still held`);
+  assert.ok(
+    metrics.get('souk_connections_open') < 20,
+    `${metrics.get('souk_connections_open')} connections are still held`,
+  );
 });
 
 test('with the default deadline of 10 s, one byte every 2 s does not help', async (t) => {
@@ -71,7 +87,8 @@ test('with the default deadline of 10 s, one byte every 2 s does not help', asyn
 test('bodies that come too slowly are cut off', async (t) => {
   // Below the minimum rate, after the grace of 10 s.
   const souk = await startSouk({ t });
-  const head = 'POST /api/auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n{"email":"';
+  const head =
+    'POST /api/auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n{"email":"';
   const { cut } = await attack(souk, 50, head, 1000, 30000);
   for (const { ms } of cut) assert.ok(ms >= 5000, `cut off after ${ms} ms`);
 });
@@ -102,7 +119,10 @@ test('past the cap connections are closed at once, and taken again when others w
   for (let i = 0; i < 50 && status !== 200; i++) {
     await sleep(50);
     const client = souk.newClient();
-    status = await client.get('/livez').then((a) => a.status, () => 0);
+    status = await client.get('/livez').then(
+      (a) => a.status,
+      () => 0,
+    );
     client.close();
   }
   assert.equal(status, 200);

@@ -18,8 +18,14 @@ before(async () => {
 });
 after(() => shop.stop());
 
-const verify = (license, hardware_id, i = 0) => shop.any(i).post('/api/v1/license/verify',
-  { license_key: license.key, product_id: product.id, hardware_id }, { token: ada.token, timeout_ms: 60000 * SLOW });
+const verify = (license, hardware_id, i = 0) =>
+  shop
+    .any(i)
+    .post(
+      '/api/v1/license/verify',
+      { license_key: license.key, product_id: product.id, hardware_id },
+      { token: ada.token, timeout_ms: 60000 * SLOW },
+    );
 
 test('100 first verifications at once with 100 hardware ids: one wins and stays', async () => {
   const license = await shop.license(ada, product);
@@ -60,7 +66,10 @@ test('a licence that is revoked while it is verified is not bound afterwards', a
     const answers = await Promise.all(calls);
     assert.equal(boundTo(license.id), bound);
     const winners = answers.filter((a) => a.status === 200);
-    assert.deepEqual(winners.map((a) => a.json.data.hardware_id), bound === '-' ? [] : [bound]);
+    assert.deepEqual(
+      winners.map((a) => a.json.data.hardware_id),
+      bound === '-' ? [] : [bound],
+    );
     expectError(await verify(license, 'late'), 403, 'license_revoked', 'License is revoked');
   }
 });

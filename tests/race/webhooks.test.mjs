@@ -37,12 +37,29 @@ async function pending(product = editor) {
 const kinds = {
   success: (o) => stripeEvent('payment_intent.succeeded', { order: o.id, amount: 4999, intent: o.intent }),
   failure: (o) => stripeEvent('payment_intent.payment_failed', { order: o.id, amount: 4999, intent: o.intent }),
-  part: (o) => stripeEvent('charge.refunded', { order: o.id, amount: 4999, intent: o.intent, amount_refunded: 1500, refunded: false }),
-  full: (o) => stripeEvent('charge.refunded', { order: o.id, amount: 4999, intent: o.intent, amount_refunded: 4999, refunded: true }),
+  part: (o) =>
+    stripeEvent('charge.refunded', {
+      order: o.id,
+      amount: 4999,
+      intent: o.intent,
+      amount_refunded: 1500,
+      refunded: false,
+    }),
+  full: (o) =>
+    stripeEvent('charge.refunded', {
+      order: o.id,
+      amount: 4999,
+      intent: o.intent,
+      amount_refunded: 4999,
+      refunded: true,
+    }),
 };
 
 function* permutations(items, n = items.length) {
-  if (n <= 1) { yield [...items]; return; }
+  if (n <= 1) {
+    yield [...items];
+    return;
+  }
   for (let i = 0; i < n; i++) {
     yield* permutations(items, n - 1);
     const j = n % 2 === 0 ? i : 0;
@@ -52,7 +69,12 @@ function* permutations(items, n = items.length) {
 
 function send(client, event) {
   const raw = JSON.stringify(event);
-  return client.request('POST', '/webhook/card_gateway_a', { body: raw, type: 'application/json', headers: signed('stripe', raw), timeout_ms: 60000 * SLOW });
+  return client.request('POST', '/webhook/card_gateway_a', {
+    body: raw,
+    type: 'application/json',
+    headers: signed('stripe', raw),
+    timeout_ms: 60000 * SLOW,
+  });
 }
 
 /** What must hold for an order whatever came in whatever order. */
@@ -60,10 +82,15 @@ async function checkOrder(order, wanted) {
   const seen = await shop.order(order.buyer, order.id);
   assert.deepEqual([seen.status, seen.refunded_amount], wanted, JSON.stringify(order));
   const count = (sql) => shop.seed.number(sql);
-  const delivered = count(`SELECT COUNT(*) FROM delivery d JOIN order_item i ON i.id = d.order_item_id WHERE i.order_id = ${order.id}`);
+  const delivered = count(
+    `SELECT COUNT(*) FROM delivery d JOIN order_item i ON i.id = d.order_item_id WHERE i.order_id = ${order.id}`,
+  );
   assert.equal(delivered, wanted[0] === 'cancelled' ? 0 : 1);
   assert.equal(count(`SELECT COUNT(*) FROM transfer WHERE kind = 'payment' AND reference_id = ${order.id}`), delivered);
-  assert.equal(count(`SELECT COALESCE(SUM(amount), 0) FROM transfer WHERE kind = 'refund' AND reference_id = ${order.id}`), Math.round(wanted[1] * 100));
+  assert.equal(
+    count(`SELECT COALESCE(SUM(amount), 0) FROM transfer WHERE kind = 'refund' AND reference_id = ${order.id}`),
+    Math.round(wanted[1] * 100),
+  );
 }
 
 test('every order of success, failure, partial and full refund, one after the other, each twice', async () => {
@@ -93,8 +120,24 @@ test('all at once, from eight connections, each four times', async () => {
 
 test('subsets end where they must', async () => {
   const wanted = [
-    [['success'], ['confirmed', 0]], [['failure'], ['cancelled', 0]], [['success', 'failure'], ['confirmed', 0]],
-    [['success', 'part'], ['confirmed', 15]], [['success', 'failure', 'part'], ['confirmed', 15]], [['success', 'full'], ['refunded', 49.99]],
+    [['success'], ['confirmed', 0]],
+    [['failure'], ['cancelled', 0]],
+    [
+      ['success', 'failure'],
+      ['confirmed', 0],
+    ],
+    [
+      ['success', 'part'],
+      ['confirmed', 15],
+    ],
+    [
+      ['success', 'failure', 'part'],
+      ['confirmed', 15],
+    ],
+    [
+      ['success', 'full'],
+      ['refunded', 49.99],
+    ],
   ];
   for (const [names, state] of wanted) {
     for (let round = 0; round < 3; round++) {
@@ -113,13 +156,23 @@ test('many successes for one order under different event ids: one delivery, one 
   const answers = await together(64, WIDTH, (i) => send(clients[i % WIDTH], kinds.success(order)));
   assert.ok(answers.every((a) => a.status === 200));
   await checkOrder(order, ['confirmed', 0]);
-  assert.equal(shop.seed.number(`SELECT COUNT(*) FROM webhook_event w JOIN payment p ON p.id = w.payment_id WHERE p.order_id = ${order.id}`), 64);
+  assert.equal(
+    shop.seed.number(
+      `SELECT COUNT(*) FROM webhook_event w JOIN payment p ON p.id = w.payment_id WHERE p.order_id = ${order.id}`,
+    ),
+    64,
+  );
 });
 
 test('a success and a refund that knows its intent alone, at once: the refund always finds its payment', async () => {
   for (let round = 0; round < 40; round++) {
     const order = await pending();
-    const alone = stripeEvent('charge.refunded', { amount: 4999, intent: order.intent, amount_refunded: 4999, refunded: true });
+    const alone = stripeEvent('charge.refunded', {
+      amount: 4999,
+      intent: order.intent,
+      amount_refunded: 4999,
+      refunded: true,
+    });
     await Promise.all([send(clients[0], kinds.success(order)), send(clients[1], alone)]);
     await checkOrder(order, ['refunded', 49.99]);
   }
@@ -143,7 +196,9 @@ test('the control: an order that was delivered twice or paid twice is found', as
   dataOf(await send(clients[0], kinds.success(order)));
   await checkOrder(order, ['confirmed', 0]);
   await assert.rejects(checkOrder(order, ['refunded', 49.99]));
-  shop.seed.sql(`INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES (2, 1, 4999, 'payment', ${order.id}, 'twice', 1);`);
+  shop.seed.sql(
+    `INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at) VALUES (2, 1, 4999, 'payment', ${order.id}, 'twice', 1);`,
+  );
   await assert.rejects(checkOrder(order, ['confirmed', 0]));
   const check = await shop.souk.cli(['check']);
   assert.equal(check.code, 1);
@@ -161,7 +216,9 @@ test('kill -9 while events come: what was answered holds, and repeating the rest
       try {
         const answer = await send(clients[i % WIDTH], events[i]);
         if (answer.status === 200) acknowledged.add(i);
-      } catch { /* the server is gone */ }
+      } catch {
+        /* the server is gone */
+      }
     });
     await sleep(randomInt(5, 60));
     await shop.souk.kill9();
@@ -189,7 +246,10 @@ test('kill -9 between a checkout and its gateway: the payment page is made all t
   stripe.fail({ hang: true, match: /sessions/ });
   const lost = shop.checkoutAnswer(buyer, 'card_gateway_a').catch((e) => e);
   // Payments of the cases before may still be asked about.
-  const create = await shop.until(() => stripe.calls.find((c) => c.method === 'POST' && /sessions$/.test(c.path)), 'the gateway is being called');
+  const create = await shop.until(
+    () => stripe.calls.find((c) => c.method === 'POST' && /sessions$/.test(c.path)),
+    'the gateway is being called',
+  );
   await shop.souk.kill9();
   await lost;
   await shop.souk.start();

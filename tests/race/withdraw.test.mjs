@@ -14,13 +14,21 @@ const CONNECTIONS = 64;
 const AFFORDABLE = 20;
 const ROUNDS = 5;
 
-const requestsTo = (urls, token, more = {}) => Array.from({ length: CONNECTIONS }, (_, i) =>
-  ({ url: urls[i % urls.length], path: WITHDRAW, token, body: { amount: 1 }, ...more }));
+const requestsTo = (urls, token, more = {}) =>
+  Array.from({ length: CONNECTIONS }, (_, i) => ({
+    url: urls[i % urls.length],
+    path: WITHDRAW,
+    token,
+    body: { amount: 1 },
+    ...more,
+  }));
 
 /** The one verdict, used on the server and on the control. */
 function verdict(answers) {
   const counts = countStatuses(answers);
-  return counts[200] === AFFORDABLE && counts[422] === CONNECTIONS - AFFORDABLE && Object.keys(counts).length === 2 ? 'sound' : counts;
+  return counts[200] === AFFORDABLE && counts[422] === CONNECTIONS - AFFORDABLE && Object.keys(counts).length === 2
+    ? 'sound'
+    : counts;
 }
 
 async function assertSettled(store, who) {
@@ -33,7 +41,8 @@ async function assertSettled(store, who) {
   assert.equal(check.code, 0, check.stdout + check.stderr);
 }
 
-const customers = (n, balance = `${AFFORDABLE}.00`) => Object.fromEntries(Array.from({ length: n }, (_, i) => [`racer${i}`, balance]));
+const customers = (n, balance = `${AFFORDABLE}.00`) =>
+  Object.fromEntries(Array.from({ length: n }, (_, i) => [`racer${i}`, balance]));
 
 test('one server: 20 succeed, 44 are refused, nothing is left and nothing is missing', async () => {
   const store = await startStore({ customers: customers(ROUNDS) });
@@ -90,15 +99,23 @@ test('64 decisions about one withdrawal: one is made', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const made = dataOf(await store.souk.post(WITHDRAW, { amount: 1 }, { token: store.racer.token }));
       const path = (verb) => `/api/admin/withdrawals/${made.withdrawal_id}/${verb}`;
-      const answers = await releaseTogether(Array.from({ length: CONNECTIONS }, (_, i) =>
-        ({ url: store.souk.url, token: store.sam.token, ...(i % 2 ? { path: path('approve') } : { path: path('reject'), body: {} }) })));
+      const answers = await releaseTogether(
+        Array.from({ length: CONNECTIONS }, (_, i) => ({
+          url: store.souk.url,
+          token: store.sam.token,
+          ...(i % 2 ? { path: path('approve') } : { path: path('reject'), body: {} }),
+        })),
+      );
       assert.deepEqual(countStatuses(answers), { 200: 1, 409: CONNECTIONS - 1 });
       const { status } = answers.find((a) => a.status === 200).json.data;
       const [listed] = dataOf(await store.souk.get('/api/customer/wallet/withdrawals', { token: store.racer.token }));
       assert.equal(listed.status, status);
       assertInvariants(store.database.dbArg);
     }
-    assert.equal(dataOf(await store.souk.get('/api/customer/notifications', { token: store.racer.token })).length, ROUNDS);
+    assert.equal(
+      dataOf(await store.souk.get('/api/customer/notifications', { token: store.racer.token })).length,
+      ROUNDS,
+    );
   } finally {
     await store.stop();
   }
@@ -115,12 +132,16 @@ test('control: a wallet that reads and then writes is caught by the same harness
       });
     });
   });
-  await new Promise((resolve) => { naive.listen(0, '127.0.0.1', resolve); });
+  await new Promise((resolve) => {
+    naive.listen(0, '127.0.0.1', resolve);
+  });
   try {
     const url = `http://127.0.0.1:${naive.address().port}`;
     assert.notEqual(verdict(await releaseTogether(requestsTo([url], 'any'))), 'sound');
   } finally {
     naive.closeAllConnections();
-    await new Promise((resolve) => { naive.close(resolve); });
+    await new Promise((resolve) => {
+      naive.close(resolve);
+    });
   }
 });

@@ -8,21 +8,40 @@ export async function openOffice({ args, limited } = {}) {
   const database = freshStore(undefined, 'office');
   const office = { database, souk: new Souk({ database, args, limited }) };
   await office.souk.start();
-  for (const [role, account] of Object.entries(database.accounts)) office[role] = { ...account, ...callsAs(office.souk, account.token) };
+  for (const [role, account] of Object.entries(database.accounts))
+    office[role] = { ...account, ...callsAs(office.souk, account.token) };
 
   let number = 0;
   /** A customer made by staff, with a token and money: {id, email, token, get, post …}. */
   office.customer = async ({ balance = 0, credit_limit } = {}) => {
-    const made = dataOf(await office.owner.post('/api/admin/customers', { email: `c${++number}@example.com`, name: `Customer ${number}` }), 201);
+    const made = dataOf(
+      await office.owner.post('/api/admin/customers', {
+        email: `c${++number}@example.com`,
+        name: `Customer ${number}`,
+      }),
+      201,
+    );
     const { token } = dataOf(await office.owner.post(`/api/admin/customers/${made.id}/tokens`, { name: 'test' }), 201);
-    if (balance) dataOf(await office.owner.post(`/api/admin/customers/${made.id}/wallet`, { amount: balance, description: 'Gift' }));
-    if (credit_limit !== undefined) dataOf(await office.owner.patch(`/api/admin/customers/${made.id}`, { credit_limit }));
+    if (balance)
+      dataOf(
+        await office.owner.post(`/api/admin/customers/${made.id}/wallet`, { amount: balance, description: 'Gift' }),
+      );
+    if (credit_limit !== undefined)
+      dataOf(await office.owner.patch(`/api/admin/customers/${made.id}`, { credit_limit }));
     return { id: made.id, email: made.email, token, ...callsAs(office.souk, token) };
   };
   /** A product on sale. */
-  office.product = async (members = {}) => dataOf(await office.owner.post('/api/admin/products', {
-    name: `Product ${++number}`, price: 10, delivery_type: 'license_key', is_active: true, ...members,
-  }), 201);
+  office.product = async (members = {}) =>
+    dataOf(
+      await office.owner.post('/api/admin/products', {
+        name: `Product ${++number}`,
+        price: 10,
+        delivery_type: 'license_key',
+        is_active: true,
+        ...members,
+      }),
+      201,
+    );
   /** The newest audit entry, which must be this action. */
   office.audited = async (action) => {
     const [newest] = dataOf(await office.owner.get('/api/admin/audit?limit=1'));
@@ -30,7 +49,11 @@ export async function openOffice({ args, limited } = {}) {
     return newest;
   };
   office.stop = async () => {
-    try { await office.souk.stop(); } finally { database.remove(); }
+    try {
+      await office.souk.stop();
+    } finally {
+      database.remove();
+    }
   };
   return office;
 }

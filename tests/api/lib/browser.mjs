@@ -9,11 +9,15 @@ const ENTITIES = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'", nbsp: '\u0
 export const unescape = (html) => html.replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (_, name) => ENTITIES[name]);
 
 /** The text of a page without its tags. */
-export const textOf = (html) => unescape(html.replace(/<script[\s\S]*?<\/script>/g, '').replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ').trim();
+export const textOf = (html) =>
+  unescape(html.replace(/<script[\s\S]*?<\/script>/g, '').replace(/<[^>]*>/g, ' '))
+    .replace(/\s+/g, ' ')
+    .trim();
 
 function attributes(tag) {
   const found = {};
-  for (const [, name, , value] of tag.matchAll(/\s([a-z:-]+)(="([^"]*)")?/g)) found[name] = value === undefined ? '' : unescape(value);
+  for (const [, name, , value] of tag.matchAll(/\s([a-z:-]+)(="([^"]*)")?/g))
+    found[name] = value === undefined ? '' : unescape(value);
   return found;
 }
 
@@ -27,7 +31,8 @@ export function formsOf(html) {
       if (!name || ((type === 'radio' || type === 'checkbox') && checked === undefined)) continue;
       fields[name] = value;
     }
-    for (const [, tag, text] of inner.matchAll(/<textarea([^>]*)>([\s\S]*?)<\/textarea>/g)) fields[attributes(tag).name] = unescape(text);
+    for (const [, tag, text] of inner.matchAll(/<textarea([^>]*)>([\s\S]*?)<\/textarea>/g))
+      fields[attributes(tag).name] = unescape(text);
     for (const [, tag, options] of inner.matchAll(/<select([^>]*)>([\s\S]*?)<\/select>/g)) {
       const chosen = /<option([^>]*)\sselected[^>]*>/.exec(options) ?? /<option([^>]*)>/.exec(options);
       fields[attributes(tag).name] = chosen ? attributes(chosen[0]).value : '';
@@ -48,8 +53,15 @@ export class Browser {
   async request(method, path, { body, headers = {} } = {}) {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const answer = await fetch(new URL(path, this.url), {
-      method, redirect: 'manual', body,
-      headers: { ...this.headers, ...(cookie ? { Cookie: cookie } : {}), ...(method === 'POST' ? { Origin: this.origin, 'Sec-Fetch-Site': 'same-origin' } : {}), ...headers },
+      method,
+      redirect: 'manual',
+      body,
+      headers: {
+        ...this.headers,
+        ...(cookie ? { Cookie: cookie } : {}),
+        ...(method === 'POST' ? { Origin: this.origin, 'Sec-Fetch-Site': 'same-origin' } : {}),
+        ...headers,
+      },
     });
     const set = answer.headers.getSetCookie();
     for (const line of set) {
@@ -57,7 +69,13 @@ export class Browser {
       if (/max-age=0\b/i.test(line)) this.cookies.delete(name);
       else this.cookies.set(name, value);
     }
-    return { status: answer.status, headers: answer.headers, text: await answer.text(), location: answer.headers.get('location'), set };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      text: await answer.text(),
+      location: answer.headers.get('location'),
+      set,
+    };
   }
 
   /** Opens a page, following redirects of ours; keeps it as the present one. */
@@ -91,9 +109,14 @@ export class Browser {
     const answer = await this.post(action, all);
     if (expect !== undefined) assert.equal(answer.status, expect, textOf(answer.text).slice(0, 600));
     if (answer.status === 303) await this.open(answer.location);
-    else { this.page = answer.text; this.path = action; }
+    else {
+      this.page = answer.text;
+      this.path = action;
+    }
     return answer;
   }
 
-  get text() { return textOf(this.page); }
+  get text() {
+    return textOf(this.page);
+  }
 }

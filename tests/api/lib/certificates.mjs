@@ -16,15 +16,70 @@ const RSA = ['rsa:2048'];
 export function issue(name, { days = 30, rsa = false } = {}) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-cert-'));
   try {
-    openssl(['req', '-x509', '-newkey', ...CURVE, '-nodes', '-keyout', 'ca.key', '-out', 'ca.pem', '-days', '30', '-subj', '/CN=Test authority',
-      '-addext', 'basicConstraints=critical,CA:TRUE', '-addext', 'keyUsage=critical,keyCertSign'], dir);
-    openssl(['req', '-newkey', ...(rsa ? RSA : CURVE), '-nodes', '-keyout', 'leaf.key', '-out', 'leaf.csr', '-subj', `/CN=${name}`], dir);
+    openssl(
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        ...CURVE,
+        '-nodes',
+        '-keyout',
+        'ca.key',
+        '-out',
+        'ca.pem',
+        '-days',
+        '30',
+        '-subj',
+        '/CN=Test authority',
+        '-addext',
+        'basicConstraints=critical,CA:TRUE',
+        '-addext',
+        'keyUsage=critical,keyCertSign',
+      ],
+      dir,
+    );
+    openssl(
+      [
+        'req',
+        '-newkey',
+        ...(rsa ? RSA : CURVE),
+        '-nodes',
+        '-keyout',
+        'leaf.key',
+        '-out',
+        'leaf.csr',
+        '-subj',
+        `/CN=${name}`,
+      ],
+      dir,
+    );
     const isAddress = /^[\d.]+$/.test(name);
-    fs.writeFileSync(path.join(dir, 'ext'), `basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature,keyEncipherment\n` +
-      `extendedKeyUsage=serverAuth,clientAuth\nsubjectAltName=${isAddress ? 'IP' : 'DNS'}:${name}\n` +
-      'authorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\n');
-    openssl(['x509', '-req', '-in', 'leaf.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-out', 'leaf.pem', '-days', String(days),
-      '-extfile', 'ext'], dir);
+    fs.writeFileSync(
+      path.join(dir, 'ext'),
+      `basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature,keyEncipherment\n` +
+        `extendedKeyUsage=serverAuth,clientAuth\nsubjectAltName=${isAddress ? 'IP' : 'DNS'}:${name}\n` +
+        'authorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\n',
+    );
+    openssl(
+      [
+        'x509',
+        '-req',
+        '-in',
+        'leaf.csr',
+        '-CA',
+        'ca.pem',
+        '-CAkey',
+        'ca.key',
+        '-CAcreateserial',
+        '-out',
+        'leaf.pem',
+        '-days',
+        String(days),
+        '-extfile',
+        'ext',
+      ],
+      dir,
+    );
     const read = (file) => fs.readFileSync(path.join(dir, file), 'utf8');
     return { authority: read('ca.pem'), certificate: read('leaf.pem'), key: read('leaf.key') };
   } finally {
@@ -44,7 +99,16 @@ export function checksum(bytes) {
 }
 
 /** PayPal's headers over a body. */
-export function paypalHeaders(raw, key, { webhookId = '5WH', id = `tr-${Math.random().toString(36).slice(2)}`, host = 'api.sandbox.paypal.com', path: certPath = 'CERT-1' } = {}) {
+export function paypalHeaders(
+  raw,
+  key,
+  {
+    webhookId = '5WH',
+    id = `tr-${Math.random().toString(36).slice(2)}`,
+    host = 'api.sandbox.paypal.com',
+    path: certPath = 'CERT-1',
+  } = {},
+) {
   const time = new Date().toISOString();
   const sign = createSign('RSA-SHA256').update(`${id}|${time}|${webhookId}|${checksum(Buffer.from(raw))}`);
   return {

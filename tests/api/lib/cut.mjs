@@ -15,17 +15,31 @@ export async function startWithCut(t, options = {}) {
     const far = net.connect(path.join(real, name));
     for (const socket of [near, far]) {
       open.add(socket);
-      socket.on('error', () => {}).on('close', () => { near.destroy(); far.destroy(); open.delete(socket); });
+      socket
+        .on('error', () => {})
+        .on('close', () => {
+          near.destroy();
+          far.destroy();
+          open.delete(socket);
+        });
     }
     return near.pipe(far).pipe(near);
   });
   await new Promise((resolve) => proxy.listen(path.join(database.dir, name), resolve));
   const through = { ...database, dbArg: database.dbArg.replace(real, database.dir) };
   const souk = await startSouk({ ...options, t, database: through });
-  t.after(() => { proxy.close(); database.remove(); });
+  t.after(() => {
+    proxy.close();
+    database.remove();
+  });
   return {
     souk,
-    off() { isOn = false; for (const socket of open) socket.destroy(); },
-    on() { isOn = true; },
+    off() {
+      isOn = false;
+      for (const socket of open) socket.destroy();
+    },
+    on() {
+      isOn = true;
+    },
   };
 }

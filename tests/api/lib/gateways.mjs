@@ -16,7 +16,12 @@ import { freshStore, startSouk } from './souk.mjs';
 
 export { Player, play } from './players/player.mjs';
 
-export const LABELS = { stripe: 'card_gateway_a', razorpay: 'card_gateway_b', paypal: 'wallet_gateway', btcpay: 'crypto_gateway' };
+export const LABELS = {
+  stripe: 'card_gateway_a',
+  razorpay: 'card_gateway_b',
+  paypal: 'wallet_gateway',
+  btcpay: 'crypto_gateway',
+};
 export const SECRET = 'whsec_shop_secret';
 
 export async function openPaidShop(options = {}) {
@@ -104,14 +109,17 @@ export class PaidShop extends Shop {
     for (;;) {
       const value = await ready();
       if (value) return value;
-      if (Date.now() > deadline) throw new Error(`did not happen within ${timeout_ms} ms: ${what}\n${this.souk.stderr.slice(-3000)}`);
+      if (Date.now() > deadline)
+        throw new Error(`did not happen within ${timeout_ms} ms: ${what}\n${this.souk.stderr.slice(-3000)}`);
       await sleep(50);
     }
   }
 
   /** Makes everything that waits in the outbox due at once, except rows that are being worked on. */
   hurry(kind) {
-    this.seed.sql(`UPDATE outbox SET due_at = 1 WHERE status = 'waiting' AND claims = 0${kind ? ` AND kind = '${kind}'` : ''};`);
+    this.seed.sql(
+      `UPDATE outbox SET due_at = 1 WHERE status = 'waiting' AND claims = 0${kind ? ` AND kind = '${kind}'` : ''};`,
+    );
   }
 }
 
@@ -119,10 +127,14 @@ export class PaidShop extends Shop {
 export function signed(provider, raw, secret = SECRET, { timestamp } = {}) {
   const hex = (algorithm) => createHmac(algorithm, secret).update(raw).digest('hex');
   switch (provider) {
-    case 'stripe': return { 'Stripe-Signature': Stripe.webhooks.generateTestHeaderString({ payload: raw, secret, timestamp }) };
-    case 'razorpay': return { 'X-Razorpay-Signature': hex('sha256') };
-    case 'btcpay': return { 'BTCPay-Sig': `sha256=${hex('sha256')}` };
-    default: throw new Error(`no signer for ${provider}`);
+    case 'stripe':
+      return { 'Stripe-Signature': Stripe.webhooks.generateTestHeaderString({ payload: raw, secret, timestamp }) };
+    case 'razorpay':
+      return { 'X-Razorpay-Signature': hex('sha256') };
+    case 'btcpay':
+      return { 'BTCPay-Sig': `sha256=${hex('sha256')}` };
+    default:
+      throw new Error(`no signer for ${provider}`);
   }
 }
 
@@ -130,12 +142,21 @@ export function signed(provider, raw, secret = SECRET, { timestamp } = {}) {
 export function stripeEvent(type, { order, amount, intent, currency = 'usd', ...object } = {}, event = {}) {
   const charge = type.startsWith('charge.');
   return {
-    id: `evt_${unique()}`, object: 'event', api_version: '2024-06-20', created: Math.floor(Date.now() / 1000), livemode: false, type,
+    id: `evt_${unique()}`,
+    object: 'event',
+    api_version: '2024-06-20',
+    created: Math.floor(Date.now() / 1000),
+    livemode: false,
+    type,
     data: {
       object: {
-        id: charge ? `ch_${intent}` : intent, object: charge ? 'charge' : 'payment_intent', amount,
+        id: charge ? `ch_${intent}` : intent,
+        object: charge ? 'charge' : 'payment_intent',
+        amount,
         ...(charge ? { payment_intent: intent } : { amount_received: type.endsWith('succeeded') ? amount : 0 }),
-        currency, metadata: order === undefined ? {} : { order_id: String(order) }, ...object,
+        currency,
+        metadata: order === undefined ? {} : { order_id: String(order) },
+        ...object,
       },
     },
     ...event,
@@ -144,11 +165,23 @@ export function stripeEvent(type, { order, amount, intent, currency = 'usd', ...
 
 export function razorpayEvent(event, { order, amount, payment, currency = 'USD', refund, refunded = 0 } = {}) {
   return {
-    entity: 'event', account_id: 'acc_1', event, contains: ['payment'], created_at: Math.floor(Date.now() / 1000), nonce: unique(),
+    entity: 'event',
+    account_id: 'acc_1',
+    event,
+    contains: ['payment'],
+    created_at: Math.floor(Date.now() / 1000),
+    nonce: unique(),
     payload: {
       payment: {
-        entity: { id: payment, entity: 'payment', amount, currency, status: 'captured', amount_refunded: refunded,
-          notes: order === undefined ? [] : { order_id: String(order) } },
+        entity: {
+          id: payment,
+          entity: 'payment',
+          amount,
+          currency,
+          status: 'captured',
+          amount_refunded: refunded,
+          notes: order === undefined ? [] : { order_id: String(order) },
+        },
       },
       ...(refund ? { refund: { entity: { id: refund, amount: refunded, payment_id: payment } } } : {}),
     },
@@ -157,6 +190,15 @@ export function razorpayEvent(event, { order, amount, payment, currency = 'USD',
 
 export function btcpayEvent(type, { invoice, order, store = 'store1' }) {
   const id = unique();
-  return { deliveryId: id, webhookId: 'w', originalDeliveryId: id, isRedelivery: false, type, timestamp: Math.floor(Date.now() / 1000),
-    storeId: store, invoiceId: invoice, metadata: { orderId: String(order) } };
+  return {
+    deliveryId: id,
+    webhookId: 'w',
+    originalDeliveryId: id,
+    isRedelivery: false,
+    type,
+    timestamp: Math.floor(Date.now() / 1000),
+    storeId: store,
+    invoiceId: invoice,
+    metadata: { orderId: String(order) },
+  };
 }

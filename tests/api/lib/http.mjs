@@ -28,7 +28,8 @@ export class Client {
     let payload;
     if (token !== undefined) send.Authorization ??= `Bearer ${token}`;
     if (body !== undefined) {
-      payload = typeof body === 'string' || Buffer.isBuffer(body) ? Buffer.from(body) : Buffer.from(JSON.stringify(body));
+      payload =
+        typeof body === 'string' || Buffer.isBuffer(body) ? Buffer.from(body) : Buffer.from(JSON.stringify(body));
       if (type !== null) send['Content-Type'] ??= type ?? 'application/json';
       send['Content-Length'] ??= payload.length;
     } else if (['POST', 'PUT', 'PATCH'].includes(method)) {
@@ -45,42 +46,60 @@ export class Client {
   #exchange(method, path, headers, payload, timeout_ms) {
     return new Promise((resolve, reject) => {
       const started = process.hrtime.bigint();
-      const req = http.request({
-        host: this.url.hostname, port: this.url.port, method, path, headers, agent: this.agent, timeout: timeout_ms,
-      }, (res) => {
-        const chunks = [];
-        res.on('data', (c) => chunks.push(c));
-        res.on('error', reject);
-        res.on('end', () => {
-          const bytes = Buffer.concat(chunks);
-          const answer = {
-            status: res.statusCode, sent: payload ?? Buffer.alloc(0), headers: res.headers, rawHeaders: res.rawHeaders, bytes, text: bytes.toString('utf8'),
-            ms: Number(process.hrtime.bigint() - started) / 1e6,
-          };
-          if (/^application\/json\b/.test(res.headers['content-type'] ?? '') && bytes.length > 0) {
-            try {
-              answer.json = JSON.parse(answer.text);
-            } catch (e) {
-              reject(new Error(`${method} ${path}: the answer is no JSON: ${e.message}\n${answer.text}`));
-              return;
+      const req = http.request(
+        { host: this.url.hostname, port: this.url.port, method, path, headers, agent: this.agent, timeout: timeout_ms },
+        (res) => {
+          const chunks = [];
+          res.on('data', (c) => chunks.push(c));
+          res.on('error', reject);
+          res.on('end', () => {
+            const bytes = Buffer.concat(chunks);
+            const answer = {
+              status: res.statusCode,
+              sent: payload ?? Buffer.alloc(0),
+              headers: res.headers,
+              rawHeaders: res.rawHeaders,
+              bytes,
+              text: bytes.toString('utf8'),
+              ms: Number(process.hrtime.bigint() - started) / 1e6,
+            };
+            if (/^application\/json\b/.test(res.headers['content-type'] ?? '') && bytes.length > 0) {
+              try {
+                answer.json = JSON.parse(answer.text);
+              } catch (e) {
+                reject(new Error(`${method} ${path}: the answer is no JSON: ${e.message}\n${answer.text}`));
+                return;
+              }
             }
-          }
-          resolve(answer);
-        });
-      });
+            resolve(answer);
+          });
+        },
+      );
       req.on('timeout', () => req.destroy(new Error(`${method} ${path}: no answer within ${timeout_ms} ms`)));
       req.on('error', (e) => reject(Object.assign(e, { request: `${method} ${path}` })));
       req.end(payload);
     });
   }
 
-  get(path, options) { return this.request('GET', path, options); }
-  post(path, body, options) { return this.request('POST', path, { ...options, body }); }
-  put(path, body, options) { return this.request('PUT', path, { ...options, body }); }
-  patch(path, body, options) { return this.request('PATCH', path, { ...options, body }); }
-  delete(path, options) { return this.request('DELETE', path, options); }
+  get(path, options) {
+    return this.request('GET', path, options);
+  }
+  post(path, body, options) {
+    return this.request('POST', path, { ...options, body });
+  }
+  put(path, body, options) {
+    return this.request('PUT', path, { ...options, body });
+  }
+  patch(path, body, options) {
+    return this.request('PATCH', path, { ...options, body });
+  }
+  delete(path, options) {
+    return this.request('DELETE', path, options);
+  }
 
-  close() { this.agent.destroy(); }
+  close() {
+    this.agent.destroy();
+  }
 }
 
 /** What holds for every answer, whatever the endpoint. */
@@ -94,8 +113,12 @@ function checkEveryAnswer(method, path, answer, sent) {
   if (sent.Authorization !== undefined && answer.status < 400) {
     assert.equal(answer.headers['cache-control'], 'no-store', `${where}: an authenticated answer must not be cached`);
   }
-  assert.ok(answer.headers['content-length'] !== undefined || answer.headers['transfer-encoding'] !== undefined ||
-    answer.status === 304, `${where}: the answer's length is not said`);
+  assert.ok(
+    answer.headers['content-length'] !== undefined ||
+      answer.headers['transfer-encoding'] !== undefined ||
+      answer.status === 304,
+    `${where}: the answer's length is not said`,
+  );
 }
 
 /** Fails with the whole answer in the message, so that a red test says what came instead. */

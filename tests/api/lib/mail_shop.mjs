@@ -12,8 +12,16 @@ export async function openMailServer() {
   const made = issue('127.0.0.1');
   fs.writeFileSync(path.join(dir, 'ca.pem'), made.authority);
   const sink = await openSink({ ...made, login: { user: 'shop', password: 'p4ss' } });
-  const args = ['--smtp-url', `smtp://127.0.0.1:${sink.port}`, '--smtp-user', 'shop', '--mail-from', 'shop@shop.example',
-    '--ca-file', path.join(dir, 'ca.pem')];
+  const args = [
+    '--smtp-url',
+    `smtp://127.0.0.1:${sink.port}`,
+    '--smtp-user',
+    'shop',
+    '--mail-from',
+    'shop@shop.example',
+    '--ca-file',
+    path.join(dir, 'ca.pem'),
+  ];
   const stop = async () => {
     await sink.stop();
     fs.rmSync(dir, { recursive: true, force: true });
@@ -29,8 +37,10 @@ export async function openMailShop({ args = [] } = {}) {
   /** Waits for mail number `count` to this address, of those with this subject; those that ask to confirm it are counted by themselves (`proof`). */
   async function mailTo(email, count = 1, { proof = false, subject } = {}) {
     const all = await shop.until(() => {
-      const found = sink.mails.filter((m) => m.to === email).map((m) => readMail(m.data)).filter((m) =>
-        (subject ? m.headers.subject === subject : proof === m.text.includes('/verify-email?token=')));
+      const found = sink.mails
+        .filter((m) => m.to === email)
+        .map((m) => readMail(m.data))
+        .filter((m) => (subject ? m.headers.subject === subject : proof === m.text.includes('/verify-email?token=')));
       return found.length >= count && found;
     }, `mail number ${count} to ${email}`);
     return all[count - 1];

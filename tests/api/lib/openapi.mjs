@@ -18,17 +18,35 @@ export const BUILD = process.env.SOUK_BUILD ?? path.join(root, 'build');
 export class Document {
   constructor(document) {
     this.document = document;
-    this.ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false, strictTypes: false, validateFormats: true });
+    this.ajv = new Ajv2020({
+      allErrors: true,
+      strict: true,
+      strictRequired: false,
+      strictTypes: false,
+      validateFormats: true,
+    });
     addFormats(this.ajv);
-    this.ajv.addVocabulary(['openapi', 'info', 'servers', 'tags', 'paths', 'components', 'security', 'example', 'externalDocs',
-      'x-protocol-responses']);
+    this.ajv.addVocabulary([
+      'openapi',
+      'info',
+      'servers',
+      'tags',
+      'paths',
+      'components',
+      'security',
+      'example',
+      'externalDocs',
+      'x-protocol-responses',
+    ]);
     this.ajv.addSchema({ $id: 'souk', ...document });
     this.validators = new Map();
-    this.templates = Object.keys(document.paths).map((template) => ({
-      template,
-      pattern: new RegExp(`^${template.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+')}$`),
-      literal: template.split('/').filter((s) => !s.startsWith('{')).length,
-    })).sort((a, b) => b.literal - a.literal);
+    this.templates = Object.keys(document.paths)
+      .map((template) => ({
+        template,
+        pattern: new RegExp(`^${template.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+')}$`),
+        literal: template.split('/').filter((s) => !s.startsWith('{')).length,
+      }))
+      .sort((a, b) => b.literal - a.literal);
   }
 
   /** The path template that `target` matches, or null. */
@@ -60,8 +78,10 @@ export class Document {
       this.checkResponse(where, [...operation, 'responses', String(answer.status)], method, answer);
     } else {
       // An endpoint never answers 404 or 405 by way of the protocol: it exists, and has this method.
-      assert.ok(this.isProtocol(answer.status) && ![404, 405].includes(answer.status),
-        `${where}: this status is not in the OpenAPI document: ${answer.text}`);
+      assert.ok(
+        this.isProtocol(answer.status) && ![404, 405].includes(answer.status),
+        `${where}: this status is not in the OpenAPI document: ${answer.text}`,
+      );
       this.checkResponse(where, ['x-protocol-responses', String(answer.status)], method, answer);
     }
     if (answer.status < 300) this.checkRequest(where, [...operation, 'requestBody'], request);
@@ -81,7 +101,10 @@ export class Document {
       return;
     }
     const described = Object.keys(response.content).find((t) => t === type || t === '*/*');
-    assert.ok(described, `${where}: content type "${type}" is not in the OpenAPI document (${Object.keys(response.content)})`);
+    assert.ok(
+      described,
+      `${where}: content type "${type}" is not in the OpenAPI document (${Object.keys(response.content)})`,
+    );
     if (method === 'HEAD') {
       assert.equal(answer.text, '', `${where}: HEAD with a body`);
       return;
@@ -117,8 +140,11 @@ export class Document {
     const described = Object.keys(body.content).find((t) => t === type || t === '*/*');
     assert.ok(described, `${where}: accepted a body of type "${type}", which the document does not know`);
     if (type === 'application/json' && body.content[described].schema) {
-      this.checkValue(`${where}: the request that was accepted`, [...steps, 'content', described, 'schema'],
-        JSON.parse(request.body.toString('utf8')));
+      this.checkValue(
+        `${where}: the request that was accepted`,
+        [...steps, 'content', described, 'schema'],
+        JSON.parse(request.body.toString('utf8')),
+      );
     }
   }
 
@@ -131,7 +157,9 @@ export class Document {
     }
     if (!validate(value)) {
       const errors = validate.errors.map((e) => `  ${e.instancePath || '/'} ${e.message} ${JSON.stringify(e.params)}`);
-      assert.fail(`${where}: not as the OpenAPI document says:\n${[...new Set(errors)].join('\n')}\n${JSON.stringify(value)}`);
+      assert.fail(
+        `${where}: not as the OpenAPI document says:\n${[...new Set(errors)].join('\n')}\n${JSON.stringify(value)}`,
+      );
     }
   }
 
@@ -139,7 +167,10 @@ export class Document {
   follow(steps) {
     const node = steps.reduce((n, step) => n[step], this.document);
     if (!node.$ref) return [node, steps];
-    const at = node.$ref.slice(2).split('/').map((s) => s.replace(/~1/g, '/').replace(/~0/g, '~'));
+    const at = node.$ref
+      .slice(2)
+      .split('/')
+      .map((s) => s.replace(/~1/g, '/').replace(/~0/g, '~'));
     return this.follow(at);
   }
 

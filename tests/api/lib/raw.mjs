@@ -20,12 +20,23 @@ class RawConnection {
     this.received = Buffer.alloc(0);
     this.closed = false;
     this.waiting = [];
-    socket.on('data', (bytes) => { this.received = Buffer.concat([this.received, bytes]); this.#look(); });
-    socket.on('error', (e) => { this.error = e; });
-    socket.on('close', () => { this.closed = true; this.closedAt = Date.now(); this.#look(); });
+    socket.on('data', (bytes) => {
+      this.received = Buffer.concat([this.received, bytes]);
+      this.#look();
+    });
+    socket.on('error', (e) => {
+      this.error = e;
+    });
+    socket.on('close', () => {
+      this.closed = true;
+      this.closedAt = Date.now();
+      this.#look();
+    });
   }
 
-  get text() { return this.received.toString('latin1'); }
+  get text() {
+    return this.received.toString('latin1');
+  }
 
   write(bytes) {
     if (!this.closed && !this.socket.destroyed) this.socket.write(bytes);
@@ -40,7 +51,10 @@ class RawConnection {
   wait(ready, timeout_ms = 10000) {
     return new Promise((resolve) => {
       const timer = setTimeout(() => finish(), timeout_ms);
-      const finish = () => { clearTimeout(timer); resolve(Boolean(ready(this))); };
+      const finish = () => {
+        clearTimeout(timer);
+        resolve(Boolean(ready(this)));
+      };
       const look = () => {
         if (!ready(this) && !this.closed) return false;
         finish();
@@ -62,9 +76,13 @@ class RawConnection {
     return this.wait(() => this.closed, timeout_ms);
   }
 
-  destroy() { this.socket.destroy(); }
+  destroy() {
+    this.socket.destroy();
+  }
   /** Ends the connection with a RST instead of a FIN. */
-  reset() { this.socket.resetAndDestroy(); }
+  reset() {
+    this.socket.resetAndDestroy();
+  }
 }
 
 /** Parses one answer from the start of `bytes`; null when it is not complete. Answers 1xx are skipped. */
@@ -81,15 +99,21 @@ export function parseAnswer(bytes, head = false, closed = false) {
     const colon = line.indexOf(':');
     if (colon <= 0) throw new Error(`not a header line: ${JSON.stringify(line)}`);
     const name = line.slice(0, colon).toLowerCase();
-    headers[name] = name in headers ? `${headers[name]}, ${line.slice(colon + 1).trim()}` : line.slice(colon + 1).trim();
+    headers[name] =
+      name in headers ? `${headers[name]}, ${line.slice(colon + 1).trim()}` : line.slice(colon + 1).trim();
   }
   if (status >= 100 && status < 200) {
     const rest = parseAnswer(bytes.subarray(end + 4), head, closed);
     return rest ? { ...rest, bytes: rest.bytes + end + 4, interim: [status, ...(rest.interim ?? [])] } : null;
   }
   const none = head || status === 304 || status === 204;
-  const length = none ? 0 : headers['content-length'] === undefined ? (closed ? bytes.length - end - 4 : Infinity) :
-    Number(headers['content-length']);
+  const length = none
+    ? 0
+    : headers['content-length'] === undefined
+      ? closed
+        ? bytes.length - end - 4
+        : Infinity
+      : Number(headers['content-length']);
   if (bytes.length < end + 4 + length) return null;
   const body = bytes.subarray(end + 4, end + 4 + length);
   const answer = { status, headers, text: body.toString('utf8'), bytes: end + 4 + length };

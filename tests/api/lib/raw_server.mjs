@@ -13,14 +13,27 @@ import { BUILD } from './openapi.mjs';
 import { SLOW, Souk } from './souk.mjs';
 
 const STORE_FLAGS = {
-  connectionsMax: '--connections-max', headerMs: '--header-timeout-ms', idleMs: '--idle-timeout-ms',
-  bodyRateMin: '--body-rate-min', drainMs: '--drain-timeout-ms', loops: '--loops',
-  connectionsPerAddress: '--connections-per-address', bodyMemoryMax: '--body-memory-max',
+  connectionsMax: '--connections-max',
+  headerMs: '--header-timeout-ms',
+  idleMs: '--idle-timeout-ms',
+  bodyRateMin: '--body-rate-min',
+  drainMs: '--drain-timeout-ms',
+  loops: '--loops',
+  connectionsPerAddress: '--connections-per-address',
+  bodyMemoryMax: '--body-memory-max',
 };
 const ECHO_FLAGS = {
-  connectionsMax: '--connections-max', headerMs: '--header-ms', idleMs: '--idle-ms', bodyRateMin: '--body-rate-min',
-  drainMs: '--drain-ms', loops: '--loops', bodyWindowMs: '--body-window-ms', lingerMs: '--linger-ms',
-  trustedProxy: '--trusted-proxy', listen: '--listen', connectionsPerAddress: '--connections-per-address',
+  connectionsMax: '--connections-max',
+  headerMs: '--header-ms',
+  idleMs: '--idle-ms',
+  bodyRateMin: '--body-rate-min',
+  drainMs: '--drain-ms',
+  loops: '--loops',
+  bodyWindowMs: '--body-window-ms',
+  lingerMs: '--linger-ms',
+  trustedProxy: '--trusted-proxy',
+  listen: '--listen',
+  connectionsPerAddress: '--connections-per-address',
   bodyMemoryMax: '--body-memory-max',
 };
 
@@ -37,7 +50,10 @@ export async function startRawServer(kind, options = {}) {
   await souk.start();
   souk.client.close(); // its connections would be counted
   return {
-    kind, url: souk.url, pid: souk.child.pid, ended: souk.ended,
+    kind,
+    url: souk.url,
+    pid: souk.child.pid,
+    ended: souk.ended,
     get: { target: '/readyz', status: 200 },
     post: { target: '/api/auth/login', status: 422 },
     terminate: () => souk.child.kill('SIGTERM'),
@@ -71,14 +87,20 @@ export async function startEcho(options = {}, limits = null) {
     ended.then(() => reject(new Error(`echo_server did not start:\n${stderr}`)));
   });
   return {
-    kind: 'echo', url: `http://127.0.0.1:${port}`, port, pid: child.pid, ended,
+    kind: 'echo',
+    url: `http://127.0.0.1:${port}`,
+    port,
+    pid: child.pid,
+    ended,
     get: { target: '/', status: 200 },
     post: { target: '/', status: 200 },
     terminate: () => child.kill('SIGTERM'),
     stderr: () => stderr,
     /** Resolves when http_server_stop has returned; an instrumented program takes long to end after it. */
     stopped: new Promise((resolve) => {
-      child.stdout.on('data', () => { if (/^accepted /m.test(stdout)) resolve(); });
+      child.stdout.on('data', () => {
+        if (/^accepted /m.test(stdout)) resolve();
+      });
       ended.then(resolve);
     }),
     /** Gives what it counted: {accepted, open, refused, timeouts, bad}. */

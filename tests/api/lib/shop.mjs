@@ -15,14 +15,17 @@ export class Shop {
     this.seed = seeder(souk);
   }
 
-  stop() { return this.souk.stop(); }
+  stop() {
+    return this.souk.stop();
+  }
 
   /** A customer with this much money (minor units) and post-pay credit: {id, email, token, …}. */
   async buyer({ balance = 100000, credit_limit = 0 } = {}) {
     const customer = await this.souk.customer();
     if (balance > 0) this.fund(customer, balance);
     if (credit_limit > 0) {
-      this.seed.sql(`INSERT INTO ledger_account (kind, owner_id, credit_limit) VALUES ('wallet', ${customer.id}, ${credit_limit})
+      this.seed
+        .sql(`INSERT INTO ledger_account (kind, owner_id, credit_limit) VALUES ('wallet', ${customer.id}, ${credit_limit})
         ON CONFLICT (owner_id) DO UPDATE SET credit_limit = excluded.credit_limit;`);
     }
     return customer;
@@ -67,14 +70,25 @@ export class Shop {
     return { id: owned[0].id, key: delivery.value };
   }
 
-  count(what) { return this.seed.number(`SELECT COUNT(*) FROM ${what}`); }
+  count(what) {
+    return this.seed.number(`SELECT COUNT(*) FROM ${what}`);
+  }
 
   /** Everything that an order could leave behind; equal before and after a refused one. */
   traces() {
-    const tables = ['orders', 'order_item', 'delivery', 'license', 'coupon_use', 'transfer', 'idempotency',
-      'serial WHERE taken_by IS NOT NULL'];
+    const tables = [
+      'orders',
+      'order_item',
+      'delivery',
+      'license',
+      'coupon_use',
+      'transfer',
+      'idempotency',
+      'serial WHERE taken_by IS NOT NULL',
+    ];
     const counts = tables.map((what) => `(SELECT COUNT(*) FROM ${what})`);
-    return this.seed.sql(`SELECT ${counts.join(', ')}, (SELECT COALESCE(SUM(uses), 0) FROM coupon);`)[0]
+    return this.seed
+      .sql(`SELECT ${counts.join(', ')}, (SELECT COALESCE(SUM(uses), 0) FROM coupon);`)[0]
       .map((n, i) => `${tables[i] ?? 'uses of coupons'}: ${n}`);
   }
 

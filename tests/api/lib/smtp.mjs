@@ -20,10 +20,15 @@ class Sink {
 
   constructor(options) {
     this.options = options;
-    this.server = net.createServer((socket) => { this.connections += 1; this.#talk(socket, false); });
+    this.server = net.createServer((socket) => {
+      this.connections += 1;
+      this.#talk(socket, false);
+    });
   }
 
-  stop() { return new Promise((resolve) => this.server.close(resolve)); }
+  stop() {
+    return new Promise((resolve) => this.server.close(resolve));
+  }
 
   #talk(socket, secure) {
     let buffer = '';
@@ -35,7 +40,8 @@ class Sink {
       const verb = line.slice(0, 4).toUpperCase();
       if (awaiting) {
         mail.user = Buffer.from(line, 'base64').toString().split('\0')[1];
-        const right = Buffer.from(line, 'base64').toString() === `\0${this.options.login.user}\0${this.options.login.password}`;
+        const right =
+          Buffer.from(line, 'base64').toString() === `\0${this.options.login.user}\0${this.options.login.password}`;
         awaiting = null;
         say(right ? '235 ok' : '535 no');
       } else if (verb === 'EHLO') {
@@ -46,18 +52,31 @@ class Sink {
       } else if (verb === 'STAR' && this.options.certificate && !secure) {
         say('220 go');
         socket.removeAllListeners('data');
-        const upgraded = new tls.TLSSocket(socket, { isServer: true, cert: this.options.certificate, key: this.options.key });
+        const upgraded = new tls.TLSSocket(socket, {
+          isServer: true,
+          cert: this.options.certificate,
+          key: this.options.key,
+        });
         upgraded.on('error', () => {});
         this.#listen(upgraded, true);
       } else if (verb === 'AUTH') {
-        if (line.split(' ')[2]) { awaiting = true; command(line.split(' ')[2]); } else { awaiting = true; say('334 '); }
+        if (line.split(' ')[2]) {
+          awaiting = true;
+          command(line.split(' ')[2]);
+        } else {
+          awaiting = true;
+          say('334 ');
+        }
       } else if (verb === 'MAIL') {
         mail = { ...mail, from: /<(.*?)>/.exec(line)[1] };
         say('250 ok');
       } else if (verb === 'RCPT') {
         const refusal = this.refuse ? `${this.refuse} refused` : this.refusals.shift();
         if (refusal) say(refusal);
-        else { mail.to = /<(.*?)>/.exec(line)[1]; say('250 ok'); }
+        else {
+          mail.to = /<(.*?)>/.exec(line)[1];
+          say('250 ok');
+        }
       } else if (verb === 'DATA') {
         data = '';
         say('354 go');
@@ -93,7 +112,9 @@ class Sink {
     if (!secure) say('220 sink');
   }
 
-  #listen(socket, secure) { this.#talk(socket, secure); }
+  #listen(socket, secure) {
+    this.#talk(socket, secure);
+  }
 }
 
 /** The body of a part, decoded from quoted-printable. */
@@ -105,21 +126,34 @@ function decoded(body) {
 /** [headers, body] of a message or a part: unfolded headers by their small name. */
 function split(raw) {
   const end = raw.indexOf('\r\n\r\n');
-  const headers = Object.fromEntries(raw.slice(0, end).replace(/\r\n[ \t]+/g, ' ').split('\r\n').map((line) => {
-    const colon = line.indexOf(':');
-    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-  }));
+  const headers = Object.fromEntries(
+    raw
+      .slice(0, end)
+      .replace(/\r\n[ \t]+/g, ' ')
+      .split('\r\n')
+      .map((line) => {
+        const colon = line.indexOf(':');
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+      }),
+  );
   return [headers, raw.slice(end + 4)];
 }
 
 /** {headers, text, html} of a message: decoded headers and parts. */
 export function readMail(raw) {
   const [headers, body] = split(raw);
-  const words = (s) => s.replace(/\?=\s+=\?/g, '?==?').replace(/=\?UTF-8\?B\?(.*?)\?=/g, (_, b) => Buffer.from(b, 'base64').toString('latin1'));
-  for (const [name, value] of Object.entries(headers)) headers[name] = Buffer.from(words(value), 'latin1').toString('utf8');
+  const words = (s) =>
+    s
+      .replace(/\?=\s+=\?/g, '?==?')
+      .replace(/=\?UTF-8\?B\?(.*?)\?=/g, (_, b) => Buffer.from(b, 'base64').toString('latin1'));
+  for (const [name, value] of Object.entries(headers))
+    headers[name] = Buffer.from(words(value), 'latin1').toString('utf8');
   const boundary = /^multipart\/alternative; boundary="(.*)"$/.exec(headers['content-type'])?.[1];
   if (!boundary) return { headers, text: decoded(body), html: '' };
-  const parts = body.split(`--${boundary}`).slice(1, -1).map((part) => split(part.replace(/^\r\n/, '').replace(/\r\n$/, '')));
+  const parts = body
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .map((part) => split(part.replace(/^\r\n/, '').replace(/\r\n$/, '')));
   const of = (type) => decoded(parts.find(([h]) => h['content-type'].startsWith(type))[1]);
   return { headers, text: of('text/plain'), html: of('text/html') };
 }

@@ -66,9 +66,11 @@ function preparedStores(engine) {
 
 function environment(extra, checksLeaks) {
   const env = { ...process.env, ...SANITIZER_ENV, ...extra };
-  if (!checksLeaks && process.env.SOUK_LEAKS === 'some') env.ASAN_OPTIONS = env.ASAN_OPTIONS.replace('detect_leaks=1', 'detect_leaks=0');
+  if (!checksLeaks && process.env.SOUK_LEAKS === 'some')
+    env.ASAN_OPTIONS = env.ASAN_OPTIONS.replace('detect_leaks=1', 'detect_leaks=0');
   for (const name of Object.keys(env)) {
-    if (/^SOUK_(BUILD|ENGINE|TEST_PG|TEST_PG_STORE|PREPARED|LEAKS|LOG_DIR|TEST_FILE|FUZZ_SECONDS)$/.test(name)) delete env[name];
+    if (/^SOUK_(BUILD|ENGINE|TEST_PG|TEST_PG_STORE|PREPARED|LEAKS|LOG_DIR|TEST_FILE|FUZZ_SECONDS)$/.test(name))
+      delete env[name];
   }
   return env;
 }
@@ -78,14 +80,21 @@ function environment(extra, checksLeaks) {
  * keeps its master key beside the file by default; with PostgreSQL it is given through the environment.
  */
 export function freshDatabase(engine = ENGINE) {
-  return databaseOf(engine, (dir) => (engine === 'sqlite'
-    ? { db: path.join(dir, 'souk.db'), env: {} }
-    : { db: createDatabase(clusterUrl()), env: { SOUK_KEY: randomBytes(32).toString('hex'), SOUK_DATA: path.join(dir, 'data') } }));
+  return databaseOf(engine, (dir) =>
+    engine === 'sqlite'
+      ? { db: path.join(dir, 'souk.db'), env: {} }
+      : {
+          db: createDatabase(clusterUrl()),
+          env: { SOUK_KEY: randomBytes(32).toString('hex'), SOUK_DATA: path.join(dir, 'data') },
+        },
+  );
 }
 
 /** A database that `souk init` has made a store, with `accounts` in it as tests/lib/prepared.mjs says of this kind. */
 export function freshStore(engine = ENGINE, kind = 'store') {
-  return databaseOf(engine, (dir) => copyStore(preparedStores(engine), kind, dir, engine === 'pg' ? clusterUrl() : null));
+  return databaseOf(engine, (dir) =>
+    copyStore(preparedStores(engine), kind, dir, engine === 'pg' ? clusterUrl() : null),
+  );
 }
 
 function databaseOf(engine, make) {
@@ -93,7 +102,11 @@ function databaseOf(engine, make) {
   const dir = fs.mkdtempSync(path.join(memoryFolder(), 'souk-'));
   const { db, env, accounts } = make(dir);
   return {
-    engine, dir, dbArg: db, env, accounts,
+    engine,
+    dir,
+    dbArg: db,
+    env,
+    accounts,
     remove() {
       if (engine === 'pg') dropDatabase(db);
       fs.rmSync(dir, { recursive: true, force: true });
@@ -105,7 +118,10 @@ function databaseOf(engine, make) {
  * Runs `souk ARGS` to its end; gives {code, signal, stdout, stderr}. Sanitizer reports and failed assertions throw.
  * `leaks`: look for leaks also where that is slow.
  */
-export function runSouk(args, { cwd = os.tmpdir(), env = {}, input = '', timeout_ms = 60000 * SLOW, leaks = false } = {}) {
+export function runSouk(
+  args,
+  { cwd = os.tmpdir(), env = {}, input = '', timeout_ms = 60000 * SLOW, leaks = false } = {},
+) {
   return new Promise((resolve, reject) => {
     const child = spawn(BINARY, args, { cwd, env: environment(env, leaks), stdio: ['pipe', 'pipe', 'pipe'] });
     const out = { stdout: [], stderr: [] };
@@ -158,11 +174,25 @@ export class Souk {
   async start() {
     this.starts += 1;
     const portFile = path.join(this.dir, `port-${process.pid}-${randomBytes(4).toString('hex')}`);
-    const args = ['serve', '--create', '--db', this.dbArg, '--listen', '127.0.0.1:0', '--port-file', portFile, ...this.args];
+    const args = [
+      'serve',
+      '--create',
+      '--db',
+      this.dbArg,
+      '--listen',
+      '127.0.0.1:0',
+      '--port-file',
+      portFile,
+      ...this.args,
+    ];
     this.stderr = '';
     this.exit = null;
     const file = process.env.SOUK_TEST_FILE ?? path.basename(process.argv[1] ?? 'souk');
-    this.child = spawn(BINARY, args, { cwd: this.dir, env: environment(this.env, !starters.has(file)), stdio: ['ignore', 'ignore', 'pipe'] });
+    this.child = spawn(BINARY, args, {
+      cwd: this.dir,
+      env: environment(this.env, !starters.has(file)),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     starters.add(file);
     live.add(this);
     this.logFile = process.env.SOUK_LOG_DIR && path.join(process.env.SOUK_LOG_DIR, `${file}-${this.child.pid}.stderr`);
@@ -171,8 +201,14 @@ export class Souk {
       if (this.logFile) fs.appendFileSync(this.logFile, bytes);
     });
     this.ended = new Promise((resolve) => {
-      this.child.on('error', (e) => { this.exit = { code: null, signal: null, error: e }; resolve(this.exit); });
-      this.child.on('close', (code, signal) => { this.exit = { code, signal }; resolve(this.exit); });
+      this.child.on('error', (e) => {
+        this.exit = { code: null, signal: null, error: e };
+        resolve(this.exit);
+      });
+      this.child.on('close', (code, signal) => {
+        this.exit = { code, signal };
+        resolve(this.exit);
+      });
     });
     try {
       const port = await this.#waitForPort(portFile);
@@ -195,7 +231,10 @@ export class Souk {
     for (;;) {
       if (this.exit) throw new Error(`the server did not start (${describe(this.exit)}):\n${this.stderr}`);
       const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
-      if (/^\d+\n$/.test(text)) { fs.rmSync(file); return Number(text); }
+      if (/^\d+\n$/.test(text)) {
+        fs.rmSync(file);
+        return Number(text);
+      }
       if (Date.now() > deadline) throw new Error(`the server gave no port within ${START_MS} ms:\n${this.stderr}`);
       await sleep(5);
     }
@@ -205,22 +244,38 @@ export class Souk {
     const deadline = Date.now() + START_MS;
     for (;;) {
       if (this.exit) throw new Error(`the server ended while starting (${describe(this.exit)}):\n${this.stderr}`);
-      const answer = await this.client.request('GET', '/readyz', { unchecked: true }).catch((e) => ({ status: 0, text: e.message }));
+      const answer = await this.client
+        .request('GET', '/readyz', { unchecked: true })
+        .catch((e) => ({ status: 0, text: e.message }));
       if (answer.status === 200) return;
       if (Date.now() > deadline) throw new Error(`not ready within ${START_MS} ms: ${answer.text}\n${this.stderr}`);
       await sleep(20);
     }
   }
 
-  request(method, target, options) { return this.client.request(method, target, options); }
-  get(target, options) { return this.client.get(target, options); }
-  post(target, body, options) { return this.client.post(target, body, options); }
-  put(target, body, options) { return this.client.put(target, body, options); }
-  patch(target, body, options) { return this.client.patch(target, body, options); }
-  delete(target, options) { return this.client.delete(target, options); }
+  request(method, target, options) {
+    return this.client.request(method, target, options);
+  }
+  get(target, options) {
+    return this.client.get(target, options);
+  }
+  post(target, body, options) {
+    return this.client.post(target, body, options);
+  }
+  put(target, body, options) {
+    return this.client.put(target, body, options);
+  }
+  patch(target, body, options) {
+    return this.client.patch(target, body, options);
+  }
+  delete(target, options) {
+    return this.client.delete(target, options);
+  }
 
   /** Another client with connections of its own. */
-  newClient(options) { return new Client(this.url, options); }
+  newClient(options) {
+    return new Client(this.url, options);
+  }
 
   /** Runs `souk ARGS --db DB` beside the server. */
   cli(args, options = {}) {
@@ -248,14 +303,21 @@ export class Souk {
     if (!live.has(this)) return;
     this.client?.close();
     this.child.kill('SIGTERM');
-    const late = setTimeout(() => { this.late = true; this.child.kill('SIGKILL'); }, STOP_MS);
+    const late = setTimeout(() => {
+      this.late = true;
+      this.child.kill('SIGKILL');
+    }, STOP_MS);
     await this.ended;
     clearTimeout(late);
     live.delete(this);
     this.checkReports();
     if (this.ownsDatabase) this.database.remove();
     assert.ok(!this.late, `the server did not end within ${STOP_MS} ms of SIGTERM:\n${this.stderr.slice(-4000)}`);
-    assert.deepEqual(this.exit, { code: 0, signal: null }, `the server ended with ${describe(this.exit)}:\n${this.stderr.slice(-8000)}`);
+    assert.deepEqual(
+      this.exit,
+      { code: 0, signal: null },
+      `the server ended with ${describe(this.exit)}:\n${this.stderr.slice(-8000)}`,
+    );
   }
 
   /** kill -9. The database stays; start() or restart() goes on with it. */
@@ -272,7 +334,11 @@ export class Souk {
     if (live.has(this)) {
       const owns = this.ownsDatabase;
       this.ownsDatabase = false;
-      try { await this.stop(); } finally { this.ownsDatabase = owns; }
+      try {
+        await this.stop();
+      } finally {
+        this.ownsDatabase = owns;
+      }
     }
     return this.start();
   }
@@ -284,7 +350,7 @@ export class Souk {
 }
 
 function describe(exit) {
-  return exit.error ? String(exit.error) : exit.signal ?? `exit code ${exit.code}`;
+  return exit.error ? String(exit.error) : (exit.signal ?? `exit code ${exit.code}`);
 }
 
 /** Prometheus' text format, as strictly as its readers are. */
@@ -313,8 +379,10 @@ export function metricSum(samples, name) {
 export async function together(n, width, job) {
   const results = new Array(n);
   let next = 0;
-  await Promise.all(Array.from({ length: Math.min(width, n) }, async () => {
-    for (let i = next++; i < n; i = next++) results[i] = await job(i);
-  }));
+  await Promise.all(
+    Array.from({ length: Math.min(width, n) }, async () => {
+      for (let i = next++; i < n; i = next++) results[i] = await job(i);
+    }),
+  );
   return results;
 }

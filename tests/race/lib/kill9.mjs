@@ -17,7 +17,10 @@ export class Kill9 {
     k.shop = new Shop(await startSouk());
     k.keys = k.shop.seed.product({ name: 'Keys', price: PRICE });
     k.codes = k.shop.seed.product({ name: 'Codes', price: PRICE, delivery_type: 'serial_code' });
-    k.shop.seed.serials(k.codes, Array.from({ length: CODES }, (_, i) => `K9-${i}`));
+    k.shop.seed.serials(
+      k.codes,
+      Array.from({ length: CODES }, (_, i) => `K9-${i}`),
+    );
     k.buyers = [];
     for (let i = 0; i < buyers; i++) k.buyers.push(await k.shop.buyer({ balance: 100_000_000 }));
     k.log = new Map(); // key → {buyer, body, answer: the text that was acknowledged, or null}
@@ -25,12 +28,17 @@ export class Kill9 {
     return k;
   }
 
-  stop() { return this.shop.stop(); }
+  stop() {
+    return this.shop.stop();
+  }
 
   send(key) {
     const { buyer, body } = this.log.get(key);
-    return this.shop.souk.post('/api/v1/order/create', body,
-      { token: buyer.token, headers: { 'Idempotency-Key': key }, timeout_ms: 60000 * SLOW });
+    return this.shop.souk.post('/api/v1/order/create', body, {
+      token: buyer.token,
+      headers: { 'Idempotency-Key': key },
+      timeout_ms: 60000 * SLOW,
+    });
   }
 
   /** One client: orders one after the other until the server is gone. */
@@ -39,7 +47,8 @@ export class Kill9 {
       const n = this.next++;
       const key = `k9-${n}`;
       this.log.set(key, {
-        buyer: this.buyers[n % this.buyers.length], answer: null,
+        buyer: this.buyers[n % this.buyers.length],
+        answer: null,
         body: { product_id: n % 2 ? this.keys.id : this.codes.id, quantity: n % 10 === 9 ? 3 : 1 },
       });
       try {
@@ -79,7 +88,9 @@ export class Kill9 {
   async check() {
     const orders = new Map();
     const tokens = new Map(this.buyers.map((b) => [b.id, b.token]));
-    for (const [id, account, total, status] of this.shop.seed.sql('SELECT id, account_id, total, status FROM orders ORDER BY id;')) {
+    for (const [id, account, total, status] of this.shop.seed.sql(
+      'SELECT id, account_id, total, status FROM orders ORDER BY id;',
+    )) {
       orders.set(id, { account: Number(account), total: Number(total), status });
     }
     // Codes lie sealed in the database: their owners are asked what they were.
@@ -95,7 +106,10 @@ export class Kill9 {
     const spent = new Map(this.buyers.map((b) => [b.id, 0]));
     for (const o of orders.values()) spent.set(o.account, spent.get(o.account) + o.total);
     for (const b of this.buyers) {
-      assert.equal(this.shop.seed.number(`SELECT balance FROM ledger_account WHERE owner_id = ${b.id}`), 100_000_000 - spent.get(b.id));
+      assert.equal(
+        this.shop.seed.number(`SELECT balance FROM ledger_account WHERE owner_id = ${b.id}`),
+        100_000_000 - spent.get(b.id),
+      );
     }
     await this.shop.check();
   }
@@ -115,7 +129,11 @@ export function checkLog(log, orders) {
     assert.equal(order.status, 'confirmed');
     assert.equal(order.total, body.quantity * PRICE);
     assert.equal(total, order.total / 100);
-    assert.deepEqual(deliveries.map((d) => d.value), order.values, `${key}: another delivery than the acknowledged one`);
+    assert.deepEqual(
+      deliveries.map((d) => d.value),
+      order.values,
+      `${key}: another delivery than the acknowledged one`,
+    );
     for (const v of order.values) {
       assert.ok(!delivered.has(v), `${v} was delivered twice`);
       delivered.add(v);

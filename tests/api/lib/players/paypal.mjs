@@ -13,10 +13,20 @@ function createOrder(player, body) {
   const [unit] = body.purchase_units;
   if (!/^\d+(\.\d{1,2})?$/.test(unit.amount.value)) return unprocessable('DECIMAL_PRECISION');
   // HUF, JPY, TWD are whole (D).
-  if (['HUF', 'JPY', 'TWD'].includes(unit.amount.currency_code) && unit.amount.value.includes('.')) return unprocessable('DECIMALS_NOT_SUPPORTED');
+  if (['HUF', 'JPY', 'TWD'].includes(unit.amount.currency_code) && unit.amount.value.includes('.'))
+    return unprocessable('DECIMALS_NOT_SUPPORTED');
   const id = unique().toUpperCase();
-  const order = { id, status: 'PAYER_ACTION_REQUIRED', intent: 'CAPTURE', purchase_units: body.purchase_units, create_time: player.now(),
-    links: [{ rel: 'self', href: 'x' }, { rel: 'payer-action', href: `https://paypal.played/${id}` }] };
+  const order = {
+    id,
+    status: 'PAYER_ACTION_REQUIRED',
+    intent: 'CAPTURE',
+    purchase_units: body.purchase_units,
+    create_time: player.now(),
+    links: [
+      { rel: 'self', href: 'x' },
+      { rel: 'payer-action', href: `https://paypal.played/${id}` },
+    ],
+  };
   player.made.set(id, order);
   return [201, order];
 }
@@ -39,8 +49,15 @@ function capture(player, id) {
     return unprocessable('INSTRUMENT_DECLINED'); // the payer approves again (D), we capture with a new id (B)
   }
   const [unit] = order.purchase_units;
-  const made = { id: `CAP${unique().toUpperCase()}`, status: order.captures ?? 'COMPLETED', amount: unit.amount, custom_id: unit.custom_id,
-    invoice_id: unit.invoice_id, supplementary_data: { related_ids: { order_id: order.id } }, create_time: new Date(player.now()).toISOString() };
+  const made = {
+    id: `CAP${unique().toUpperCase()}`,
+    status: order.captures ?? 'COMPLETED',
+    amount: unit.amount,
+    custom_id: unit.custom_id,
+    invoice_id: unit.invoice_id,
+    supplementary_data: { related_ids: { order_id: order.id } },
+    create_time: new Date(player.now()).toISOString(),
+  };
   player.made.set(made.id, made);
   player.charge(made.id, minor(unit.amount), unit.amount.currency_code);
   order.status = 'COMPLETED';
@@ -53,16 +70,22 @@ function refund(player, id, body) {
   if (!charge) return refuse(404, 'RESOURCE_NOT_FOUND', 'INVALID_RESOURCE_ID');
   const captured = player.made.get(id);
   if (captured?.status === 'PENDING') return unprocessable('PENDING_CAPTURE'); // (D)
-  if (charge.disputed && body.amount && minor(body.amount) < charge.amount) return unprocessable('TRANSACTION_DISPUTED'); // no part (D)
+  if (charge.disputed && body.amount && minor(body.amount) < charge.amount)
+    return unprocessable('TRANSACTION_DISPUTED'); // no part (D)
   if (charge.refunded === charge.amount) return unprocessable('CAPTURE_FULLY_REFUNDED'); // (D)
   if (charge.created * 1000 + 180 * 24 * HOUR_MS < player.now()) return unprocessable('REFUND_TIME_LIMIT_EXCEEDED'); // 180 days (D)
   const amount = body.amount ? minor(body.amount) : charge.amount - charge.refunded; // none: the rest (D)
   if (amount > charge.amount - charge.refunded) return unprocessable('REFUND_AMOUNT_EXCEEDED'); // (D)
   charge.refunded += amount;
   const money = (count) => ({ currency_code: charge.currency, value: major(count) });
-  const made = { id: `REF${unique().toUpperCase()}`, status: player.refund_status ?? 'COMPLETED', amount: money(amount), create_time: new Date(player.now()).toISOString(),
+  const made = {
+    id: `REF${unique().toUpperCase()}`,
+    status: player.refund_status ?? 'COMPLETED',
+    amount: money(amount),
+    create_time: new Date(player.now()).toISOString(),
     seller_payable_breakdown: { total_refunded_amount: money(charge.refunded) }, // cumulative
-    links: [{ rel: 'up', href: `${player.url}/v2/payments/captures/${id}` }] };
+    links: [{ rel: 'up', href: `${player.url}/v2/payments/captures/${id}` }],
+  };
   player.made.set(made.id, made);
   player.refunds.set(made.id, made);
   if (captured) captured.status = charge.refunded === charge.amount ? 'REFUNDED' : 'PARTIALLY_REFUNDED';
@@ -74,16 +97,41 @@ function transactions(player, { start_date, end_date, page = 1, page_size = 100 
   const from = Date.parse(start_date);
   const to = Date.parse(end_date);
   if (to - from > 31 * 24 * HOUR_MS) return refuse(400, 'INVALID_REQUEST', 'DATE_RANGE');
-  const rows = [...player.charges.values()].map((c) => ({ at: c.created * 1000, transaction_info: { transaction_id: c.id, transaction_event_code: 'T0006',
-    transaction_amount: { currency_code: c.currency, value: major(c.amount) }, transaction_status: 'S', custom_field: player.made.get(c.id)?.custom_id } }));
+  const rows = [...player.charges.values()].map((c) => ({
+    at: c.created * 1000,
+    transaction_info: {
+      transaction_id: c.id,
+      transaction_event_code: 'T0006',
+      transaction_amount: { currency_code: c.currency, value: major(c.amount) },
+      transaction_status: 'S',
+      custom_field: player.made.get(c.id)?.custom_id,
+    },
+  }));
   for (const r of player.refunds.values()) {
-    rows.push({ at: Date.parse(r.create_time), transaction_info: { transaction_id: r.id, transaction_event_code: 'T1107', paypal_reference_id: r.links[0].href.split('/').pop(),
-      transaction_amount: { currency_code: r.amount.currency_code, value: `-${r.amount.value}` }, transaction_status: 'S' } });
+    rows.push({
+      at: Date.parse(r.create_time),
+      transaction_info: {
+        transaction_id: r.id,
+        transaction_event_code: 'T1107',
+        paypal_reference_id: r.links[0].href.split('/').pop(),
+        transaction_amount: { currency_code: r.amount.currency_code, value: `-${r.amount.value}` },
+        transaction_status: 'S',
+      },
+    });
   }
   const late = player.now() - 3 * HOUR_MS;
-  const seen = rows.filter((r) => r.at >= from && r.at <= to && r.at <= late).map(({ transaction_info }) => ({ transaction_info }));
+  const seen = rows
+    .filter((r) => r.at >= from && r.at <= to && r.at <= late)
+    .map(({ transaction_info }) => ({ transaction_info }));
   const size = Math.min(Number(page_size), 500);
-  return [200, { transaction_details: seen.slice((page - 1) * size, page * size), page: Number(page), total_pages: Math.max(1, Math.ceil(seen.length / size)) }];
+  return [
+    200,
+    {
+      transaction_details: seen.slice((page - 1) * size, page * size),
+      page: Number(page),
+      total_pages: Math.max(1, Math.ceil(seen.length / size)),
+    },
+  ];
 }
 
 /** At most 50 a page; the link to the next one has a token (D). */
@@ -92,14 +140,19 @@ function listDisputes(player, { update_time_after, page_size = 10, next_page_tok
   const from = next_page_token ? Number(Buffer.from(next_page_token, 'base64url').toString()) : 0;
   const to = from + Math.min(Number(page_size), 50);
   const token = Buffer.from(String(to)).toString('base64url');
-  const next = { rel: 'next', href: `${player.url}/v1/customer/disputes?page_size=${page_size}&next_page_token=${token}&update_time_after=${update_time_after}` };
+  const next = {
+    rel: 'next',
+    href: `${player.url}/v1/customer/disputes?page_size=${page_size}&next_page_token=${token}&update_time_after=${update_time_after}`,
+  };
   return [200, { items: all.slice(from, to), links: [{ rel: 'self', href: 'x' }, ...(to < all.length ? [next] : [])] }];
 }
 
 function serveToken(player, headers) {
   const right = headers.authorization === `Basic ${Buffer.from('pp_client:pp_secret').toString('base64')}`;
   player.token = right ? `A21_${unique()}` : null;
-  return right ? [200, { access_token: player.token, token_type: 'Bearer', expires_in: player.expires_in ?? 32400 }] : [401, { error: 'invalid_client' }];
+  return right
+    ? [200, { access_token: player.token, token_type: 'Bearer', expires_in: player.expires_in ?? 32400 }]
+    : [401, { error: 'invalid_client' }];
 }
 
 export const paypal = {
@@ -126,11 +179,14 @@ export const paypal = {
     if (key !== undefined && key.length > 108) return refuse(400, 'INVALID_REQUEST', 'INVALID_STRING_LENGTH'); // (D)
     // A repeat gets the latest state of what the first made, 200 instead of 201 (D).
     const same = ([status, answer]) => [status === 201 ? 200 : status, answer];
-    if (method === 'POST' && path === '/v2/checkout/orders') return player.once(call, key, { life_ms: 6 * HOUR_MS, same }, () => createOrder(player, body)); // 6 h (D)
+    if (method === 'POST' && path === '/v2/checkout/orders')
+      return player.once(call, key, { life_ms: 6 * HOUR_MS, same }, () => createOrder(player, body)); // 6 h (D)
     const capturing = /^\/v2\/checkout\/orders\/(\w+)\/capture$/.exec(path);
-    if (method === 'POST' && capturing) return player.once(call, key, { life_ms: paypal.key_life_ms, same }, () => capture(player, capturing[1]));
+    if (method === 'POST' && capturing)
+      return player.once(call, key, { life_ms: paypal.key_life_ms, same }, () => capture(player, capturing[1]));
     const refunding = /^\/v2\/payments\/captures\/(\w+)\/refund$/.exec(path);
-    if (method === 'POST' && refunding) return player.once(call, key, { life_ms: paypal.key_life_ms, same }, () => refund(player, refunding[1], body));
+    if (method === 'POST' && refunding)
+      return player.once(call, key, { life_ms: paypal.key_life_ms, same }, () => refund(player, refunding[1], body));
     const thing = /^\/v2\/(checkout\/orders|payments\/captures|payments\/refunds)\/(\w+)$/.exec(path);
     if (method === 'GET' && thing) {
       const found = thing[1] === 'checkout/orders' ? orderOf(player, thing[2]) : player.made.get(thing[2]);

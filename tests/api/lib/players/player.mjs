@@ -54,15 +54,23 @@ export class Player {
   }
 
   /** The provider's clock; it goes ahead of ours by what `forward` was told. */
-  now() { return Date.now() + this.#skew_ms; }
-  seconds() { return Math.floor(this.now() / 1000); }
-  forward(ms) { this.#skew_ms += ms; }
+  now() {
+    return Date.now() + this.#skew_ms;
+  }
+  seconds() {
+    return Math.floor(this.now() / 1000);
+  }
+  forward(ms) {
+    this.#skew_ms += ms;
+  }
 
   /**
    * The next `times` calls whose "METHOD /path" matches are answered with {status, body?, headers?}, late (`delay_ms`), or not at all
    * (`hang`, `reset`). `effect`: what was asked for happens all the same. `then` is called before the answer, `answered` after it. `stored`: the answer is kept under the call's key.
    */
-  fail(answer) { this.failures.push({ times: 1, match: /./, ...answer }); }
+  fail(answer) {
+    this.failures.push({ times: 1, match: /./, ...answer });
+  }
 
   /** Ends what hangs, and fails no more. */
   release() {
@@ -72,13 +80,21 @@ export class Player {
   }
 
   /** Calls to a path, oldest first. */
-  to(method, path) { return this.calls.filter((c) => c.method === method && (path instanceof RegExp ? path.test(c.path) : c.path === path)); }
+  to(method, path) {
+    return this.calls.filter(
+      (c) => c.method === method && (path instanceof RegExp ? path.test(c.path) : c.path === path),
+    );
+  }
 
   /** What was made for one of our orders. */
-  page(order) { return [...this.made.values()].find((m) => this.rules.orderOf(m) === String(order)); }
+  page(order) {
+    return [...this.made.values()].find((m) => this.rules.orderOf(m) === String(order));
+  }
 
   /** The customer pays the page of an order; gives what the provider calls the payment. */
-  pay(order, more) { return this.rules.pay(this, this.page(order), more); }
+  pay(order, more) {
+    return this.rules.pay(this, this.page(order), more);
+  }
 
   /** Money that the provider got some other way: for tests that make up their own events. */
   charge(id, amount, currency = 'usd') {
@@ -98,7 +114,8 @@ export class Player {
       return same(known.answer);
     }
     const answer = make();
-    if (key !== undefined && (answer[0] < 400 || answer[0] >= 500)) this.#keys.set(key, { body, answer, until: this.now() + life_ms });
+    if (key !== undefined && (answer[0] < 400 || answer[0] >= 500))
+      this.#keys.set(key, { body, answer, until: this.now() + life_ms });
     return answer;
   }
 
@@ -107,12 +124,20 @@ export class Player {
     for await (const chunk of req) chunks.push(chunk);
     const raw = Buffer.concat(chunks).toString();
     const type = req.headers['content-type'] ?? '';
-    const body = type.includes('json') && raw ? JSON.parse(raw) : type.includes('form') ? Object.fromEntries(new URLSearchParams(raw)) : raw;
+    const body =
+      type.includes('json') && raw
+        ? JSON.parse(raw)
+        : type.includes('form')
+          ? Object.fromEntries(new URLSearchParams(raw))
+          : raw;
     const query = Object.fromEntries(new URL(req.url, this.url).searchParams);
     const call = { method: req.method, path: req.url, query, headers: req.headers, body, raw };
     this.calls.push(call);
     const key = this.rules.keyOf(call);
-    if (key !== undefined && this.#busy.has(key)) { send(res, this.rules.busy); return; }
+    if (key !== undefined && this.#busy.has(key)) {
+      send(res, this.rules.busy);
+      return;
+    }
     this.#busy.add(key);
     try {
       const answer = await this.#answer(call, res);
@@ -126,13 +151,23 @@ export class Player {
     const failure = this.failures.find((f) => f.times > 0 && f.match.test(`${call.method} ${call.path}`));
     if (!failure) return this.#obey(call);
     failure.times -= 1;
-    if (failure.stored) this.once(call, this.rules.keyOf(call), { life_ms: this.rules.key_life_ms }, () => [failure.status, failure.body ?? { error: 'played' }]);
+    if (failure.stored)
+      this.once(call, this.rules.keyOf(call), { life_ms: this.rules.key_life_ms }, () => [
+        failure.status,
+        failure.body ?? { error: 'played' },
+      ]);
     if (failure.effect) this.#obey(call);
     if (failure.then) await failure.then();
     if (failure.answered) res.on('finish', () => setImmediate(failure.answered));
-    if (failure.hang) { this.#hung.add(res); return null; }
+    if (failure.hang) {
+      this.#hung.add(res);
+      return null;
+    }
     if (failure.delay_ms) await sleep(failure.delay_ms);
-    if (failure.reset) { res.destroy(); return null; }
+    if (failure.reset) {
+      res.destroy();
+      return null;
+    }
     return failure.status ? [failure.status, failure.body ?? { error: 'played' }, failure.headers] : this.#obey(call);
   }
 
@@ -143,6 +178,10 @@ export class Player {
 
 function send(res, [status, body, headers = {}]) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  res.writeHead(status, { 'Content-Type': typeof body === 'string' ? 'text/plain' : 'application/json', 'Content-Length': Buffer.byteLength(text), ...headers });
+  res.writeHead(status, {
+    'Content-Type': typeof body === 'string' ? 'text/plain' : 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    ...headers,
+  });
   res.end(text);
 }

@@ -15,12 +15,22 @@ function createSession(player, body) {
   const now = player.seconds();
   const expires_at = body.expires_at === undefined ? now + 24 * HOUR : Number(body.expires_at); // default 24 h (D)
   // 30 minutes to 24 hours (D); a few seconds of grace for what was on its way is (B).
-  if (expires_at < now + 30 * MINUTE - 5 || expires_at > now + 24 * HOUR + 5) return refuse(400, { param: 'expires_at' });
+  if (expires_at < now + 30 * MINUTE - 5 || expires_at > now + 24 * HOUR + 5)
+    return refuse(400, { param: 'expires_at' });
   const id = `cs_test_${unique()}`;
   const session = {
-    id, object: 'checkout.session', url: `https://checkout.played/${id}`, status: 'open', payment_status: 'unpaid',
+    id,
+    object: 'checkout.session',
+    url: `https://checkout.played/${id}`,
+    status: 'open',
+    payment_status: 'unpaid',
     payment_intent: null, // until the payer confirms, since 2022-08-01 (D)
-    amount_total: amount, currency, client_reference_id: body.client_reference_id, livemode: false, expires_at, created: now,
+    amount_total: amount,
+    currency,
+    client_reference_id: body.client_reference_id,
+    livemode: false,
+    expires_at,
+    created: now,
     metadata: { order_id: body['metadata[order_id]'] },
   };
   player.made.set(id, session);
@@ -31,7 +41,10 @@ function createSession(player, body) {
 function expireSession(player, id) {
   const session = state(player, player.made.get(id));
   if (!session) return refuse(404, { code: 'resource_missing' });
-  if (session.status !== 'open') return refuse(400, { message: `Only Checkout Sessions with a status in ["open"] can be expired. This one is ${session.status}.` });
+  if (session.status !== 'open')
+    return refuse(400, {
+      message: `Only Checkout Sessions with a status in ["open"] can be expired. This one is ${session.status}.`,
+    });
   session.status = 'expired';
   session.url = null;
   return [200, session];
@@ -50,8 +63,16 @@ function createRefund(player, body) {
   if (charge.refunded === charge.amount) return refuse(400, { code: 'charge_already_refunded' });
   if (amount <= 0 || amount > charge.amount - charge.refunded) return refuse(400, { param: 'amount' });
   charge.refunded += amount;
-  const refund = { id: `re_${unique()}`, object: 'refund', amount, currency: charge.currency, payment_intent: body.payment_intent, status: 'succeeded',
-    created: player.seconds(), metadata: body['metadata[reference]'] ? { reference: body['metadata[reference]'] } : {} };
+  const refund = {
+    id: `re_${unique()}`,
+    object: 'refund',
+    amount,
+    currency: charge.currency,
+    payment_intent: body.payment_intent,
+    status: 'succeeded',
+    created: player.seconds(),
+    metadata: body['metadata[reference]'] ? { reference: body['metadata[reference]'] } : {},
+  };
   player.refunds.set(refund.id, refund);
   return [200, refund];
 }
@@ -64,8 +85,18 @@ function list(items, query, keep = () => true) {
   return [200, { object: 'list', data: all.slice(0, limit), has_more: all.length > limit }];
 }
 
-const chargeView = (c) => ({ id: `ch_${c.id}`, object: 'charge', payment_intent: c.id, amount: c.amount, amount_refunded: c.refunded, currency: c.currency,
-  created: c.created, status: 'succeeded', paid: true, metadata: c.metadata ?? {} });
+const chargeView = (c) => ({
+  id: `ch_${c.id}`,
+  object: 'charge',
+  payment_intent: c.id,
+  amount: c.amount,
+  amount_refunded: c.refunded,
+  currency: c.currency,
+  created: c.created,
+  status: 'succeeded',
+  paid: true,
+  metadata: c.metadata ?? {},
+});
 
 export const stripe = {
   config: { provider: 'stripe', api_key: 'sk_test_played' },
@@ -88,11 +119,26 @@ export const stripe = {
     const key = stripe.keyOf(call);
     if (key !== undefined && key.length > 255) return refuse(400, { message: 'Idempotency-Key too long' }); // (D)
     // A repeat gets the first answer, even a 500; refusals are not kept (D). Another body is an idempotency_error (S), a 400 (B).
-    const once = (make) => player.once(call, key, {
-      life_ms: stripe.key_life_ms,
-      same: ([status, answer]) => [status, answer, { 'Idempotent-Replayed': 'true' }],
-      other: [400, { error: { type: 'idempotency_error', message: 'Keys for idempotent requests can only be used with the same parameters they were first used with.' } }],
-    }, make);
+    const once = (make) =>
+      player.once(
+        call,
+        key,
+        {
+          life_ms: stripe.key_life_ms,
+          same: ([status, answer]) => [status, answer, { 'Idempotent-Replayed': 'true' }],
+          other: [
+            400,
+            {
+              error: {
+                type: 'idempotency_error',
+                message:
+                  'Keys for idempotent requests can only be used with the same parameters they were first used with.',
+              },
+            },
+          ],
+        },
+        make,
+      );
     if (method === 'POST' && path === '/v1/checkout/sessions') return once(() => createSession(player, body));
     const one = /^\/v1\/checkout\/sessions\/(\w+)(\/expire)?$/.exec(path);
     if (method === 'POST' && one?.[2]) return once(() => expireSession(player, one[1]));
@@ -101,8 +147,14 @@ export const stripe = {
       return session ? [200, session] : refuse(404, { code: 'resource_missing' });
     }
     if (method === 'POST' && path === '/v1/refunds') return once(() => createRefund(player, body));
-    if (method === 'GET' && path.startsWith('/v1/refunds?')) return list([...player.refunds.values()], query, (r) => !query.payment_intent || r.payment_intent === query.payment_intent);
-    if (method === 'GET' && path.startsWith('/v1/charges?')) return list([...player.charges.values()].map(chargeView), query);
+    if (method === 'GET' && path.startsWith('/v1/refunds?'))
+      return list(
+        [...player.refunds.values()],
+        query,
+        (r) => !query.payment_intent || r.payment_intent === query.payment_intent,
+      );
+    if (method === 'GET' && path.startsWith('/v1/charges?'))
+      return list([...player.charges.values()].map(chargeView), query);
     if (method === 'GET' && path.startsWith('/v1/disputes?')) return list([...player.disputes.values()], query);
     return null;
   },
