@@ -2,7 +2,9 @@
  * was.
  *
  *     load HOST:PORT PATH TOKENS BODIES CONNECTIONS COUNT [KEYS]
+ *     load get HOST:PORT PATH CONNECTIONS COUNT [HEADER...]
  *
+ * The second form asks for a page, with these lines ("Name: value") in the request's head.
  * TOKENS and BODIES are files: one bearer token, one JSON body per line, used in turn (the i-th request takes line i of
  * each, from the start again at the end). With KEYS (any word) each request carries an Idempotency-Key of its own that
  * begins with it. Every connection has one request under way at a time. One thread, epoll; stdout gets one line of
@@ -39,6 +41,7 @@ struct connection {
 static struct {
     const char *host, *path, *keys;
     struct lines tokens, bodies;
+    char get[REQUEST_MAX]; /* the request for a page; empty: bodies are posted */
     int64_t wanted, sent, answered;
     uint32_t *us; /* of each answer */
     int64_t statuses[600];
@@ -95,10 +98,21 @@ static int connect_to(const char *address)
     return fd;
 }
 
+static void send_all(struct connection *c, const char *request, size_t len)
+{
+    c->got = 0;
+    c->sent_ns = time_monotonic_ns();
+    if (send(c->fd, request, len, MSG_NOSIGNAL) != (ssize_t)len) die("send");
+}
+
 static void ask(struct connection *c)
 {
     char key[128] = "", request[REQUEST_MAX];
     size_t i = (size_t)run.sent++;
+    if (run.get[0]) {
+        send_all(c, run.get, strlen(run.get));
+        return;
+    }
     const char *body = run.bodies.text[i % run.bodies.count];
     if (run.keys) snprintf(key, sizeof key, "Idempotency-Key: %s-%zu\r\n", run.keys, i);
     int n = snprintf(request, sizeof request,
@@ -106,9 +120,7 @@ static void ask(struct connection *c)
                      "Content-Length: %zu\r\n\r\n%s",
                      run.path, run.host, run.tokens.text[i % run.tokens.count], key, strlen(body), body);
     if (n < 0 || (size_t)n >= sizeof request) die("the request is too long");
-    c->got = 0;
-    c->sent_ns = time_monotonic_ns();
-    if (send(c->fd, request, (size_t)n, MSG_NOSIGNAL) != n) die("send");
+    send_all(c, request, (size_t)n);
 }
 
 /* True when the whole answer is in. */
@@ -159,19 +171,16 @@ static void report(int64_t ns)
     puts("}}");
 }
 
-int main(int argc, char **argv)
+static void prepare_get(char **headers, int count)
 {
-    if (argc != 7 && argc != 8) {
-        fputs("usage: load HOST:PORT PATH TOKENS BODIES CONNECTIONS COUNT [KEYS]\n", stderr);
-        return 2;
-    }
-    run.host = argv[1];
-    run.path = argv[2];
-    run.tokens = read_lines(argv[3]);
-    run.bodies = read_lines(argv[4]);
-    size_t connections = (size_t)number(argv[5], CONNECTIONS_MAX);
-    run.wanted = number(argv[6], 100000000);
-    run.keys = argc == 8 ? argv[7] : NULL;
+    size_t len = (size_t)snprintf(run.get, sizeof run.get, "GET %s HTTP/1.1\r\nHost: %s\r\n", run.path, run.host);
+    for (int i = 0; i <= count && len < sizeof run.get; i++)
+        len += (size_t)snprintf(run.get + len, sizeof run.get - len, "%s\r\n", i < count ? headers[i] : "");
+    if (len >= sizeof run.get) die("the request is too long");
+}
+
+static void run_all(size_t connections)
+{
     run.us = calloc((size_t)run.wanted, sizeof *run.us);
     struct connection *all = calloc(connections, sizeof *all);
     int poll = epoll_create1(EPOLL_CLOEXEC);
@@ -192,5 +201,28 @@ int main(int argc, char **argv)
         for (int i = 0; i < n; i++) hear(events[i].data.ptr);
     }
     report(time_monotonic_ns() - start);
+}
+
+int main(int argc, char **argv)
+{
+    bool is_get = argc >= 6 && strcmp(argv[1], "get") == 0;
+    if (!is_get && argc != 7 && argc != 8) {
+        fputs("usage: load HOST:PORT PATH TOKENS BODIES CONNECTIONS COUNT [KEYS]\n"
+              "       load get HOST:PORT PATH CONNECTIONS COUNT [HEADER...]\n",
+              stderr);
+        return 2;
+    }
+    run.host = argv[is_get ? 2 : 1];
+    run.path = argv[is_get ? 3 : 2];
+    size_t connections = (size_t)number(argv[is_get ? 4 : 5], CONNECTIONS_MAX);
+    run.wanted = number(argv[is_get ? 5 : 6], 100000000);
+    if (is_get) {
+        prepare_get(argv + 6, argc - 6);
+    } else {
+        run.tokens = read_lines(argv[3]);
+        run.bodies = read_lines(argv[4]);
+        run.keys = argc == 8 ? argv[7] : NULL;
+    }
+    run_all(connections);
     return 0;
 }

@@ -10,10 +10,11 @@
 
 #define PAGE_BYTES_MAX ((size_t)8 * 1024 * 1024)
 
-/* Only our own scripts run, nothing is loaded from elsewhere, forms go to this server, and no page can be framed. */
+/* Only our own scripts run, nothing is loaded from elsewhere, forms go to this server, and no page can be framed.
+ * connect-src is for the browser's own tools, which read robots.txt in the name of the page. */
 static const char CONTENT_SECURITY_POLICY[] =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'";
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'";
 
 static void add_footer(struct request *req, struct page_frame *frame)
 {

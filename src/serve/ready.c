@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "domain/catalog.h"
+#include "domain/session.h"
 #include "domain/settings.h"
 #include "page/words.h"
 #include "serve/app.h"
@@ -16,6 +17,8 @@
 #define PLACES 512
 #define KEY_BYTES_MAX 300
 #define PAGE_BYTES_MAX ((size_t)256 * 1024)
+#define HOLES_MAX 4       /* forms on a page */
+#define UNITS_KEPT_MAX 20 /* fuller carts are rare: their pages are made each time */
 
 struct place {
     char key[KEY_BYTES_MAX];
@@ -24,6 +27,7 @@ struct place {
     char *plain, *gzip;
     size_t plain_len, gzip_len;
     char etag[CATALOG_ETAG_BYTES + 1];
+    size_t holes[HOLES_MAX], hole_count; /* where plain has the csrf of its visitor */
 };
 
 struct ready_cache {
@@ -54,12 +58,17 @@ void ready_cache_free(struct ready_cache *cache)
     free(cache);
 }
 
-/* Address and language. Empty: too long to keep, or a search, of which there are too many. */
+/* Address, language, and what of the session the page shows. Empty: too long to keep, or one of too many: a search, a
+ * full cart. */
 static Str key_of(struct request *req)
 {
     Str target = req->target;
-    if (target.len > KEY_BYTES_MAX - 8 || req->exchange->head.query.len > 12) return (Str){0};
-    return str_printf(req->arena, "%s %.*s", lang_codes[visit_lang(req)], STR_FMT(target));
+    const struct session *v = req->session;
+    if (target.len > KEY_BYTES_MAX - 16 || req->exchange->head.query.len > 12) return (Str){0};
+    if (v && v->cart_units > UNITS_KEPT_MAX) return (Str){0};
+    const char *who = !v ? "nobody" : id_is(v->account) ? "member" : "guest";
+    return str_printf(req->arena, "%s %s %d %.*s", lang_codes[visit_lang(req)], who, v ? (int)v->cart_units : 0,
+                      STR_FMT(target));
 }
 
 static struct place *place_of(struct ready_cache *cache, Str key)
@@ -78,13 +87,31 @@ static void answer(struct request *req, Str plain, Str gzip, Str etag)
     request_coded(req, "text/html; charset=utf-8", plain, etag, gzip, gzip_etag);
 }
 
+/* A page of one session, or one that is too long to keep. Never compressed: what an attacker adds to it would tell its
+ * csrf by the length. */
+static void answer_session(struct request *req, Str page)
+{
+    sheet_headers(req, visit_lang(req));
+    request_add_header(req, "Cache-Control", STR("no-store"));
+    request_ready(req, "text/html; charset=utf-8", page);
+}
+
+/* The page with the csrf of this session; this session's alone, because every hole is written over. */
+static Str filled(struct request *req, const struct place *p)
+{
+    char *page = arena_take(req->arena, p->plain_len);
+    memcpy(page, p->plain, p->plain_len);
+    for (size_t i = 0; i < p->hole_count; i++) memcpy(page + p->holes[i], req->csrf.ptr, req->csrf.len);
+    return (Str){page, p->plain_len};
+}
+
 enum err ready_answer(struct request *req, bool *ret_found)
 {
     struct ready_cache *cache = req->app->ready;
     Str key = key_of(req), plain = {0}, gzip = {0}, etag = {0};
     int64_t revision;
     *ret_found = false;
-    if (req->session || !key.len) return OK;
+    if (!key.len) return OK;
     enum err e = catalog_revision(req->db, &revision);
     if (e) return e;
     req->ready_revision = revision; /* whatever is read from here on is at least as new */
@@ -92,13 +119,18 @@ enum err ready_answer(struct request *req, bool *ret_found)
     const struct place *p = place_of(cache, key);
     bool fits =
         str_eq((Str){p->key, p->key_len}, key) && p->catalog == revision && p->settings == req->settings->revision;
-    if (fits) {
+    if (fits && req->session) {
+        plain = filled(req, p);
+    } else if (fits) {
         plain = str_dup(req->arena, (Str){p->plain, p->plain_len});
         gzip = str_dup(req->arena, (Str){p->gzip, p->gzip_len});
         etag = str_dup(req->arena, str_from(p->etag));
     }
     pthread_mutex_unlock(&cache->mutex);
-    if (fits) answer(req, plain, gzip, etag);
+    if (fits && req->session)
+        answer_session(req, plain);
+    else if (fits)
+        answer(req, plain, gzip, etag);
     *ret_found = fits;
     return OK;
 }
@@ -124,22 +156,41 @@ static char *copy_of(Str s)
 {
     char *copy = malloc(s.len ? s.len : 1);
     assert(copy);
-    memcpy(copy, s.ptr, s.len);
+    if (s.len) memcpy(copy, s.ptr, s.len);
     return copy;
 }
 
-static void keep(struct ready_cache *cache, Str key, int64_t catalog, int64_t settings, Str plain, Str gzip, Str etag)
+/* Where the page has the csrf; false: in more places than are kept. */
+static bool find_holes(struct place *p, Str csrf)
 {
-    struct place made = {.catalog = catalog,
-                         .settings = settings,
+    const char *at = p->plain;
+    while (csrf.len && (at = memmem(at, p->plain_len - (size_t)(at - p->plain), csrf.ptr, csrf.len))) {
+        if (p->hole_count == HOLES_MAX) return false;
+        p->holes[p->hole_count++] = (size_t)(at - p->plain);
+        at += csrf.len;
+    }
+    return true;
+}
+
+/* Takes the page as it is, the session's csrf blotted out. */
+static void keep(struct request *req, Str key, Str plain, Str gzip, Str etag)
+{
+    struct ready_cache *cache = req->app->ready;
+    struct place made = {.catalog = req->ready_revision,
+                         .settings = req->settings->revision,
                          .plain = copy_of(plain),
                          .gzip = copy_of(gzip),
                          .plain_len = plain.len,
                          .gzip_len = gzip.len,
                          .key_len = key.len};
     assert(key.len <= sizeof made.key && etag.len < sizeof made.etag);
+    if (!find_holes(&made, req->csrf)) {
+        place_clear(&made);
+        return;
+    }
+    for (size_t i = 0; i < made.hole_count; i++) memset(made.plain + made.holes[i], '.', req->csrf.len);
     memcpy(made.key, key.ptr, key.len);
-    memcpy(made.etag, etag.ptr, etag.len);
+    if (etag.len) memcpy(made.etag, etag.ptr, etag.len);
     pthread_mutex_lock(&cache->mutex);
     struct place *p = place_of(cache, key);
     struct place old = *p;
@@ -150,15 +201,19 @@ static void keep(struct ready_cache *cache, Str key, int64_t catalog, int64_t se
 
 enum err ready_send(struct request *req, struct sheet *s)
 {
-    Str plain = buf_str(&s->out), key = key_of(req);
-    if (req->session || plain.len > PAGE_BYTES_MAX) {
-        sheet_send(req, s);
-        request_add_header(req, "Cache-Control", STR("no-store"));
+    Str plain = buf_str(&s->out), key = key_of(req), gzip = {0}, etag = {0};
+    if (plain.len > PAGE_BYTES_MAX) {
+        answer_session(req, plain);
         return OK;
     }
-    Str gzip = gzipped(req->arena, plain), etag = catalog_etag(req->arena, plain);
-    if (key.len && req->ready_revision)
-        keep(req->app->ready, key, req->ready_revision, req->settings->revision, plain, gzip, etag);
-    answer(req, plain, gzip, etag);
+    if (!req->session) {
+        gzip = gzipped(req->arena, plain);
+        etag = catalog_etag(req->arena, plain);
+    }
+    if (key.len && req->ready_revision) keep(req, key, plain, gzip, etag);
+    if (req->session)
+        answer_session(req, plain);
+    else
+        answer(req, plain, gzip, etag);
     return OK;
 }

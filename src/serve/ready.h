@@ -1,4 +1,9 @@
-/* serve/ready.h - pages that are the same for every visitor without a session, kept ready to send: plain and gzip.
+/* serve/ready.h - pages that are the same for many visitors, kept ready to send: plain, and gzip for those without a
+ * session.
+ *
+ * Of a session a kept page may show three things: whether somebody is logged in, how much is in the cart, and the csrf
+ * of its forms. The first two are part of the key, the third is written into each answer. A page that shows more of its
+ * visitor is not sent through here.
  *
  * A page is kept under its address and language, for the revisions of catalogue and settings at which it was made. A
  * request reads the catalogue's revision in its own transaction, so an answer is never older than that, whichever node
@@ -11,7 +16,7 @@ struct ready_cache;
 struct ready_cache *ready_cache_new(void);
 void ready_cache_free(struct ready_cache *cache);
 
-/* Answers with the kept page: *ret_found. Inside a transaction. Only for visitors without a session. */
+/* Answers with the kept page: *ret_found. Inside a transaction. */
 enum err ready_answer(struct request *req, bool *ret_found);
 /* As sheet_send, for a page that may be kept. */
 enum err ready_send(struct request *req, struct sheet *s);

@@ -145,6 +145,28 @@ test('catalogue and product pages are kept ready, compressed and tagged; a chang
   }
 });
 
+test('a page that is kept has the cart and the csrf of the visitor who asks, and nobody else’s', async () => {
+  const visitors = [];
+  for (const quantity of [2, 2, 3]) {
+    const b = browser({ headers: { 'Accept-Encoding': 'gzip' } });
+    await b.open('/p/plain-editor');
+    await b.submit('/cart/add', { quantity, then: 'cart' }, { expect: 303 });
+    visitors.push({ b, quantity, csrf: b.form('/cart/update').fields.csrf });
+  }
+  assert.equal(new Set(visitors.map((v) => v.csrf)).size, 3);
+  for (const path of ['/', '/p/plain-editor', '/', '/p/plain-editor']) {
+    for (const { b, quantity, csrf } of visitors) {
+      const answer = await b.open(path);
+      assert.equal(answer.headers.get('cache-control'), 'no-store');
+      assert.equal(answer.headers.get('content-encoding'), null);
+      assert.match(b.text, new RegExp(`${quantity} items in the cart`));
+      for (const other of visitors) assert.equal(b.page.includes(other.csrf), other.csrf === csrf && path !== '/', path);
+      if (path !== '/') assert.equal(b.form('/cart/add').fields.csrf, csrf);
+    }
+  }
+  assert.doesNotMatch((await browser().open('/')).text, /items in the cart/);
+});
+
 test('what is not there is a page for people and JSON for programs', async () => {
   for (const path of ['/p/gone', '/p/nothing', '/nothing', '/order/0123', '/?page=99']) {
     const page = await browser().open(path);

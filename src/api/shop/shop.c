@@ -128,6 +128,7 @@ static enum err show_order(struct request *req, const struct order *o, Str pay, 
     struct sheet s;
     sheet_begin(req, &s, (Str){0});
     s.frame.title = words_fill(&s.page, WORD_order_number, 0, (Str[]){page_int(&s.page, o->id.v)}, 1);
+    s.frame.description = words_text(s.page.lang, states[o->status].text);
     struct page_method_list methods = {0};
     struct page_happening_list history;
     struct page_claim_list claims;

@@ -179,20 +179,36 @@ export class Panel extends Shop {
 
 /** What depends on the colour scheme; all else is the same in light and dark. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
+/** What axe leaves off unless it is asked for. */
+const MORE_RULES = [
+  'color-contrast-enhanced',
+  'css-orientation-lock',
+  'focus-order-semantics',
+  'hidden-content',
+  'identical-links-same-purpose',
+  'label-content-name-mismatch',
+  'meta-refresh-no-exceptions',
+  'p-as-heading',
+  'table-fake-caption',
+  'target-size',
+  'td-has-header',
+];
 
 /** The same page in light, by all rules, and in dark, by those that are about colours. */
-export async function checkAccessibleInBoth(page, where) {
+export async function checkAccessibleInBoth(page, where, { every = false } = {}) {
   await page.emulateMedia({ colorScheme: 'light' });
-  await checkAccessible(page, `${where}, light`);
+  await checkAccessible(page, `${where}, light`, { every });
   await page.emulateMedia({ colorScheme: 'dark' });
-  await checkAccessible(page, `${where}, dark`, COLOUR_RULES);
+  const rules = every ? [...COLOUR_RULES, 'color-contrast-enhanced'] : COLOUR_RULES;
+  await checkAccessible(page, `${where}, dark`, { rules });
 }
 
-/** No violation that axe knows of, in the page as it is; `rules`: only of these. */
-export async function checkAccessible(page, where, rules) {
+/** No violation that axe knows of, in the page as it is; `rules`: only of these; `every`: also of MORE_RULES. */
+export async function checkAccessible(page, where, { rules, every = false } = {}) {
+  const more = every ? MORE_RULES.map((id) => [id, { enabled: true }]) : [];
   const axe = new AxeBuilder({ page })
     .setLegacyMode(true) // there are no frames to look into
-    .options({ resultTypes: ['violations'] }); // what is right is not described
+    .options({ resultTypes: ['violations'], rules: Object.fromEntries(more) }); // what is right is not described
   if (rules) axe.withRules(rules);
   const { violations } = await axe.analyze();
   const text = violations.map(
