@@ -155,22 +155,26 @@ static enum err compare_refund(struct comparing *c, const struct book_entry *ent
 
 static enum err compare_dispute(struct comparing *c, const struct book_entry *entry)
 {
-    static const char find[] = "SELECT 1 FROM dispute WHERE payment_id = $1 AND ref = $2";
+    static const char find[] = "SELECT CASE WHEN status = 'open' THEN 1 ELSE 0 END FROM dispute"
+                               " WHERE payment_id = $1 AND ref = $2";
 
     struct payment p;
-    bool found;
+    bool found, is_open = false;
     enum err e = find_payment(c, entry->payment_ref, &p, &found);
     if (e || !found) return e;
     struct stmt *st = db_prepare(c->db, find);
     bind_id(st, p.id);
     bind_text(st, entry->ref);
     found = db_step(st);
+    if (found) is_open = col_bool(st);
     e = db_done(st);
-    if (e || found) return e;
-    Str reason = str_printf(db_arena(c->db), "%.*s has a dispute %.*s that we do not know", STR_FMT(c->gateway->label),
-                            STR_FMT(entry->ref));
+    if (e || (found && !(is_open && entry->is_decided))) return e;
+    Str reason = str_printf(db_arena(c->db),
+                            found ? "%.*s has decided the dispute %.*s, and here it is open"
+                                  : "%.*s has a dispute %.*s that we do not know",
+                            STR_FMT(c->gateway->label), STR_FMT(entry->ref));
     struct review r = about(&p, entry, reason);
-    return differ(c, &r, key_of(c, "dispute", entry->ref, entry->amount));
+    return differ(c, &r, key_of(c, found ? "decided dispute" : "dispute", entry->ref, entry->amount));
 }
 
 /* Entries that tell our own name of their payment get the gateway's. */

@@ -16,6 +16,7 @@ struct book_entry {
     Str reference;   /* our name of that payment, where it is told instead; empty: it is not */
     Money amount;
     Str currency;
+    bool is_decided; /* of a dispute: it has ended there */
     struct book_entry *next;
 };
 

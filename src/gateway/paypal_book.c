@@ -38,8 +38,11 @@ static void read_dispute(struct arena *a, const struct json *dispute, struct boo
     paypal_read_dispute(a, dispute, &e);
     if (!e.refund_ref.len || !e.payment_ref.len) return;
     book_add(a, lines,
-             (struct book_entry){
-                 .ref = e.refund_ref, .payment_ref = e.payment_ref, .amount = e.amount, .currency = e.currency});
+             (struct book_entry){.ref = e.refund_ref,
+                                 .payment_ref = e.payment_ref,
+                                 .amount = e.amount,
+                                 .currency = e.currency,
+                                 .is_decided = e.kind == EVENT_DISPUTE_CLOSED});
 }
 
 /* "-10.00" of a refund is 10.00 given back. */

@@ -290,6 +290,7 @@ static enum reply book_read(struct arena *a, const struct gateway_config *config
             e.order_ref = note(l);
         }
         if (in->book == BOOK_REFUNDS && str_eq(status, STR("failed"))) continue;
+        e.is_decided = str_eq(status, STR("won")) || str_eq(status, STR("lost")) || str_eq(status, STR("closed"));
         if (!currency_read(a, json_text(l, "currency"), &e.currency)) continue;
         if (!e.payment_ref.len || !amount(l, "amount", e.currency, &e.amount)) continue;
         book_add(a, &lines, e);

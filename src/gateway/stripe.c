@@ -326,8 +326,12 @@ static enum reply book_read(struct arena *a, const struct gateway_config *config
     Str last = {0};
     for (const struct json *l = payload_item(json_get(root, "data"), 0); l; l = l->next) {
         struct book_entry e = {.ref = payload_ref(l, "id"), .payment_ref = payload_id(l, "payment_intent")};
+        Str status = json_text(l, "status");
         last = e.ref;
         if (in->book == BOOK_CHARGES && !payload_flag(l, "paid")) continue;
+        if (in->book == BOOK_REFUNDS && (str_eq(status, STR("failed")) || str_eq(status, STR("canceled")))) continue;
+        e.is_decided =
+            str_eq(status, STR("won")) || str_eq(status, STR("lost")) || str_eq(status, STR("warning_closed"));
         if (!currency_read(a, json_text(l, "currency"), &e.currency)) continue;
         if (!e.payment_ref.len || !amount(l, "amount", e.currency, &e.amount)) continue;
         e.order_ref = payload_ref(json_get(l, "metadata"), "order_id");
