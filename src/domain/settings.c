@@ -44,11 +44,11 @@ static enum err load_theme(struct db *db, struct settings *s)
 
 enum err settings_load(struct db *db, struct settings *ret)
 {
-    static const char list[] =
-        "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
-        " 'rate_customer', 'require_verified_email', 'order_units_max', 'storefront', "
-        "'languages', 'accent', 'tagline', 'logo', 'withdraw_min', 'withdraw_max', 'second_person_above', 'reserve_minutes',"
-        " 'reserve_codes_max', 'mail_new_order', 'low_stock', 'staff_mail')";
+    static const char list[] = "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
+                               " 'rate_customer', 'require_verified_email', 'order_units_max', 'storefront', "
+                               "'languages', 'accent', 'tagline', 'logo', 'withdraw_min', 'withdraw_max', "
+                               "'second_person_above', 'reserve_minutes',"
+                               " 'reserve_codes_max', 'mail_new_order', 'mail_logo', 'low_stock', 'staff_mail')";
     struct settings s = {.currency = SETTINGS_CURRENCY,
                          .exponent = 2,
                          .store_name = "souk",
@@ -93,6 +93,8 @@ enum err settings_load(struct db *db, struct settings *ret)
             copy_text(s.logo, sizeof s.logo, value);
         } else if (str_eq(name, STR("order_units_max"))) {
             str_to_int64(value, &s.order_units_max);
+        } else if (str_eq(name, STR("mail_logo"))) {
+            s.mail_logo = str_eq(value, STR("1"));
         } else if (str_eq(name, STR("mail_new_order"))) {
             s.mail_new_order = str_eq(value, STR("1"));
         } else if (str_eq(name, STR("low_stock"))) {

@@ -20,6 +20,7 @@ struct settings {
     char accent[8];                   /* "#rrggbb"; empty: the shop's own */
     char tagline[652];                /* bytes; up to 160 code points */
     int64_t order_units_max;          /* units of one order */
+    bool mail_logo;                   /* mails show the logo, from the shop's address */
     bool mail_new_order;              /* staff get a mail for every order */
     int64_t low_stock;                /* staff get a mail when so many codes or fewer are left; 0: never */
     char staff_mail[255];             /* where mail to staff goes; empty: to everybody who works here */

@@ -7,10 +7,12 @@
 #include "outbound/smtp.h"
 #include "outbox/errand.h"
 
-struct mail_look mail_look_of(const struct settings *s)
+struct mail_look mail_look_of(struct arena *a, const struct settings *s)
 {
-    return (struct mail_look){
+    struct mail_look look = {
         .store = str_from(s->store_name), .base_url = str_from(mail_base_url()), .accent = str_from(s->accent)};
+    if (s->mail_logo && *s->logo) look.logo = str_printf(a, "%s%s", mail_base_url(), s->logo);
+    return look;
 }
 
 enum reply mail_send(struct outbound *outbound, const struct mail_options *o, Str to, const struct mail_parts *parts,
@@ -53,7 +55,7 @@ static enum err read_mail(struct errand *x, struct db *db)
     if (e || !queued_mail_unpack(x->item->payload, &queued)) return e;
     e = mail_words_find(db, queued.kind, queued.lang, &text);
     if (e) return e;
-    struct mail_look look = mail_look_of(&x->settings);
+    struct mail_look look = mail_look_of(x->arena, &x->settings);
     x->mail = arena_new(x->arena, struct mail_parts);
     x->email = queued.to;
     mail_text_render(x->arena, queued.lang, queued.kind, &text, &queued.values, &look, x->mail);

@@ -8,7 +8,7 @@
 #define MAIL_OFF_ERROR "no mail server is configured (--smtp-url)"
 
 /* The frame around every mail of this store. */
-struct mail_look mail_look_of(const struct settings *s);
+struct mail_look mail_look_of(struct arena *a, const struct settings *s);
 
 /* Blocks. `id` and `at` make the Message-ID: the same for every attempt, so that a receiver can recognise a second
  * copy. *ret_error is NULL when the server took the message. REPLY_REFUSED: it never will. */

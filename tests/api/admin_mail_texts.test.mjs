@@ -85,6 +85,18 @@ test('the preview shows both parts with samples, in the shop’s look; raw HTML 
   assert.equal((await read('order')).is_changed, false);
 });
 
+test('the logo is in mails only where the settings say so, by its whole address', async () => {
+  const html = async () => dataOf(await shop.admin('POST', `${path('order')}/preview`, {})).html;
+  const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+  const { logo } = dataOf(await shop.souk.request('PUT', '/api/admin/settings/logo', { token: shop.owner, body: png, type: 'image/png' }));
+  assert.match(logo, /^\/media\//);
+  assert.doesNotMatch(await html(), /<img/);
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { mail_logo: true }));
+  await shop.until(async () => (await html()).includes(`<img src="https://shop.example${logo}"`), 'the logo is there');
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { mail_logo: false }));
+  await shop.until(async () => !(await html()).includes('<img'), 'the logo is gone');
+});
+
 test('what is saved is sent, until it is put back; both are audited', async () => {
   const saved = dataOf(
     await save(

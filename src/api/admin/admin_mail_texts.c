@@ -159,7 +159,7 @@ static enum err delete_mail_text(struct request *req)
 static void render(struct request *req, const struct mail_words *words, struct mail_parts *ret)
 {
     struct mail_values samples;
-    struct mail_look look = mail_look_of(req->settings);
+    struct mail_look look = mail_look_of(req->arena, req->settings);
     mail_samples(words->kind, &samples);
     mail_text_render(req->arena, words->lang, words->kind, &words->text, &samples, &look, ret);
 }

@@ -111,7 +111,7 @@ static enum err post_mail_test(struct request *req)
     const struct test_body *in = req->body;
     struct app *app = req->app;
     struct test_mail t = {.to = in->to, .error = MAIL_OFF_ERROR};
-    struct mail_look look = mail_look_of(req->settings);
+    struct mail_look look = mail_look_of(req->arena, req->settings);
     struct mail_parts parts;
     enum lang langs[LANG_COUNT];
     lang_list(str_from(req->settings->languages), langs);

@@ -1,8 +1,8 @@
 /* api/admin/admin_settings.c - the store's settings. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
-#include "outbound/smtp.h"
 #include "domain/image.h"
+#include "outbound/smtp.h"
 #include "page/color.h"
 #include "page/words.h"
 #include "serve/app.h"
@@ -54,6 +54,7 @@ static void view_settings(struct json_writer *w, const void *thing)
     json_kv_money(w, "withdraw_min", s->withdraw_min);
     json_kv_money(w, "withdraw_max", s->withdraw_max);
     json_kv_money(w, "second_person_above", s->second_person_above);
+    json_kv_bool(w, "mail_logo", s->mail_logo);
     json_kv_bool(w, "mail_new_order", s->mail_new_order);
     json_kv_int(w, "low_stock", s->low_stock);
     json_kv_cstr(w, "staff_mail", s->staff_mail);
@@ -72,7 +73,7 @@ struct settings_body {
         has_languages, has_accent, has_tagline, has_welcome, has_style_sheet, has_order_units_max;
     Money withdraw_min, withdraw_max, second_person_above;
     bool has_withdraw_min, has_withdraw_max, has_second_person_above;
-    bool mail_new_order, has_mail_new_order, has_low_stock, has_staff_mail;
+    bool mail_logo, has_mail_logo, mail_new_order, has_mail_new_order, has_low_stock, has_staff_mail;
     int64_t low_stock;
     Str staff_mail;
     int64_t reserve_minutes, reserve_codes_max;
@@ -119,6 +120,8 @@ static const struct field settings_fields[] = {
      .has = offsetof(struct settings_body, has_withdraw_max)},
     {"second_person_above", FIELD_MONEY, OPTIONAL, offsetof(struct settings_body, second_person_above), .min = 0,
      .max = INT64_MAX, .has = offsetof(struct settings_body, has_second_person_above)},
+    {"mail_logo", FIELD_BOOL, OPTIONAL, offsetof(struct settings_body, mail_logo),
+     .has = offsetof(struct settings_body, has_mail_logo)},
     {"mail_new_order", FIELD_BOOL, OPTIONAL, offsetof(struct settings_body, mail_new_order),
      .has = offsetof(struct settings_body, has_mail_new_order)},
     {"low_stock", FIELD_INT, OPTIONAL, offsetof(struct settings_body, low_stock), .min = 0, .max = LOW_STOCK_MAX,
@@ -194,12 +197,13 @@ static enum err set_shop(struct request *req, const struct settings_body *in)
     return e;
 }
 
-/* Who of those who work here is written to, and of what. */
+/* What mails look like; who of those who work here is written to, and of what. */
 static enum err set_mail(struct request *req, const struct settings_body *in)
 {
     if (in->has_staff_mail && in->staff_mail.len && !mail_address_is_fine(in->staff_mail))
         return request_bad_field(req, "staff_mail", ERR_FIELD_FORMAT);
     enum err e = set_number(req, in->has_mail_new_order, "mail_new_order", in->mail_new_order);
+    if (!e) e = set_number(req, in->has_mail_logo, "mail_logo", in->mail_logo);
     if (!e) e = set_number(req, in->has_low_stock, "low_stock", in->low_stock);
     return !e && in->has_staff_mail ? settings_set(req->db, "staff_mail", in->staff_mail) : e;
 }

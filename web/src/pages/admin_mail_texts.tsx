@@ -66,11 +66,11 @@ function Kinds() {
   );
 }
 
-/** Who of those who work here is written to, and of what. */
+/** What mails look like; who of those who work here is written to, and of what. */
 function StaffMail() {
   const loaded = useLoad(async () => (await get('/api/admin/settings')).data, []);
   return (
-    <Card title="Mail to staff">
+    <Card title="Mail settings">
       <Load of={loaded}>
         {(s) => (
           <Form
@@ -79,6 +79,7 @@ function StaffMail() {
               const { data } = await patch('/api/admin/settings', {
                 body: {
                   staff_mail: v.trimmed('staff_mail'),
+                  mail_logo: v.bool('mail_logo'),
                   mail_new_order: v.bool('mail_new_order'),
                   low_stock: v.requiredCount('low_stock'),
                 },
@@ -90,7 +91,7 @@ function StaffMail() {
             <TextField
               name="staff_mail"
               type="email"
-              label="Address"
+              label="Address for mail to staff"
               optional
               value={s.staff_mail}
               hint="Empty: everybody who works here."
@@ -101,6 +102,12 @@ function StaffMail() {
               numeric
               value={s.low_stock}
               hint="A mail when so many codes of a product or fewer are left, once until there are more. 0: never."
+            />
+            <Check
+              name="mail_logo"
+              label="Show the logo in mails"
+              checked={s.mail_logo}
+              hint="It is fetched from the shop when a mail is read."
             />
             <Check name="mail_new_order" label="A mail for every new order" checked={s.mail_new_order} />
           </Form>
