@@ -257,7 +257,7 @@ test('an order is refunded in part, then in full', async () => {
   const dialog = page.getByRole('dialog', { name: `Refund order #${order_id}` });
   await dialog.getByLabel('Amount in USD').fill('15');
   await dialog.getByRole('button', { name: 'Refund' }).click();
-  await expectToast(page, 'The amount was given back.');
+  await expectToast(page, 'The money was given back.');
   assert.equal((await api('GET', '/api/customer/wallet')).balance, before + 15);
   const delivery = page.getByRole('table', { name: 'Deliveries' }).getByRole('row', { name: 'Licence key' }).first();
   await delivery.getByText('Delivered', { exact: true }).waitFor();
@@ -321,7 +321,7 @@ test('a gateway is connected; its event is tried again, an order confirmed, anot
   await panel.visit(page, `/orders/${unpaid}`, `Order #${unpaid}`);
   await page.getByRole('button', { name: 'Cancel order' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel order' }).click();
-  await expectToast(page, 'The order is cancelled.');
+  await expectToast(page, 'The order is cancelled; nothing had been paid.');
   assert.equal((await api('GET', `/api/customer/orders/${unpaid}`)).status, 'cancelled');
 });
 

@@ -82,12 +82,15 @@ export function Order({ id }: PageProps) {
   const cancel = () =>
     ask({
       title: `Cancel order #${id}?`,
-      text: 'The customer can no longer pay for it.',
+      text: o?.payments.some((p) => isPositive(p.waiting))
+        ? 'The customer can no longer pay for it. What was paid goes back where it came from.'
+        : 'The customer can no longer pay for it.',
       action: 'Cancel order',
       danger: true,
       run: async () => {
-        order.set((await post('/api/admin/orders/{id}/cancel', { path: { id } })).data);
-        toast('The order is cancelled.');
+        const { data, message } = await post('/api/admin/orders/{id}/cancel', { path: { id } });
+        order.set(data);
+        toast(`${message}.`);
       },
     });
   const actions = o && (
@@ -207,12 +210,12 @@ function RefundDialog({
         onCancel={onClose}
         onSubmit={async (v) => {
           const amount = v.amount('amount');
-          const { data } = await post('/api/admin/orders/{id}/refund', {
+          const { data, message } = await post('/api/admin/orders/{id}/refund', {
             path: { id: order.id },
             body: { amount },
             once: v.key,
           });
-          toast(data.status === 'refunded' ? 'The order was refunded.' : 'The amount was given back.');
+          toast(data.status === 'refunded' ? 'The order was refunded.' : `${message}.`);
           onDone(data);
           onClose();
         }}
