@@ -12,13 +12,13 @@ before(async () => {
 });
 after(() => stop());
 
-const path = (kind, language = 'en') => `/api/admin/mail_texts/${kind}/${language}`;
+const path = (kind, language = 'en') => `/api/admin/mail-texts/${kind}/${language}`;
 const read = async (kind, language) => dataOf(await shop.admin('GET', path(kind, language)));
 const save = (kind, subject, body, language) => shop.admin('PUT', path(kind, language), { subject, body });
 const newest = async () => dataOf(await shop.admin('GET', '/api/admin/audit?limit=1'))[0];
 
 test('every mail is listed with its text in each language and what it may name', async () => {
-  const all = dataOf(await shop.admin('GET', '/api/admin/mail_texts'));
+  const all = dataOf(await shop.admin('GET', '/api/admin/mail-texts'));
   assert.ok(all.length >= 20);
   assert.deepEqual(
     all.find((m) => m.kind === 'order'),
@@ -109,7 +109,7 @@ test('what is saved is sent, until it is put back; both are audited', async () =
   assert.ok(Date.parse(saved.updated_at) > 0);
   assert.notEqual(saved.body, saved.default_body);
   assert.equal((await newest()).action, 'mail_text.update');
-  assert.deepEqual(dataOf(await shop.admin('GET', '/api/admin/mail_texts')).find((m) => m.kind === 'order').changed, [
+  assert.deepEqual(dataOf(await shop.admin('GET', '/api/admin/mail-texts')).find((m) => m.kind === 'order').changed, [
     'en',
   ]);
   const buyer = await shop.buyerWith([[tool, 1]], { balance: 1000 });

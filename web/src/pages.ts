@@ -70,7 +70,7 @@ export const PAGES: Entry[] = [
   { path: '/events', page: Events },
   { path: '/events/:id', page: Event },
   { path: '/outbox', page: Outbox, nav: { label: 'Outbox', icon: 'send', group: 'Store' } },
-  { path: '/mail_texts', page: MailTexts, nav: { label: 'Mail texts', icon: 'mail', group: 'Store' } },
+  { path: '/mail-texts', page: MailTexts, nav: { label: 'Mail texts', icon: 'mail', group: 'Store' } },
   { path: '/settings', page: SettingsPage, nav: { label: 'Settings', icon: 'gear', group: 'Store' } },
   { path: '/staff', page: Staff, nav: { label: 'Staff', icon: 'shield', group: 'Store' }, ownerOnly: true },
   { path: '/audit', page: Audit, nav: { label: 'Audit', icon: 'clock', group: 'Store' } },

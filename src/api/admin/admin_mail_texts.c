@@ -219,10 +219,10 @@ static enum err post_test(struct request *req)
     return request_step(req, TX_WRITE, record_trial, t);
 }
 
-#define ONE "/api/admin/mail_texts/{kind}/{language}"
+#define ONE "/api/admin/mail-texts/{kind}/{language}"
 
 const struct route admin_mail_texts_routes[] = {
-    {"GET", "/api/admin/mail_texts", SCOPE_ADMIN, TX_READ, NULL, get_mail_texts},
+    {"GET", "/api/admin/mail-texts", SCOPE_ADMIN, TX_READ, NULL, get_mail_texts},
     {"GET", ONE, SCOPE_ADMIN, TX_READ, NULL, get_mail_text},
     {"PUT", ONE, SCOPE_ADMIN, TX_WRITE, &text_shape, put_mail_text, OWNER_ONLY | SENSITIVE,
      .body_bytes_max = TEXT_BYTES_MAX},

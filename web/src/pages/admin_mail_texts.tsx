@@ -12,7 +12,7 @@ import { Check, Form, TextArea, TextField } from '../ui/form';
 import { Table } from '../ui/table';
 import { attempt, toast } from '../ui/toast';
 
-const ONE = '/api/admin/mail_texts/{kind}/{language}';
+const ONE = '/api/admin/mail-texts/{kind}/{language}';
 type Text = Data<typeof ONE>;
 type Preview = Data<`${typeof ONE}/preview`, 'post'>;
 interface Draft {
@@ -23,7 +23,7 @@ interface Draft {
 const TYPING_MS = 400;
 const LANGUAGES: Record<string, string> = { en: 'English', de: 'German', fr: 'French', es: 'Spanish' };
 const languageName = (code: string) => LANGUAGES[code] ?? code;
-const editorOf = (kind: string, language: string) => href('/mail_texts', { kind, language });
+const editorOf = (kind: string, language: string) => href('/mail-texts', { kind, language });
 const languages = () => settings.value?.languages ?? ['en'];
 
 export function MailTexts() {
@@ -33,7 +33,7 @@ export function MailTexts() {
 }
 
 function Kinds() {
-  const list = useLoad(async () => (await get('/api/admin/mail_texts')).data, []);
+  const list = useLoad(async () => (await get('/api/admin/mail-texts')).data, []);
   return (
     <Page title="Mail texts" lead="What customers and staff are written, and when. Owners can change the words.">
       <Card flush>
@@ -135,7 +135,7 @@ function Editor({ kind, language }: { kind: string; language: string }) {
   return (
     <Page
       title={`Mail: ${words(kind)}`}
-      back={[href('/mail_texts'), 'Mail texts']}
+      back={[href('/mail-texts'), 'Mail texts']}
       lead={
         t && (
           <>
