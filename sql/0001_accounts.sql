@@ -30,7 +30,8 @@ CREATE INDEX account_staff ON account (id) WHERE role <> 'customer'; -- few amon
 CREATE TABLE mail_link (
     hash       @bytes PRIMARY KEY,                  -- keyed hash of purpose and token; the text is in the message alone
     account_id @int NOT NULL REFERENCES account (id),
-    purpose    TEXT NOT NULL CHECK (purpose IN ('reset', 'verify')),
+    purpose    TEXT NOT NULL CHECK (purpose IN ('reset', 'verify', 'email')),
+    email      TEXT NOT NULL DEFAULT '',            -- of 'email': the new address, which the link was sent to
     created_at @int NOT NULL,                       -- counts for the hour
     expires_at @int NOT NULL                        -- brought forward when the link is used
 ) @norowid;

@@ -93,6 +93,19 @@ enum err account_set_language(struct db *db, Id id, Str code)
     return db_run(st);
 }
 
+enum err account_set_email(struct db *db, Id id, Str email)
+{
+    static const char set[] = "UPDATE account SET email = $2 WHERE id = $1 AND NOT EXISTS"
+                              " (SELECT 1 FROM account a WHERE a.email = $2 AND a.id <> $1) RETURNING id";
+    struct stmt *st = db_prepare(db, set);
+    bind_id(st, id);
+    bind_text(st, email);
+    bool changed = db_step(st);
+    enum err e = db_done(st);
+    if (e) return e == ERR_CONFLICT ? ERR_EMAIL_TAKEN : e;
+    return changed ? OK : ERR_EMAIL_TAKEN;
+}
+
 enum err account_set_name(struct db *db, Id id, Str name)
 {
     static const char set[] = "UPDATE account SET name = $1 WHERE id = $2";

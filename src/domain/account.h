@@ -28,6 +28,8 @@ enum err account_find_email(struct db *db, Str email, struct account *ret);
 enum err account_prove_email(struct db *db, Id id, Id kept_token);
 /* What the account's mail is written in. Nothing is written when it is so already. */
 enum err account_set_language(struct db *db, Id id, Str code);
+/* ERR_EMAIL_TAKEN. The caller knows that the address is the account's own. */
+enum err account_set_email(struct db *db, Id id, Str email);
 enum err account_set_name(struct db *db, Id id, Str name);
 /* Sets a new hash and ends all logins, in the API and in the shop; API tokens too, when nobody has proved that they
  * knew the old password. */

@@ -6,7 +6,8 @@
 
 #define TOKEN_CHARS 40
 
-static const char *const purpose_names[] = {[MAIL_LINK_RESET] = "reset", [MAIL_LINK_VERIFY] = "verify"};
+static const char *const purpose_names[] = {
+    [MAIL_LINK_RESET] = "reset", [MAIL_LINK_VERIFY] = "verify", [MAIL_LINK_EMAIL] = "email"};
 
 static Str hash_of(struct arena *a, enum mail_link_purpose purpose, Str token)
 {
@@ -29,13 +30,13 @@ static enum err made_of_late(struct db *db, Id account, enum mail_link_purpose p
     return e;
 }
 
-enum err mail_link_make(struct db *db, Id account, enum mail_link_purpose purpose, Time now, int64_t valid_ms,
-                        Str *ret_token)
+static enum err make(struct db *db, Id account, enum mail_link_purpose purpose, Str email, Time now, int64_t valid_ms,
+                     Str *ret_token)
 {
     /* Others who make a link for this account wait until this one can be counted. */
     static const char lock[] = "UPDATE account SET is_active = is_active WHERE id = $1";
-    static const char add[] = "INSERT INTO mail_link (hash, account_id, purpose, created_at, expires_at)"
-                              " VALUES ($1, $2, $3, $4, $5)";
+    static const char add[] = "INSERT INTO mail_link (hash, account_id, purpose, email, created_at, expires_at)"
+                              " VALUES ($1, $2, $3, $4, $5, $6)";
     int64_t made;
     struct stmt *st = db_prepare(db, lock);
     bind_id(st, account);
@@ -53,11 +54,23 @@ enum err mail_link_make(struct db *db, Id account, enum mail_link_purpose purpos
     bind_blob(st, hash_of(db_arena(db), purpose, (Str){token, TOKEN_CHARS}));
     bind_id(st, account);
     bind_text(st, str_from(purpose_names[purpose]));
+    bind_text(st, email);
     bind_time(st, now);
     bind_time(st, time_add(now, valid_ms));
     e = db_run(st);
     if (!e) *ret_token = (Str){token, TOKEN_CHARS};
     return e;
+}
+
+enum err mail_link_make(struct db *db, Id account, enum mail_link_purpose purpose, Time now, int64_t valid_ms,
+                        Str *ret_token)
+{
+    return make(db, account, purpose, (Str){0}, now, valid_ms, ret_token);
+}
+
+enum err mail_link_make_email(struct db *db, Id account, Str email, Time now, int64_t valid_ms, Str *ret_token)
+{
+    return make(db, account, MAIL_LINK_EMAIL, email, now, valid_ms, ret_token);
 }
 
 static enum err account_of(struct stmt *st, Id *ret)
@@ -118,5 +131,27 @@ enum err mail_link_purge(struct db *db, Time now, int64_t limit)
     st = db_prepare(db, purge);
     bind_time(st, before);
     bind_int(st, limit);
+    return db_run(st);
+}
+
+enum err mail_link_take_email(struct db *db, Str token, Time now, Id *ret_account, Str *ret_email)
+{
+    static const char find[] = "SELECT email FROM mail_link WHERE hash = $1";
+    enum err e = mail_link_take(db, MAIL_LINK_EMAIL, token, now, ret_account);
+    if (e) return e;
+    struct stmt *st = db_prepare(db, find);
+    bind_blob(st, hash_of(db_arena(db), MAIL_LINK_EMAIL, token));
+    Str email = db_step(st) ? col_text(st) : (Str){0};
+    e = db_done(st);
+    if (!e) *ret_email = email;
+    return e;
+}
+
+enum err mail_link_end_all(struct db *db, Id account, Time now)
+{
+    static const char end[] = "UPDATE mail_link SET expires_at = $2 WHERE account_id = $1 AND expires_at > $2";
+    struct stmt *st = db_prepare(db, end);
+    bind_id(st, account);
+    bind_time(st, now);
     return db_run(st);
 }

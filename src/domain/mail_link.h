@@ -7,12 +7,18 @@
 
 #include "db/db.h"
 
-enum mail_link_purpose { MAIL_LINK_RESET, MAIL_LINK_VERIFY };
+enum mail_link_purpose { MAIL_LINK_RESET, MAIL_LINK_VERIFY, MAIL_LINK_EMAIL };
 #define MAIL_LINKS_AN_HOUR 3
 
 /* *ret_token is empty when the account has had its share for this hour. TX_WRITE. */
 enum err mail_link_make(struct db *db, Id account, enum mail_link_purpose purpose, Time now, int64_t valid_ms,
                         Str *ret_token);
+/* MAIL_LINK_EMAIL, sent to another address than the account has. */
+enum err mail_link_make_email(struct db *db, Id account, Str email, Time now, int64_t valid_ms, Str *ret_token);
+/* As mail_link_take, with that address. */
+enum err mail_link_take_email(struct db *db, Str token, Time now, Id *ret_account, Str *ret_email);
+/* Ends all links of an account: they were sent to an address that it no longer has. TX_WRITE. */
+enum err mail_link_end_all(struct db *db, Id account, Time now);
 /* The link's account, without using it up. ERR_NOT_FOUND: unknown, used, too old, or the account is switched off. */
 enum err mail_link_look(struct db *db, enum mail_link_purpose purpose, Str token, Time now, Id *ret_account);
 /* Uses the link up; of any number of callers one succeeds. ERR_NOT_FOUND. TX_WRITE. */

@@ -113,6 +113,15 @@ enum err receipt_order(struct db *db, Id order, Time now)
     return e ? e : mail_staff(db, &o, now);
 }
 
+enum err receipt_order_again(struct db *db, Id order, Time now)
+{
+    struct order o;
+    enum err e = order_find(db, (Id){0}, order, &o);
+    if (e) return e;
+    if (!mail_is_enabled()) return ERR_MAIL_OFF;
+    return o.status == ORDER_CONFIRMED ? mail_order(db, &o, now) : ERR_INVALID_STATE;
+}
+
 static Str money_text(struct arena *a, Money m, Str currency)
 {
     char text[MONEY_TEXT_MAX];

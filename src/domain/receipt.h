@@ -9,6 +9,9 @@
 
 /* The order has just been confirmed: the message has what it delivered. */
 enum err receipt_order(struct db *db, Id order, Time now);
+/* Its message once more, with what it delivered. ERR_NOT_FOUND; ERR_MAIL_OFF; ERR_INVALID_STATE: nothing was delivered,
+ * or it was refunded. */
+enum err receipt_order_again(struct db *db, Id order, Time now);
 enum err receipt_topup(struct db *db, const struct payment *p, Time now);
 /* Money went back through the gateway: the message says where to claim it, if it must be claimed. */
 enum err receipt_refund(struct db *db, const struct payment *p, const struct refund *r, Time now);

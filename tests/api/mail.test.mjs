@@ -69,6 +69,19 @@ test('every address in a receipt is absolute, also without --base-url', async (t
   assert.doesNotMatch(text, /(^|\s)\/\w/m);
 });
 
+test('staff send an order’s mail again; what was not delivered has none', async () => {
+  const buyer = await shop.buyerWith([[editor, 1]]);
+  const { order_id } = await shop.checkout(buyer, 'card_gateway_a');
+  const send = () => shop.admin('POST', `/api/admin/orders/${order_id}/send`);
+  expectError(await send(), 409, 'invalid_state');
+  dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order_id, amount: 4999, intent: 'pi_again' })));
+  const first = await mailTo(buyer.email);
+  const { timeline } = dataOf(await send());
+  assert.equal(timeline.filter((t) => t.kind === 'sent_again').length, 1);
+  const again = await mailTo(buyer.email, 2);
+  assert.equal(again.text, first.text);
+});
+
 test('by wallet too', async () => {
   const buyer = await shop.buyerWith([[editor, 1]], { balance: 10000 });
   const bought = await shop.checkout(buyer, 'wallet');

@@ -198,6 +198,41 @@ test('the link in the first mail proves the address, by a button, once; this bro
   assert.match(stranger.text, /already used or has expired/);
 });
 
+test('a new address is proved by its own link; the old one is told, and its links end', async () => {
+  const b = await registered();
+  const old = b.email;
+  const next = `next-${old}`;
+  const taken = await registered();
+  await b.open('/account/settings');
+  const change = (fields) => b.submit('/account/settings/email', fields);
+  assert.equal((await change({ email: next, password: 'not this one' })).status, 422);
+  assert.equal(b.form('/account/settings/email').fields.email, next);
+  assert.equal((await change({ email: taken.email, password: PASSWORD })).status, 422);
+  await b.submit('/account/settings/email', { email: next, password: PASSWORD }, { expect: 303 });
+  assert.match(b.text, /sent a link to the new address/);
+  const { text } = await mail.mailTo(next, 1, { proof: true });
+  const [path] = /\/verify-email\?token=\w+/.exec(text);
+  const { text: notice } = await mail.mailTo(old, 1, { subject: 'Your e-mail address is about to change' });
+  assert.ok(notice.includes(next) && !notice.includes('token='), 'the old address is told, without the link');
+  const stranger = browser();
+  await stranger.open('/forgot');
+  await stranger.submit('/forgot', { email: old }, { expect: 303 });
+  const [reset] = /\/reset\?token=\w+/.exec((await mail.mailTo(old, 1, { subject: 'Your new password' })).text);
+  await stranger.open('/login');
+  assert.equal((await stranger.submit('/login', { email: next, password: PASSWORD })).status, 401, 'nothing is changed yet');
+
+  await b.open(path);
+  await b.submit('/verify-email', {}, { expect: 303 });
+  assert.equal((await b.request('GET', '/account')).status, 200);
+  await stranger.open('/login');
+  await stranger.submit('/login', { email: next, password: PASSWORD }, { expect: 303 });
+  assert.ok((await mail.mailTo(old, 1, { subject: 'Your e-mail address was changed' })).text.includes(next), 'the old address is told that it was changed');
+  await stranger.open(reset);
+  assert.match(stranger.text, /already used or has expired/);
+  const again = await b.post('/verify-email', { csrf: stranger.form('/logout').fields.csrf, token: /\w+$/.exec(path)[0] });
+  assert.notEqual(again.status, 303);
+});
+
 test('where the store asks for a proved address, an unproven account does not buy', async () => {
   dataOf(await shop.admin('PATCH', '/api/admin/settings', { require_verified_email: true }));
   const b = await registered();

@@ -5,6 +5,7 @@
 #include "domain/order_search.h"
 #include "domain/payment.h"
 #include "domain/payment_desk.h"
+#include "domain/receipt.h"
 #include "domain/sealed_code.h"
 #include "serve/app.h"
 #include "view/view_order.h"
@@ -255,6 +256,17 @@ static enum err post_note(struct request *req)
     return admin_audit(req, "order.note", o.id, o.email, (Str){0}, admin_json(req, view_note, &in->note));
 }
 
+/* The order's mail once more, for a customer who cannot find it. */
+static enum err post_send(struct request *req)
+{
+    struct order o;
+    enum err e = order_find(req->db, (Id){0}, req->param_id, &o);
+    if (!e) e = receipt_order_again(req->db, o.id, req->now);
+    if (!e) e = timeline_order(req->db, o.id, TIMELINE_SENT_AGAIN, req->account, req->now);
+    if (!e) e = show_order(req);
+    return e ? e : admin_audit(req, "order.send", o.id, o.email, (Str){0}, (Str){0});
+}
+
 const struct route admin_orders_routes[] = {
     {"GET", "/api/admin/orders", SCOPE_ADMIN, TX_READ, NULL, get_orders, .query = &order_query},
     {"GET", "/api/admin/orders/{id}", SCOPE_ADMIN, TX_READ, NULL, show_order},
@@ -263,5 +275,6 @@ const struct route admin_orders_routes[] = {
     {"POST", "/api/admin/orders/{id}/cancel", SCOPE_ADMIN, TX_WRITE, &cancel_shape, post_cancel, IDEMPOTENT},
     {"POST", "/api/admin/orders/{id}/refund", SCOPE_ADMIN, TX_WRITE, &refund_shape, post_refund, IDEMPOTENT},
     {"POST", "/api/admin/orders/{id}/notes", SCOPE_ADMIN, TX_WRITE, &note_shape, post_note, IDEMPOTENT},
+    {"POST", "/api/admin/orders/{id}/send", SCOPE_ADMIN, TX_WRITE, NULL, post_send, IDEMPOTENT},
     {0},
 };

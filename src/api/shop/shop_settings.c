@@ -2,10 +2,12 @@
 #include "api/proof.h"
 #include "api/shop/account_sheet.h"
 #include "api/tables.h"
+#include "domain/email_proof.h"
 #include "domain/password.h"
 #include "domain/session.h"
 #include "domain/totp.h"
 #include "page/words.h"
+#include "serve/app.h"
 #include "serve/form.h"
 
 #define TOKENS_SHOWN 100
@@ -77,13 +79,19 @@ static enum err show_settings(struct request *req, struct settings_view *v)
     account_sheet(req, &s, WORD_settings);
     Str path = req->exchange->head.path;
     bool is_profile = str_ends(path, STR("/profile")), is_token = str_ends(path, STR("/tokens"));
+    bool is_email = str_ends(path, STR("/email"));
     page_write_settings(&s.page, &(const struct page_settings){
                                      .frame = s.frame,
                                      .name = t->e && is_profile ? form_field(req, "name") : account.name,
                                      .email = account.email,
                                      .name_problem = is_profile ? trouble_field(&s, t, "name") : (Str){0},
+                                     .new_email = is_email ? form_field(req, "email") : (Str){0},
+                                     .email_problem = is_email ? trouble_field(&s, t, "email") : (Str){0},
+                                     .email_password_problem = is_email ? trouble_field(&s, t, "password") : (Str){0},
+                                     .email_totp_problem = is_email ? trouble_field(&s, t, "totp") : (Str){0},
+                                     .is_sent = str_eq(req->exchange->head.query, STR("done=sent")),
                                      .current_problem = trouble_field(&s, t, "current_password"),
-                                     .password_problem = trouble_field(&s, t, "password"),
+                                     .password_problem = is_email ? (Str){0} : trouble_field(&s, t, "password"),
                                      .has_second = has_second,
                                      .browsers = browsers_of(req, sessions, session_count),
                                      .tokens = tokens_of(req, tokens, token_count),
@@ -178,6 +186,57 @@ static enum err post_password(struct request *req)
     return e ? show_again(req, e) : OK;
 }
 
+struct email_form {
+    Str email, password, totp;
+};
+static const struct field email_fields[] = {
+    {"email", FIELD_EMAIL, REQUIRED, offsetof(struct email_form, email)},
+    {"password", FIELD_SECRET, REQUIRED, offsetof(struct email_form, password), .min = 1, .max = PASSWORD_MAX},
+    {"totp", FIELD_LINE, OPTIONAL, offsetof(struct email_form, totp), .min = 6, .max = 20},
+    {0},
+};
+static const struct shape email_form = {email_fields, sizeof(struct email_form)};
+
+struct email_change {
+    struct proof proof; /* first */
+    Str email;
+};
+
+static enum err email_write(struct request *req, const struct proof *p)
+{
+    const struct email_change *c = (const struct email_change *)p;
+    enum err e = email_change_begin(req->db, req->account, c->email, req->now);
+    return e ? e : shop_go(req, STR("/account/settings?done=sent"));
+}
+
+/* The field that an error belongs to, or NULL. */
+static const char *email_field(enum err e, const struct proof *p)
+{
+    if (e == ERR_EMAIL_TAKEN) return "email";
+    if (e == ERR_TOTP_REQUIRED) return "totp";
+    if (e == ERR_CREDENTIALS_INVALID) return p->is_right ? "totp" : "password";
+    return NULL;
+}
+
+/* The address changes when the link that goes there is opened. */
+static enum err post_email(struct request *req)
+{
+    void *read = NULL;
+    enum err e = form_read(req, &email_form, &read);
+    if (e) return show_again(req, e);
+    const struct email_form *in = read;
+    struct email_change c = {.proof = {.password = in->password, .totp = in->totp, .action = "email_change"},
+                             .email = in->email};
+    e = proof_give(req, &c.proof, email_write);
+    if (!e) dispatcher_wake(req->app->dispatcher);
+    const char *field = email_field(e, &c.proof);
+    if (field) {
+        answer_reset(req);
+        e = request_bad_field(req, field, e == ERR_EMAIL_TAKEN ? e : ERR_FIELD_VALUE);
+    }
+    return e ? show_again(req, e) : OK;
+}
+
 struct token_form {
     Str name;
     unsigned scopes;
@@ -226,6 +285,8 @@ static enum err revoke(struct request *req)
 const struct route shop_settings_routes[] = {
     {"GET", "/account/settings", SCOPE_NONE, TX_READ, NULL, get_settings, SHOP_PAGE | LOGIN_FIRST},
     {"POST", "/account/settings/profile", SCOPE_NONE, TX_SELF, NULL, post_profile, SHOP_FORM | LOGIN_FIRST,
+     .accepts = FORM_TYPE},
+    {"POST", "/account/settings/email", SCOPE_NONE, TX_SELF, NULL, post_email, SHOP_FORM | LOGIN_FIRST,
      .accepts = FORM_TYPE},
     {"POST", "/account/settings/password", SCOPE_NONE, TX_SELF, NULL, post_password, SHOP_FORM | LOGIN_FIRST,
      .accepts = FORM_TYPE},

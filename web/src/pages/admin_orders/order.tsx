@@ -93,6 +93,16 @@ export function Order({ id }: PageProps) {
         toast(`${message}.`);
       },
     });
+  const sendAgain = () =>
+    ask({
+      title: `Send the mail of order #${id} again?`,
+      text: 'It has what was delivered, and goes to the customer’s address.',
+      action: 'Send mail',
+      run: async () => {
+        order.set((await post('/api/admin/orders/{id}/send', { path: { id } })).data);
+        toast('The mail is on its way.');
+      },
+    });
   const actions = o && (
     <>
       <HistoryButton of="order" id={id} />
@@ -102,6 +112,7 @@ export function Order({ id }: PageProps) {
         </Button>
       )}
       {o.status === 'pending' && <Button onClick={cancel}>Cancel order</Button>}
+      {o.status === 'confirmed' && <Button onClick={sendAgain}>Send again</Button>}
       {o.status === 'confirmed' && <Button onClick={() => setRefunding(true)}>Refund</Button>}
     </>
   );
