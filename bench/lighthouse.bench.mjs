@@ -25,17 +25,30 @@ function install() {
   if (fs.existsSync(program)) return;
   fs.mkdirSync(home, { recursive: true });
   fs.writeFileSync(path.join(home, 'package.json'), '{"private": true}\n');
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', `lighthouse@${VERSION}`], { cwd: home, stdio: 'inherit' });
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', `lighthouse@${VERSION}`], {
+    cwd: home,
+    stdio: 'inherit',
+  });
 }
 
 /** The report of one run. */
 function examine(url, skip) {
   const report = path.join(home, 'report.json');
   fs.rmSync(report, { force: true });
-  const args = [program, url, '--quiet', '--output=json', `--output-path=${report}`, '--no-enable-error-reporting',
-    '--chrome-flags=--headless=new --no-sandbox --disable-gpu --disable-background-networking --disable-component-update'];
+  const args = [
+    program,
+    url,
+    '--quiet',
+    '--output=json',
+    `--output-path=${report}`,
+    '--no-enable-error-reporting',
+    '--chrome-flags=--headless=new --no-sandbox --disable-gpu --disable-background-networking --disable-component-update',
+  ];
   if (skip) args.push(`--skip-audits=${skip}`);
-  execFileSync(process.execPath, args, { env: { ...process.env, CHROME_PATH: CHROMIUM }, stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(process.execPath, args, {
+    env: { ...process.env, CHROME_PATH: CHROMIUM },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   return JSON.parse(fs.readFileSync(report, 'utf8'));
 }
 
@@ -43,8 +56,11 @@ const scoreOf = (report, name) => Math.round(report.categories[name].score * 100
 
 /** What costs points in a category. */
 function faults(report, name) {
-  return report.categories[name].auditRefs.filter((r) => r.weight > 0).map((r) => report.audits[r.id])
-    .filter((a) => a.score !== null && a.score < 1).map((a) => `${a.id}: ${a.title} ${a.displayValue ?? ''}`);
+  return report.categories[name].auditRefs
+    .filter((r) => r.weight > 0)
+    .map((r) => report.audits[r.id])
+    .filter((a) => a.score !== null && a.score < 1)
+    .map((a) => `${a.id}: ${a.title} ${a.displayValue ?? ''}`);
 }
 
 function measure(name, url, skip) {
@@ -52,8 +68,12 @@ function measure(name, url, skip) {
   const best = reports.reduce((a, b) => (scoreOf(b, 'performance') > scoreOf(a, 'performance') ? b : a));
   const scores = Object.keys(TARGETS).map((category) => `${category} ${scoreOf(best, category)}`);
   const all = reports.map((r) => scoreOf(r, 'performance')).join(', ');
-  const ms = ['first-contentful-paint', 'largest-contentful-paint', 'total-blocking-time'].map((id) => `${id} ${Math.round(best.audits[id].numericValue)} ms`);
-  console.log(`${name.padEnd(10)} ${scores.join('  ')}  (performance of the runs: ${all})\n           ${ms.join('  ')}  ${best.audits['total-byte-weight'].numericValue} bytes`);
+  const ms = ['first-contentful-paint', 'largest-contentful-paint', 'total-blocking-time'].map(
+    (id) => `${id} ${Math.round(best.audits[id].numericValue)} ms`,
+  );
+  console.log(
+    `${name.padEnd(10)} ${scores.join('  ')}  (performance of the runs: ${all})\n           ${ms.join('  ')}  ${best.audits['total-byte-weight'].numericValue} bytes`,
+  );
   let missed = false;
   for (const [category, least] of Object.entries(TARGETS)) {
     if (scoreOf(best, category) >= least) continue;
@@ -68,7 +88,11 @@ async function buy(souk, slug) {
   const b = new Browser(souk.url);
   await b.open(`/p/${slug}`);
   await b.submit('/cart/add', { then: 'checkout' }, { expect: 303 });
-  const { location } = await b.submit('/checkout', { email: 'guest@example.com', pay_with: 'sandbox' }, { expect: 303 });
+  const { location } = await b.submit(
+    '/checkout',
+    { email: 'guest@example.com', pay_with: 'sandbox' },
+    { expect: 303 },
+  );
   for (let i = 0; i < 200 && !/\/sandbox\/pay\//.test(b.page); i++) await b.open(location);
   const [, pay] = /href="([^"]*\/sandbox\/pay\/[^"]+)"/.exec(b.page);
   await b.post(pay, { action: 'pay' });
@@ -86,7 +110,11 @@ const souk = await startSouk({ engine: 'sqlite', database });
 try {
   const slug = 'lumen-photo-editor';
   const order = await buy(souk, slug);
-  const missed = [measure('catalogue', `${souk.url}/`), measure('product', `${souk.url}/p/${slug}`), measure('order', souk.url + order, 'is-crawlable')];
+  const missed = [
+    measure('catalogue', `${souk.url}/`),
+    measure('product', `${souk.url}/p/${slug}`),
+    measure('order', souk.url + order, 'is-crawlable'),
+  ];
   if (missed.includes(true)) process.exitCode = 1;
 } finally {
   await souk.stop();

@@ -27,28 +27,62 @@ const ENGINES = process.env.SOUK_ENGINE ? [process.env.SOUK_ENGINE] : ['sqlite',
 /** What a page may cost, as a multiple of nginx. */
 const TARGETS = { ready: 1.3, cart: 3 };
 
+/** Debian's nginx: the installed one, or its package unpacked beside the build, which starts no service. */
+function nginxProgram() {
+  if (fs.existsSync('/usr/sbin/nginx')) return '/usr/sbin/nginx';
+  const dir = path.join(root, 'build/nginx');
+  if (!fs.existsSync(path.join(dir, 'usr/sbin/nginx'))) {
+    fs.mkdirSync(dir, { recursive: true });
+    execFileSync('apt-get', ['-q', 'download', 'nginx'], { cwd: dir, stdio: 'inherit' });
+    const [file] = fs.readdirSync(dir).filter((name) => name.endsWith('.deb'));
+    execFileSync('dpkg-deb', ['-x', file, '.'], { cwd: dir });
+  }
+  return path.join(dir, 'usr/sbin/nginx');
+}
+
 /** nginx in the foreground with one worker and the folder as its pages: {port, pid, stop()}. */
 async function startNginx(dir, port) {
   const conf = path.join(dir, 'nginx.conf');
-  fs.writeFileSync(conf, `daemon off; worker_processes 1; pid ${dir}/pid; error_log ${dir}/error.log;
+  fs.writeFileSync(
+    conf,
+    `daemon off; worker_processes 1; pid ${dir}/pid; error_log ${dir}/error.log;
     events { worker_connections 1024; }
     http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 100000000; gzip_static on; open_file_cache max=100;
       types { text/html html; } client_body_temp_path ${dir}/body; proxy_temp_path ${dir}/proxy; fastcgi_temp_path ${dir}/fcgi;
       uwsgi_temp_path ${dir}/uwsgi; scgi_temp_path ${dir}/scgi;
-      server { listen 127.0.0.1:${port}; root ${dir}/pages; charset utf-8; add_header Cache-Control "public, no-cache"; } }`);
-  const child = spawn('/usr/sbin/nginx', ['-c', conf, '-p', dir], { stdio: ['ignore', 'ignore', 'inherit'] });
+      server { listen 127.0.0.1:${port}; root ${dir}/pages; charset utf-8; add_header Cache-Control "public, no-cache"; } }`,
+  );
+  const child = spawn(nginxProgram(), ['-c', conf, '-p', dir], { stdio: ['ignore', 'ignore', 'inherit'] });
   for (let i = 0; i < 100; i++) {
-    if (await fetch(`http://127.0.0.1:${port}/catalogue.html`).then((r) => r.ok, () => false)) break;
+    if (
+      await fetch(`http://127.0.0.1:${port}/catalogue.html`).then(
+        (r) => r.ok,
+        () => false,
+      )
+    )
+      break;
     await sleep(100);
   }
   const [worker] = fs.readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ').filter(Boolean);
-  return { port, pid: Number(worker), stop: () => new Promise((done) => { child.once('exit', done); child.kill('SIGQUIT'); }) };
+  return {
+    port,
+    pid: Number(worker),
+    stop: () =>
+      new Promise((done) => {
+        child.once('exit', done);
+        child.kill('SIGQUIT');
+      }),
+  };
 }
 
 /** Nanoseconds of the process for one request; the connections are kept, as browsers and proxies keep them. */
 function ask({ port, pid }, target, headers, count) {
   const before = cpuNanoseconds(pid);
-  const out = JSON.parse(execFileSync(LOAD, ['get', `127.0.0.1:${port}`, target, String(CONNECTIONS), String(count), ...headers], { encoding: 'utf8' }));
+  const out = JSON.parse(
+    execFileSync(LOAD, ['get', `127.0.0.1:${port}`, target, String(CONNECTIONS), String(count), ...headers], {
+      encoding: 'utf8',
+    }),
+  );
   if (out.statuses['200'] !== count) throw new Error(`${target}: ${JSON.stringify(out)}`);
   return (cpuNanoseconds(pid) - before) / count;
 }
@@ -58,7 +92,8 @@ function measure(rows) {
   const least = rows.map(() => Infinity);
   const count = Math.ceil(REQUESTS / ROUNDS);
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [i, { server, target, headers }] of rows.entries()) least[i] = Math.min(least[i], ask(server, target, headers, count));
+    for (const [i, { server, target, headers }] of rows.entries())
+      least[i] = Math.min(least[i], ask(server, target, headers, count));
   }
   return least.map((ns) => ns / 1000);
 }
@@ -83,7 +118,9 @@ async function bench(engine) {
       fs.writeFileSync(`${dir}/pages/${name}.html.gz`, gzip);
       fs.writeFileSync(`${dir}/pages/${name}.html`, gunzipSync(gzip));
     }
-    const port = Number(execFileSync(process.execPath, [path.join(root, 'tools/free_port.mjs'), '18080'], { encoding: 'utf8' }));
+    const port = Number(
+      execFileSync(process.execPath, [path.join(root, 'tools/free_port.mjs'), '18080'], { encoding: 'utf8' }),
+    );
     nginx = await startNginx(dir, port);
     const shop = { port: souk.port, pid: souk.child.pid };
     const browser = new Browser(souk.url);
@@ -101,8 +138,11 @@ async function bench(engine) {
       ]);
       const line = `${engine.padEnd(7)} ${name.padEnd(10)}`;
       const us = (v) => `${v.toFixed(1).padStart(6)} µs`;
-      const row = (what, size, theirs, ours, most) => console.log(`${line} ${what.padEnd(12)} ${String(size).padStart(6)} bytes  nginx ${us(theirs)}  souk ${us(ours)}` +
-        `  ${(ours / theirs).toFixed(2)}× (target: at most ${most}×)${ours / theirs <= most ? '' : '  MISSED'}`);
+      const row = (what, size, theirs, ours, most) =>
+        console.log(
+          `${line} ${what.padEnd(12)} ${String(size).padStart(6)} bytes  nginx ${us(theirs)}  souk ${us(ours)}` +
+            `  ${(ours / theirs).toFixed(2)}× (target: at most ${most}×)${ours / theirs <= most ? '' : '  MISSED'}`,
+        );
       row('no cookie', bytes, a, s, TARGETS.ready);
       row('with a cart', plain, b, c, TARGETS.cart);
     }

@@ -35,6 +35,10 @@ const SHOWN = new Set([
   'shop-order-phone',
   'shop-wallet-dark',
   'shop-account',
+  'shop-cart',
+  'shop-catalogue-dark',
+  'shop-product-phone',
+  'shop-settings',
 ]);
 const wanted = (name) => (filters.length === 0 ? SHOWN.has(name) : filters.some((word) => `${name}-`.includes(word)));
 

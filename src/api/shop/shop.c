@@ -115,11 +115,15 @@ static const struct {
     [ORDER_REFUNDED] = {WORD_status_refunded, WORD_order_refunded_text},
 };
 
-static Str way_to_pay(const struct sheet *s, Str paid_with)
+/* As the checkout named it; of a gateway that is gone, its label. */
+static Str way_to_pay(struct request *req, const struct sheet *s, Str paid_with)
 {
+    struct gateway_config gateway;
     if (str_eq(paid_with, STR(PAID_WITH_WALLET))) return words_text(s->page.lang, WORD_wallet);
     if (str_eq(paid_with, STR(PAID_WITH_NOTHING))) return words_text(s->page.lang, WORD_free);
     if (str_eq(paid_with, STR(PAID_BY_HAND))) return words_text(s->page.lang, WORD_method_manual);
+    if (paid_with.len && gateway_config_find(req->db, paid_with, &gateway) == OK)
+        return words_text(s->page.lang, provider_word(gateway.provider));
     return paid_with;
 }
 
@@ -148,7 +152,7 @@ static enum err show_order(struct request *req, const struct order *o, Str pay, 
                                                          .total = o->total,
                                                          .refunded = o->refunded_amount,
                                                          .coupon = o->coupon_code,
-                                                         .paid_with = way_to_pay(&s, o->paid_with),
+                                                         .paid_with = way_to_pay(req, &s, o->paid_with),
                                                          .email = o->email,
                                                          .pay = pay,
                                                          .is_own = is_own,
