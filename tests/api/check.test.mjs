@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { findProblems } from '../lib/checker.mjs';
-import { dropDatabase, sql as psql, withDatabase } from '../lib/pg.mjs';
+import { copyDatabase, dropDatabase, withDatabase } from '../lib/pg.mjs';
 import { execute } from '../lib/sql.mjs';
 import { command, startStore } from '../lib/store.mjs';
 import { ENGINE, runSouk } from './lib/souk.mjs';
@@ -509,12 +509,10 @@ before(async () => {
   await store.souk.stop();
   execute(store.database.dbArg, SOUND);
   if (!IS_PG) return;
-  const name = `t_${randomBytes(8).toString('hex')}`;
-  psql(
-    withDatabase(store.database.dbArg, 'postgres'),
-    `CREATE DATABASE ${name} TEMPLATE ${/^[^?]*\/([^?]*)/.exec(store.database.dbArg)[1]}`,
-  );
-  victim = { ...store.database, dbArg: withDatabase(store.database.dbArg, name) };
+  victim = {
+    ...store.database,
+    dbArg: copyDatabase(withDatabase(store.database.dbArg, 'postgres'), store.database.dbArg),
+  };
   execute(victim.dbArg, `${DROP_CONSTRAINTS};\n${KEEP}`);
 });
 after(() => {

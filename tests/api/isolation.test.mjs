@@ -27,7 +27,7 @@ async function lockWallet(t, dbArg, account) {
 }
 
 test('60 orders on one locked wallet: verifications and other orders are answered while it is locked', async (t) => {
-  const { souk, product, customer, stop } = await openOffice();
+  const { souk, product, customer, stop } = await openOffice({ args: ['--workers', '16'] }); // as many as there are by default
   const { id } = await product({ price: 1 });
   const stuck = await customer({ balance: 1000 });
   const other = await customer({ balance: 1000 });

@@ -13,6 +13,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { memoryFolder } from './memory.mjs';
+import { ask, endShells } from './shell.mjs';
 
 const SUPERUSER = 'souk';
 const SOCKET_PATH_MAX = 107;
@@ -61,14 +62,25 @@ export function psqlProgram() {
   return `${binDir()}/psql`;
 }
 
-/** One or more statements through psql; gives the rows as text, columns between `separator`s. */
-export function sql(url, text, separator = '|') {
-  return execFileSync(psqlProgram(), ['-XqAt', '-F', separator, '-v', 'ON_ERROR_STOP=1', '-d', url, '-f', '-'], {
+/** A text that is longer may not fit into a pipe whose other end waits for us. */
+const SHELL_BYTES_MAX = 32768;
+
+/** What psql with these options writes for a text of statements. On the test run's own cluster its processes are kept. */
+export function psql(options, url, text) {
+  const args = [...options, '-v', 'ON_ERROR_STOP=1', '-d', url, '-f', '-'];
+  const isKept = process.env.SOUK_TEST_PG && withDatabase(url, '') === withDatabase(process.env.SOUK_TEST_PG, '');
+  if (isKept && Buffer.byteLength(text) <= SHELL_BYTES_MAX) return ask(psqlProgram(), args, text, 'DISCARD ALL;');
+  return execFileSync(psqlProgram(), args, {
     encoding: 'utf8',
     stdio: ['pipe', 'pipe', 'pipe'],
     input: text,
-    maxBuffer: 1 << 28,
-  }).trimEnd();
+    maxBuffer: 1 << 30,
+  });
+}
+
+/** One or more statements through psql; gives the rows as text, columns between `separator`s. */
+export function sql(url, text, separator = '|') {
+  return psql(['-XqAt', '-F', separator], url, /;\s*$/.test(text) ? text : `${text};`).trimEnd();
 }
 
 /** The name of the database that an address leads to. */
@@ -83,12 +95,14 @@ export function createDatabase(url, template = 'template0') {
   return withDatabase(url, name);
 }
 
-/** The same with everything that is in the database `source`, which nobody may be using. */
+/** The same with everything that is in the database `source`, which nobody else may be using. */
 export function copyDatabase(url, source) {
+  endShells(source);
   return createDatabase(url, nameOf(source));
 }
 
 export function dropDatabase(url) {
+  endShells(url);
   sql(withDatabase(url, 'postgres'), `DROP DATABASE IF EXISTS ${nameOf(url)} WITH (FORCE)`);
 }
 

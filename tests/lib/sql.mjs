@@ -1,7 +1,7 @@
 // tests/lib/sql.mjs - reads and writes a store's database behind the server's back, with the engines' own programs.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { psqlProgram } from './pg.mjs';
+import { psql, psqlProgram } from './pg.mjs';
 
 const FIELD = '\x1f';
 const ROW = '\x1e';
@@ -20,9 +20,9 @@ export function selectAll(dbArg, texts) {
   const END = '\x1c';
   const script = texts.map((text) => `${text};\nSELECT '${END}';\n`).join('');
   const out = isPostgres(dbArg)
-    ? run(
-        psqlProgram(),
-        ['-XqAt', '-v', 'ON_ERROR_STOP=1', '-F', FIELD, '-R', ROW, '-P', `null=${NULL}`, '-d', dbArg, '-f', '-'],
+    ? psql(
+        ['-XqAt', '-F', FIELD, '-R', ROW, '-P', `null=${NULL}`],
+        dbArg,
         `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\n${script}COMMIT;\n`,
       )
     : run(
@@ -53,7 +53,7 @@ export function number(dbArg, text) {
 /** Any statements, in one transaction. On SQLite checks and foreign keys are not asked, and nothing is checkpointed. */
 export function execute(dbArg, text) {
   if (isPostgres(dbArg)) {
-    run(psqlProgram(), ['-Xq', '-v', 'ON_ERROR_STOP=1', '-d', dbArg, '-f', '-'], `BEGIN;\n${text};\nCOMMIT;\n`);
+    psql(['-Xq'], dbArg, `BEGIN;\n${text};\nCOMMIT;\n`);
   } else {
     const calm =
       '.timeout 10000\nPRAGMA wal_autocheckpoint = 0;\nPRAGMA foreign_keys = OFF;\nPRAGMA ignore_check_constraints = ON;\n';
@@ -74,8 +74,8 @@ export function plan(dbArg, text) {
 
 /** PostgreSQL: somebody who keeps looking at the database as it is now, as a backup does; a process, to be killed. */
 export async function holdSnapshot(dbArg) {
-  const psql = spawn(psqlProgram(), ['-XqAt', '-d', dbArg], { stdio: ['pipe', 'pipe', 'inherit'] });
-  psql.stdin.write('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM serial;\n');
-  await once(psql.stdout, 'data');
-  return psql;
+  const child = spawn(psqlProgram(), ['-XqAt', '-d', dbArg], { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.write('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM serial;\n');
+  await once(child.stdout, 'data');
+  return child;
 }
