@@ -2,7 +2,7 @@
 // than most of what tests ask.
 //
 // Calls wait for their answer, as execFileSync does. Between the two processes are named pipes, the only ones that Node can read
-// while it waits. A shell that ends (an error, a database that is dropped) is started anew by the next call.
+// while it waits. A shell that ends (an error, a database that is dropped) is started again by the next call.
 import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
