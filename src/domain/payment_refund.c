@@ -202,10 +202,13 @@ static enum err attribute(struct db *db, struct payment *p, int64_t *more, Str r
     for (int pass = 0; !e && pass < 2; pass++) {
         for (size_t i = 0; !e && i < count; i++) {
             struct refund *r = &all[i];
-            bool is_meant = pass == 1 || (refund_ref.len && str_eq(r->refund_ref, refund_ref));
-            if (!is_meant || r->status == REFUND_DONE || r->is_outside || r->amount.minor > *more) continue;
+            bool is_named = refund_ref.len && str_eq(r->refund_ref, refund_ref);
+            /* One that came back is not what another name speaks of, unless it was made again somewhere else. */
+            bool is_other = r->status == REFUND_FAILED && r->refund_ref.len && refund_ref.len && !is_named;
+            if ((pass == 0 && !is_named) || (is_other && r->amount.minor != *more)) continue;
+            if (r->status == REFUND_DONE || r->is_outside || r->amount.minor > *more) continue;
             *more -= r->amount.minor;
-            if (!r->refund_ref.len) r->refund_ref = refund_ref;
+            if (is_other || !r->refund_ref.len) r->refund_ref = refund_ref;
             e = finish(db, p, r, TIMELINE_REFUND_DONE, (Id){0}, now);
         }
     }

@@ -301,6 +301,26 @@ test('it loses the answer to a payment that it made: the shop asks again and fin
   await shop.check();
 });
 
+test('it plays a bank that sends refunds back: each by its own name', async () => {
+  const paid = await atSandbox();
+  const money = async () => { const [p] = dataOf(await shop.admin('GET', `/api/admin/payments?order_id=${paid.id}`)); return [p.returned, p.waiting]; };
+  const has = (wanted) => shop.until(async () => String(await money()) === String(wanted), `${wanted}`);
+  await paid.play('pay');
+  await paid.becomes('confirmed');
+  assert.equal((await play(paid.ref, { action: 'refund_returned' })).status, 409);
+  dataOf(await shop.admin('POST', `/api/admin/orders/${paid.id}/refund`, { amount: 10 }));
+  await has([10, 0]);
+  await paid.play('refund_returned', { twice: true });
+  await has([0, 10]);
+  // Another refund is not the one that came back, though that one would fit into it.
+  await paid.play('refund_part');
+  await has([24.99, 0]);
+  await paid.play('refund_returned');
+  await has([0, 24.99]);
+  assert.equal((await reviews(paid.id, 'refund_failed')).length, 2);
+  await shop.check();
+});
+
 test('a page that the shop closed takes no money', async () => {
   const gone = await atSandbox();
   dataOf(await shop.admin('POST', `/api/admin/orders/${gone.id}/cancel`, {}));
