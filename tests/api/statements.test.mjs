@@ -1,6 +1,7 @@
 // Every statement of the domain is planned on a store with many rows in each table: none may read what grows with the store's age.
 //
 //     SOUK_ROWS=1000000 SOUK_ENGINE=pg node --test tests/api/statements.test.mjs      the same with a million rows in each table
+// runs: release
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { crowd, SMALL, tables } from '../lib/crowd.mjs';
