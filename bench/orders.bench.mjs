@@ -1,21 +1,26 @@
 // Orders and verifications per second over HTTP, SQLite and PostgreSQL side by side. Durable: SQLite with synchronous=FULL,
 // PostgreSQL with fsync. The load comes from bench/load.c on the same machine, so it takes its share of the cores; `cpu` is what
-// the server's own process used for one request (PostgreSQL's processes not counted).
+// the server's own process used for one request, `db` what PostgreSQL's processes did.
 //
 //     node bench/orders.bench.mjs [ORDERS] [VERIFICATIONS]
+//
+//   SOUK_BEFORE=DIR   another build folder, measured on PostgreSQL first: before and after, one beside the other
+//   SOUK_ENGINE=pg    PostgreSQL only
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startCluster, stopCluster } from '../tests/lib/pg.mjs';
+import { cpuSeconds, cpuSecondsOfFamily } from '../tests/lib/cpu.mjs';
+import { postmasterPid, startCluster, stopCluster } from '../tests/lib/pg.mjs';
 
 const ORDERS = Number(process.argv[2] ?? 20000);
 const VERIFICATIONS = Number(process.argv[3] ?? 200000);
-const BUYERS = 32;
+const BUYERS = 64;
 const root = fileURLToPath(new URL('..', import.meta.url));
 const build = process.env.SOUK_BUILD ?? path.join(root, 'build');
+const postmaster = Number(process.env.SOUK_BENCH_CHILD);
 
-if (process.env.SOUK_BENCH_CHILD) {
+if (postmaster) {
   const { openShop } = await import('../tests/api/lib/shop.mjs');
   const shop = await openShop();
   try {
@@ -25,33 +30,42 @@ if (process.env.SOUK_BENCH_CHILD) {
   }
 } else {
   const cluster = startCluster({ fsync: true });
-  const columns = {};
+  const runs = [
+    ...(process.env.SOUK_ENGINE === 'pg' ? [] : [{ name: 'SQLite', engine: 'sqlite', build }]),
+    ...(process.env.SOUK_BEFORE ? [{ name: 'PostgreSQL, before', engine: 'pg', build: process.env.SOUK_BEFORE }] : []),
+    { name: 'PostgreSQL', engine: 'pg', build },
+  ];
   try {
-    for (const engine of ['sqlite', 'pg']) {
+    for (const run of runs) {
       const out = spawnSync(process.execPath, [fileURLToPath(import.meta.url), String(ORDERS), String(VERIFICATIONS)], {
         cwd: root,
         encoding: 'utf8',
         stdio: ['ignore', 'pipe', 'inherit'],
-        env: { ...process.env, SOUK_BENCH_CHILD: '1', SOUK_ENGINE: engine, SOUK_TEST_PG: cluster.url },
+        env: {
+          ...process.env,
+          SOUK_BENCH_CHILD: String(postmasterPid(cluster.dir)),
+          SOUK_ENGINE: run.engine,
+          SOUK_TEST_PG: cluster.url,
+          SOUK_BUILD: run.build,
+        },
       });
-      if (out.status !== 0) process.exit(1);
-      columns[engine] = JSON.parse(out.stdout);
+      if (out.status !== 0) throw new Error(`${run.name} could not be measured`);
+      run.results = JSON.parse(out.stdout);
     }
   } finally {
     stopCluster(cluster.dir);
   }
-  const cell = (r) =>
-    `${String(r.per_second).padStart(7)}/s  p50 ${r.p50_ms.toFixed(2).padStart(6)} ms  p99 ${r.p99_ms.toFixed(2).padStart(7)} ms  cpu ${r.cpu_us.toFixed(1).padStart(6)} µs`;
-  console.log(`${'what'.padEnd(40)}  ${'SQLite'.padEnd(57)}  PostgreSQL`);
-  for (const name of Object.keys(columns.sqlite)) {
-    console.log(`${name.padEnd(40)}  ${cell(columns.sqlite[name])}  ${cell(columns.pg[name])}`);
+  const number = (n, width, digits = 0) => n.toFixed(digits).padStart(width);
+  for (const name of Object.keys(runs[0].results)) {
+    console.log(name);
+    for (const run of runs) {
+      const r = run.results[name];
+      console.log(
+        `  ${run.name.padEnd(20)} ${number(r.per_second, 7)}/s  p50 ${number(r.p50_ms, 6, 2)} ms  p99 ${number(r.p99_ms, 7, 2)} ms` +
+          `  cpu ${number(r.cpu_us, 6, 1)} µs  db ${number(r.db_us, 6, 1)} µs`,
+      );
+    }
   }
-}
-
-/** What the server's process has used of the processors, in seconds: counts the same on a busy machine. */
-function cpuSeconds(pid) {
-  const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 /** Keys of the buyers' licences, read through the API: they are sealed in the database. */
@@ -95,6 +109,7 @@ async function measure(shop) {
     );
   const load = (target, body, connections, count, ...keys) => {
     const before = cpuSeconds(shop.souk.child.pid);
+    const dbBefore = cpuSecondsOfFamily(postmaster);
     const out = execFileSync(
       path.join(build, 'bench/load'),
       [`127.0.0.1:${shop.souk.port}`, target, tokens, bodies(body), String(connections), String(count), ...keys],
@@ -102,6 +117,7 @@ async function measure(shop) {
     );
     const result = JSON.parse(out);
     result.cpu_us = ((cpuSeconds(shop.souk.child.pid) - before) / count) * 1e6;
+    result.db_us = ((cpuSecondsOfFamily(postmaster) - dbBefore) / count) * 1e6;
     if (result.statuses['200'] !== count) throw new Error(`${target}: ${out}`);
     return result;
   };

@@ -1,8 +1,9 @@
 -- What was sold: orders, their items, what was delivered for each unit, and the licences.
+-- @checked: see 0002_ledger.sql.
 
 CREATE TABLE orders (
     id              @id,
-    account_id      @int NOT NULL REFERENCES account (id),
+    account_id      @int NOT NULL @checked(account),
     status          TEXT NOT NULL CHECK (status IN ('pending', 'confirmed', 'cancelled', 'refunded')),
     channel         TEXT NOT NULL CHECK (channel IN ('api', 'cart')),
     paid_with       TEXT NOT NULL DEFAULT '',       -- wallet, free, manual, or a gateway's label; '' while pending
@@ -28,8 +29,8 @@ CREATE INDEX orders_on_hold ON orders (id) WHERE on_hold = 1;
 
 CREATE TABLE order_item (
     id            @id,
-    order_id      @int NOT NULL REFERENCES orders (id),
-    product_id    @int NOT NULL REFERENCES product (id),
+    order_id      @int NOT NULL @checked(orders),
+    product_id    @int NOT NULL REFERENCES product (id), -- a product that was sold cannot be deleted
     variant_id    @int NOT NULL DEFAULT 0,
     name          TEXT NOT NULL,                    -- its name at the time
     variant_name  TEXT NOT NULL DEFAULT '',
@@ -55,10 +56,10 @@ CREATE TABLE license (
     id            @id,
     sealed_key    @bytes NOT NULL,                  -- as delivered, sealed, for its owner to read again
     key_hash      @bytes NOT NULL UNIQUE,           -- 128 bits, keyed, of the normalised key: what verify looks up
-    product_id    @int NOT NULL REFERENCES product (id),
+    product_id    @int NOT NULL @checked(product),
     variant_id    @int NOT NULL DEFAULT 0,
-    account_id    @int NOT NULL REFERENCES account (id),
-    order_item_id @int REFERENCES order_item (id),  -- NULL: granted by staff
+    account_id    @int NOT NULL @checked(account),
+    order_item_id @int @checked(order_item),  -- NULL: granted by staff
     status        TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'revoked', 'refunded')),
     on_hold       @int NOT NULL DEFAULT 0 CHECK (on_hold IN (0, 1)), -- the order is disputed: verify says revoked
     reason        TEXT NOT NULL DEFAULT '',         -- of a revocation
@@ -75,11 +76,11 @@ CREATE INDEX license_by_product ON license (product_id); -- whether a product ca
 -- One row per delivered unit; the unique key makes a second delivery of a unit impossible.
 CREATE TABLE delivery (
     id            @id,
-    order_item_id @int NOT NULL REFERENCES order_item (id),
+    order_item_id @int NOT NULL @checked(order_item),
     unit          @int NOT NULL CHECK (unit >= 1),  -- 1 … quantity
     type          TEXT NOT NULL CHECK (type IN ('license_key', 'serial_code', 'download_url')),
-    license_id    @int REFERENCES license (id),
-    serial_id     @int REFERENCES serial (id),
+    license_id    @int @checked(license),
+    serial_id     @int @checked(serial),
     fetch_count   @int NOT NULL DEFAULT 0,          -- downloads: how often it was fetched
     fetch_max     @int,                             -- NULL: no limit
     fetched_at    @int,                             -- when the latest of them began: it may be resumed for a while

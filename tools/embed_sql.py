@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-WORDS = {"id", "id_kept", "int", "bytes", "strict", "norowid"}
+WORDS = {"id", "id_kept", "int", "bytes", "strict", "norowid", "checked"}
 # What the migrator leaves alone: texts and comments.
 PROTECTED = re.compile(r"'[^']*'|--[^\n]*")
 

@@ -298,6 +298,13 @@ enum err db_run(struct stmt *st)
     return db_done(st);
 }
 
+enum err db_insert(struct stmt *st, Id *id)
+{
+    if (id_is(*id)) return db_run(st);
+    if (db_step(st)) *id = col_id(st);
+    return db_done(st);
+}
+
 enum err db_script(struct db *db, const char *text)
 {
     if (!db->err) db->engine->script(db, text);
@@ -315,6 +322,20 @@ struct arena *db_arena(struct db *db)
 bool db_can_write(const struct db *db)
 {
     return db->can_write;
+}
+bool db_is_grouped(const struct db *db)
+{
+    return db->is_grouped;
+}
+
+int64_t db_generation(const struct db *db)
+{
+    return db->generation;
+}
+
+bool db_enlist(struct db *db, Str name)
+{
+    return !db->is_grouped || db->engine->enlist(db, name);
 }
 
 bool db_is_postgres(const struct db *db)

@@ -71,12 +71,26 @@ enum err db_done(struct stmt *st);
  * the transaction is rolled back all the same. */
 enum err db_run(struct stmt *st);
 
+/* For an INSERT of one row, with RETURNING id, whose id is bound by bind_opt_id: the row gets *id, or, where that is 0,
+ * a new id that *id is set to. An id that is known beforehand saves PostgreSQL a round trip. */
+enum err db_insert(struct stmt *st, Id *id);
+
 /* The sticky error of this transaction so far. */
 enum err db_err(const struct db *db);
 /* Memory that lives as long as the caller of this transaction. */
 struct arena *db_arena(struct db *db);
 /* True inside TX_WRITE. A handler in TX_READ that finds that it must write returns ERR_NEEDS_WRITE and is run again. */
 bool db_can_write(const struct db *db);
+/* PostgreSQL: others share this transaction, and would wait with whoever waits. A statement that may have to wait for
+ * somebody's lock does not belong here: return ERR_RUN_ALONE before anything is written, and be run again by yourself;
+ * or ERR_RUN_LATER, and be run again in another group, where the lock will not be held for long. As on SQLite,
+ * everything is checked before the first write. */
+bool db_is_grouped(const struct db *db);
+/* In a group, as it began: a number that grows with every transaction of this process that was not a group's and may
+ * have written, before it is answered. What was read under another number may be out of date. */
+int64_t db_generation(const struct db *db);
+/* In a group: whether nobody else in it has enlisted this name (16 bytes at most). Once for each job. */
+bool db_enlist(struct db *db, Str name);
 
 /* For the few statements that the engines cannot share: this engine's one of the two texts. */
 bool db_is_postgres(const struct db *db);

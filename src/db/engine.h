@@ -32,7 +32,9 @@ struct db {
     struct database_stats *stats;
     struct arena *arena;
     bool can_write;
-    enum err err; /* sticky */
+    bool is_grouped;
+    int64_t generation; /* of a group */
+    enum err err;       /* sticky */
     struct stmt *open;
     struct stmt dead; /* handed out when a statement cannot be prepared: accepts everything, returns nothing */
     struct stmt_slot *slots;
@@ -57,6 +59,7 @@ struct engine {
     int64_t (*get_int)(struct stmt *st, int n);
     Str (*get_bytes)(struct stmt *st, int n, enum bind_kind kind); /* valid until the next step */
     void (*script)(struct db *db, const char *text);
+    bool (*enlist)(struct db *db, Str name); /* of a group */
 };
 
 void db_init(struct db *db, const struct engine *engine, struct database_stats *stats);

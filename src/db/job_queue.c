@@ -13,6 +13,39 @@ void job_finish(struct tx_job *job, enum err e)
         job->done(job, e);
 }
 
+/* Once a job is posted it belongs to its port's thread again. */
+void jobs_finish(struct tx_job **jobs, int n)
+{
+    while (n) {
+        struct tx_port *port = jobs[0]->port;
+        struct letter *first = NULL, **end = &first;
+        int left = 0;
+        for (int i = 0; i < n; i++) {
+            struct tx_job *job = jobs[i];
+            if (job->port != port) {
+                jobs[left++] = job;
+            } else if (!port) {
+                job_finish(job, job->result);
+            } else {
+                job->letter.next = NULL;
+                *end = &job->letter;
+                end = &job->letter.next;
+            }
+        }
+        if (port) mailbox_post_all(&port->finished, first);
+        n = left;
+    }
+}
+
+void count_batch(struct database_stats *stats, int jobs)
+{
+    int bucket = 0;
+    while (bucket < 9 && jobs > 1 << bucket) bucket++;
+    atomic_fetch_add_explicit(&stats->batches, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stats->batch_jobs, jobs, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stats->batch_buckets[bucket], 1, memory_order_relaxed);
+}
+
 static bool is_filled(const struct job_queue *q)
 {
     return q->lanes[0].head || q->lanes[1].head;
@@ -89,14 +122,42 @@ static int take(struct job_queue *q, struct tx_job **ret, int max)
     return n;
 }
 
-int queue_take(struct job_queue *q, struct tx_job **ret, int max)
+/* Under the lock. */
+static void sleep_until_filled(struct job_queue *q)
 {
-    pthread_mutex_lock(&q->lock);
     while (!is_filled(q) && !q->closed) {
         q->sleepers++;
         pthread_cond_wait(&q->filled, &q->lock);
         q->sleepers--;
     }
+}
+
+bool queue_wait(struct job_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    sleep_until_filled(q);
+    bool filled = is_filled(q);
+    pthread_mutex_unlock(&q->lock);
+    return filled;
+}
+
+void queue_nudge(struct job_queue *q)
+{
+    pthread_cond_signal(&q->filled);
+}
+
+int queue_take(struct job_queue *q, struct tx_job **ret, int max)
+{
+    pthread_mutex_lock(&q->lock);
+    sleep_until_filled(q);
+    int n = take(q, ret, max);
+    pthread_mutex_unlock(&q->lock);
+    return n;
+}
+
+int queue_take_now(struct job_queue *q, struct tx_job **ret, int max)
+{
+    pthread_mutex_lock(&q->lock);
     int n = take(q, ret, max);
     pthread_mutex_unlock(&q->lock);
     return n;
@@ -126,10 +187,10 @@ void queue_close(struct job_queue *q)
     pthread_cond_broadcast(&q->filled);
 }
 
-bool queue_is_closed(struct job_queue *q)
+bool queue_has_ended(struct job_queue *q)
 {
     pthread_mutex_lock(&q->lock);
-    bool closed = q->closed;
+    bool ended = q->closed && !is_filled(q);
     pthread_mutex_unlock(&q->lock);
-    return closed;
+    return ended;
 }

@@ -11,8 +11,6 @@ struct tx_port {
     struct letter *reads, **reads_end; /* SQLite: waiting for tx_port_pass; the owner's alone */
     struct db *reader;                 /* SQLite: the owner's read connection */
     int64_t under_way;                 /* submitted and not yet told; the owner's alone */
-    struct letter *out, **out_end;     /* the writer's alone: finished jobs of the batch for this port */
-    struct tx_port *out_next;
 };
 
 static inline struct tx_job *job_of(struct letter *l)
@@ -22,6 +20,10 @@ static inline struct tx_job *job_of(struct letter *l)
 
 /* Tells the job's port. The `done` of a job without one (tx_call) is called at once, on this thread. */
 void job_finish(struct tx_job *job, enum err e);
+/* The same for many, with the result that each has: one wake-up for each port. jobs[] is used up. */
+void jobs_finish(struct tx_job **jobs, int n);
+/* One more batch of so many jobs was committed. */
+void count_batch(struct database_stats *stats, int jobs);
 
 /* Jobs on their way to threads that sleep when there are none. */
 struct job_queue {
@@ -46,9 +48,16 @@ bool queue_put(struct job_queue *q, struct tx_job *job);
 void queue_put_back(struct job_queue *q, struct tx_job *job);
 /* Waits for jobs, then takes up to `max` of them in order; the number taken, 0 once the queue is closed and empty. */
 int queue_take(struct job_queue *q, struct tx_job **ret, int max);
+/* Waits for jobs, and takes none; false once the queue is closed and empty. Who then cannot take one calls queue_nudge:
+ * it was woken in another's place. */
+bool queue_wait(struct job_queue *q);
+void queue_nudge(struct job_queue *q);
+/* Takes what is there, without waiting. */
+int queue_take_now(struct job_queue *q, struct tx_job **ret, int max);
 /* One job, waiting until a point of the monotonic clock (0: not at all): 1, 0 when there was none, QUEUE_CLOSED. */
 #define QUEUE_CLOSED (-1)
 int queue_take_until(struct job_queue *q, struct tx_job **ret, int64_t until_ns);
 /* Jobs in the queue are still taken; no more may be added. */
 void queue_close(struct job_queue *q);
-bool queue_is_closed(struct job_queue *q);
+/* And nothing is in it. */
+bool queue_has_ended(struct job_queue *q);

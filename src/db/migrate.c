@@ -44,11 +44,28 @@ static size_t protected_length(Str s)
     return n < 0 ? s.len : (size_t)n + 2;
 }
 
+/* @checked(table): REFERENCES table (id) on SQLite, nothing on PostgreSQL. Its length; 0: no such word here. */
+static size_t expand_checked(struct buf *out, Str s, bool sqlite)
+{
+    static const Str word = S("@checked(");
+    if (!str_starts(s, word)) return 0;
+    ptrdiff_t end = str_find(s, ')');
+    if (end < 0) return 0;
+    Str table = {s.ptr + word.len, (size_t)end - word.len};
+    if (sqlite) buf_printf(out, "REFERENCES %.*s (id)", STR_FMT(table));
+    return (size_t)end + 1;
+}
+
 Str migration_expand(struct arena *a, const char *text, bool sqlite)
 {
     struct buf out;
     buf_init(&out, a, 1024 * 1024);
     for (Str s = str_from(text); s.len;) {
+        size_t checked = expand_checked(&out, s, sqlite);
+        if (checked) {
+            s = (Str){s.ptr + checked, s.len - checked};
+            continue;
+        }
         const struct word *w = word_at(s);
         size_t n = w ? w->word.len : protected_length(s);
         buf_append(&out, !w ? (Str){s.ptr, n} : sqlite ? w->sqlite : w->postgres);

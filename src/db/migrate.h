@@ -5,7 +5,7 @@
  * than this program, and a recorded migration whose text has changed. Words expanded per engine: @id (identity primary
  * key), @id_kept (the same; an id is never reused, even after a delete), @int (64-bit integer), @bytes, @strict (behind
  * the closing bracket), @norowid (behind the closing bracket of a table whose primary key is what it is looked up by;
- * includes @strict). */
+ * includes @strict), @checked(table) (REFERENCES table (id) on SQLite; on PostgreSQL nothing: `souk check` looks). */
 #pragma once
 
 #include "db/tx.h"

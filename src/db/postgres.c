@@ -105,16 +105,20 @@ static void send_own(struct pg_db *c, enum pg_own which, enum sent_kind kind)
     pipe_execute(c, &c->own[which], kind);
 }
 
+void postgres_open_transaction(struct pg_db *c)
+{
+    if (c->begun) return;
+    send_own(c, c->mode == TX_WRITE ? OWN_BEGIN_WRITE : OWN_BEGIN_READ, SENT_BEGIN);
+    c->begun = true;
+}
+
 static void send(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind)
 {
     if (st->stmt.bound != st->params) {
         mistake(&st->stmt, "the wrong number of parameters is bound", -1);
         return;
     }
-    if (!c->begun) {
-        send_own(c, c->mode == TX_WRITE ? OWN_BEGIN_WRITE : OWN_BEGIN_READ, SENT_BEGIN);
-        c->begun = true;
-    }
+    postgres_open_transaction(c);
     if (kind == SENT_RUN) c->unread = true;
     pipe_execute(c, st, kind);
 }
@@ -151,18 +155,18 @@ static void reset(struct stmt *st)
 static bool is_null(const struct stmt *st, int n)
 {
     const struct pg_stmt *s = (const struct pg_stmt *)st;
-    return PQgetisnull(s->result, s->row, n);
+    return PQgetisnull(s->result, s->row, n + s->skip);
 }
 
 static int64_t get_int(struct stmt *st, int n)
 {
     struct pg_stmt *s = stmt_of(st);
-    const char *p = PQgetvalue(s->result, s->row, n);
-    int length = PQgetlength(s->result, s->row, n);
+    const char *p = PQgetvalue(s->result, s->row, n + s->skip);
+    int length = PQgetlength(s->result, s->row, n + s->skip);
     uint64_t v64;
     uint32_t v32;
     uint16_t v16;
-    switch (PQftype(s->result, n)) {
+    switch (PQftype(s->result, n + s->skip)) {
     case OID_INT8:
         if (length != sizeof v64) break;
         memcpy(&v64, p, sizeof v64);
@@ -187,24 +191,24 @@ static int64_t get_int(struct stmt *st, int n)
 static Str get_bytes(struct stmt *st, int n, enum bind_kind kind)
 {
     struct pg_stmt *s = stmt_of(st);
-    Oid type = PQftype(s->result, n);
+    Oid type = PQftype(s->result, n + s->skip);
     bool text = type == OID_TEXT || type == OID_VARCHAR || type == OID_BPCHAR || type == OID_NAME;
     if (kind == BIND_TEXT ? !text : type != OID_BYTEA) {
         mistake(st, "column of another type", n);
         return (Str){0};
     }
-    return (Str){PQgetvalue(s->result, s->row, n), (size_t)PQgetlength(s->result, s->row, n)};
+    return (Str){PQgetvalue(s->result, s->row, n + s->skip), (size_t)PQgetlength(s->result, s->row, n + s->skip)};
 }
 
 static void script(struct db *db, const char *text)
 {
     struct pg_db *c = of(db);
-    if (!c->begun) send_own(c, OWN_BEGIN_WRITE, SENT_BEGIN);
-    c->begun = true;
+    assert(c->begun || c->mode == TX_WRITE);
+    postgres_open_transaction(c);
     pipe_script(c, text);
 }
 
-static const struct engine postgres_engine = {
+const struct engine postgres_engine = {
     .is_postgres = true,
     .prepare = prepare,
     .bind_int = bind_number,
@@ -307,6 +311,11 @@ static const char session[] =
     " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
     " ELSE current_setting('synchronous_commit') END, false)";
 
+/* A group asks for single rows only, by keys: whatever PostgreSQL believes about the tables, and it may have believed
+ * it while they were empty, the plan is to go through the index. */
+static const char for_groups[] = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;"
+                                 " SET jit = off; SET plan_cache_mode = force_generic_plan";
+
 static bool set_up(struct pg_db *c, const struct postgres_options *o, char *ret_why, size_t why_bytes)
 {
     char statement[24], lock[24];
@@ -323,6 +332,11 @@ static bool set_up(struct pg_db *c, const struct postgres_options *o, char *ret_
                  encoding ? encoding : "(none)");
         return false;
     }
+    if (set && o->is_group) {
+        r = PQexec(c->conn, for_groups);
+        set = PQresultStatus(r) == PGRES_COMMAND_OK;
+        PQclear(r);
+    }
     if (set && PQsetnonblocking(c->conn, 1) == 0 && PQenterPipelineMode(c->conn)) return true;
     snprintf(ret_why, why_bytes, "the PostgreSQL session cannot be set up: %s", PQerrorMessage(c->conn));
     return false;
@@ -338,6 +352,7 @@ enum err postgres_open(const struct postgres_options *o, struct database_stats *
     }
     db_init(&c->db, &postgres_engine, stats);
     c->fresh = true;
+    c->is_group = o->is_group;
     c->wait_ms = ANSWER_MS;
     for (int i = 0; i < OWN_COUNT; i++) c->own[i].text = own_texts[i];
     /* What stands before dbname the address may override. A peer that is silently gone is noticed within 10 seconds. */

@@ -19,6 +19,7 @@ struct postgres_options {
     const char *url;
     bool read_only;
     int64_t lock_ms; /* how long a statement may wait for a lock */
+    bool is_group;   /* for postgres_group.h */
 };
 
 enum err postgres_open(const struct postgres_options *options, struct database_stats *stats, struct db **ret,

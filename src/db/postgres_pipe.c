@@ -13,7 +13,13 @@
  * both be stuck sending. */
 #define UNSYNCED_MAX 256
 
-static const Oid oids[] = {[BIND_UNKNOWN] = 0, [BIND_INT] = 20, [BIND_TEXT] = 25, [BIND_BLOB] = 17};
+static const Oid oids[] = {[BIND_UNKNOWN] = 0,
+                           [BIND_INT] = 20,
+                           [BIND_TEXT] = 25,
+                           [BIND_BLOB] = 17,
+                           [PG_ARRAY + BIND_INT] = 1016,
+                           [PG_ARRAY + BIND_TEXT] = 1009,
+                           [PG_ARRAY + BIND_BLOB] = 1001};
 
 void pipe_lose(struct pg_db *c, const char *why)
 {
@@ -27,7 +33,7 @@ void pipe_lose(struct pg_db *c, const char *why)
     }
 }
 
-static void note_sent(struct pg_db *c, enum sent_kind kind, struct pg_stmt *st)
+static void note_sent(struct pg_db *c, enum sent_kind kind, struct pg_stmt *st, PGresult **result)
 {
     if (c->sent_count == c->sent_cap) {
         size_t cap = c->sent_cap ? c->sent_cap * 2 : 64;
@@ -42,7 +48,7 @@ static void note_sent(struct pg_db *c, enum sent_kind kind, struct pg_stmt *st)
         c->sent_cap = cap;
         c->sent_head = 0;
     }
-    c->sent[(c->sent_head + c->sent_count++) % c->sent_cap] = (struct sent){kind, st};
+    c->sent[(c->sent_head + c->sent_count++) % c->sent_cap] = (struct sent){kind, st, result};
     if (kind == SENT_SYNC)
         c->unsynced = 0;
     else
@@ -67,11 +73,11 @@ static bool prepare(struct pg_db *c, struct pg_stmt *st)
     snprintf(st->name, sizeof st->name, "s%u", ++c->names);
     if (!PQsendPrepare(c->conn, st->name, st->text, st->params, types)) return false;
     st->state = PG_PREPARING;
-    note_sent(c, SENT_PREPARE, st);
+    note_sent(c, SENT_PREPARE, st, NULL);
     return true;
 }
 
-void pipe_execute(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind)
+static void execute(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind, PGresult **result)
 {
     static const int binary[PG_PARAMS_MAX] = {[0 ... PG_PARAMS_MAX - 1] = 1};
     if (c->lost) return;
@@ -85,7 +91,17 @@ void pipe_execute(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind)
         return;
     }
     if (kind == SENT_COMMIT) c->commit = PG_COMMIT_SENT;
-    note_sent(c, kind, st);
+    note_sent(c, kind, st, result);
+}
+
+void pipe_execute(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind)
+{
+    execute(c, st, kind, &st->result);
+}
+
+void pipe_read(struct pg_db *c, struct pg_stmt *st, PGresult **ret)
+{
+    execute(c, st, SENT_READ, ret);
 }
 
 void pipe_sync(struct pg_db *c)
@@ -94,7 +110,7 @@ void pipe_sync(struct pg_db *c)
     if (!PQpipelineSync(c->conn))
         pipe_lose(c, PQerrorMessage(c->conn)); /* flushes what it can */
     else
-        note_sent(c, SENT_SYNC, NULL);
+        note_sent(c, SENT_SYNC, NULL, NULL);
 }
 
 /* Waits until there is something to read, sending what is left to send. */
@@ -135,6 +151,9 @@ static bool is_in(const char *state, const char *const *list)
 static const char *const try_again[] = {"40001", "40P01", NULL};
 static const char *const connection_gone[] = {"08000", "08001", "08003", "08004", "08006", "57P01",
                                               "57P02", "57P03", "57P05", "25P03", NULL};
+/* A lock that is held for long, a key that somebody else has just taken: no reason for the others of a group to fail.
+ */
+static const char *const try_alone[] = {"55P03", "23505", NULL};
 static const char *const server_trouble[] = {"53", "55P03", "57014", "58", "F0", "XX", NULL};
 static const char *const commit_unsure[] = {"40003", "08007", NULL};
 /* Messages of these classes hold no values of rows. */
@@ -162,7 +181,7 @@ static void note_error(struct pg_db *c, const struct sent *s, const PGresult *r)
     bool stale = !c->fresh && (strncmp(state, "26000", 5) == 0 || strncmp(state, "0A000", 5) == 0);
     bool demoted = c->mode == TX_WRITE && strncmp(state, "25006", 5) == 0;
     bool gone = fatal || stale || demoted || s->kind == SENT_END || is_in(state, connection_gone);
-    if (gone || is_in(state, try_again)) {
+    if (gone || is_in(state, try_again) || (c->is_group && is_in(state, try_alone))) {
         c->db.err = ERR_UNAVAILABLE;
         c->may_retry = true;
         log_event(LOG_INFO, "db.try_again", LOGC("state", state), LOGC("sql", s->stmt ? s->stmt->text : ""));
@@ -185,7 +204,7 @@ static void note_result(struct pg_db *c, const struct sent *s, PGresult *r)
         if (s->kind == SENT_COMMIT) /* COMMIT of a transaction that has failed is answered ROLLBACK */
             c->commit = strcmp(PQcmdStatus(r), "COMMIT") == 0 ? PG_COMMIT_DONE : PG_COMMIT_REFUSED;
         if (s->kind == SENT_READ) {
-            s->stmt->result = r;
+            *s->result = r;
             return;
         }
         break;
@@ -241,7 +260,7 @@ void pipe_script(struct pg_db *c, const char *text)
     pipe_receive(c);
     if (c->lost || c->db.err) return;
     struct pg_stmt script = {.text = text};
-    struct sent s = {SENT_RUN, &script};
+    struct sent s = {SENT_RUN, &script, NULL};
     int64_t wait_ms = c->wait_ms;
     c->wait_ms = -1; /* a migration may take any time */
     PGresult *r;

@@ -33,17 +33,23 @@ struct pg_stmt {
     enum { PG_NOT_PREPARED, PG_PREPARING, PG_PREPARED } state;
     PGresult *result;
     int row;
+    /* postgres_group.c's: the rows of a result that several share */
+    const int *rows; /* NULL: all of them */
+    int row_count, at;
+    int skip;   /* columns in front that are not its own */
     int params; /* that the text has */
     const char *values[PG_PARAMS_MAX];
     int lengths[PG_PARAMS_MAX];
-    uint64_t numbers[PG_PARAMS_MAX]; /* in network order */
-    unsigned char kinds[PG_PARAMS_MAX];
+    uint64_t numbers[PG_PARAMS_MAX];    /* in network order */
+    unsigned char kinds[PG_PARAMS_MAX]; /* enum bind_kind, PG_ARRAY more for an array of it */
     unsigned char kinds_prepared[PG_PARAMS_MAX];
 };
+#define PG_ARRAY 4
 
 struct sent {
     enum sent_kind kind;
     struct pg_stmt *stmt;
+    PGresult **result; /* SENT_READ: where it goes */
 };
 
 enum pg_commit {
@@ -65,8 +71,9 @@ struct pg_db {
     int64_t wait_ms; /* for one answer */
     bool lost;       /* the connection can no longer be used */
     bool may_retry;
-    bool fresh;  /* has not completed a transaction yet */
-    bool warned; /* the server said WARNING while it committed */
+    bool is_group; /* several jobs share its transactions: what one of them meets is settled by running each alone */
+    bool fresh;    /* has not completed a transaction yet */
+    bool warned;   /* the server said WARNING while it committed */
     enum pg_commit commit;
     /* postgres.c's */
     struct pg_stmt own[OWN_COUNT];
@@ -77,6 +84,8 @@ struct pg_db {
 
 /* All do nothing once the connection is lost. */
 void pipe_execute(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind);
+/* SENT_READ, the result to *ret instead of the statement: one that is sent several times has as many. */
+void pipe_read(struct pg_db *c, struct pg_stmt *st, PGresult **ret);
 void pipe_sync(struct pg_db *c);
 /* Takes every outstanding answer, waiting where necessary. */
 void pipe_receive(struct pg_db *c);
@@ -85,3 +94,8 @@ void pipe_look(struct pg_db *c);
 /* A text of several statements, outside the pipeline. */
 void pipe_script(struct pg_db *c, const char *text);
 void pipe_lose(struct pg_db *c, const char *why);
+
+/* postgres.c's, for postgres_group.c and postgres_flight.c. */
+extern const struct engine postgres_engine;
+/* Before the first statement of a transaction. */
+void postgres_open_transaction(struct pg_db *c);

@@ -1,11 +1,14 @@
 /* db/postgres_pool.c - see postgres_pool.h.
  *
- * Half of the workers take reads, the others writes: what holds up the writers (a locked wallet, a slow disk) does not
- * hold up a verification, and a long report does not hold up orders. A worker takes one job, runs it in a transaction
- * of its own, and tells its port. It takes jobs only while it has a connection, so a worker that cannot connect does
- * not fail jobs that others could run. Only when no worker of its half has had a connection for PATIENCE_MS are jobs
- * answered ERR_UNAVAILABLE, at once, while one worker at a time tries again. Each half is counted separately: idle
- * workers do not notice that the server is gone. */
+ * Reads and writes have workers of their own: whoever holds up the writers (a locked wallet, a slow disk) does not hold
+ * up a verification, and a long report does not hold up orders. And each has a few workers for jobs that may be grouped
+ * (postgres_group.h): these take everything that waits for them and run it in one transaction; under load the next
+ * group gathers while this one is under way. The others take one job, and run it in a transaction of its own. What
+ * cannot stay in its group goes on to them.
+ *
+ * Workers take jobs only while they have a connection, so one that cannot connect does not fail what others could do.
+ * Only when nobody of its lane has had a connection for PATIENCE_MS are jobs answered ERR_UNAVAILABLE, at once, while
+ * one worker at a time tries again. Each lane counts for itself: idle workers do not notice that the server is gone. */
 #include "db/postgres_pool.h"
 
 #include <stdio.h>
@@ -17,6 +20,7 @@
 #include "base/random.h"
 #include "base/timestamp.h"
 #include "db/postgres.h"
+#include "db/postgres_group.h"
 
 /* Workers sleep while the network and the server's disk work, and commits that wait together become durable together:
  * with an fsync for each commit, 32 workers were measured to place half as many orders again as 8, on two cores. More
@@ -25,31 +29,42 @@
 #define WORKERS_MIN 16
 #define WORKERS_MAX 32
 
-#define SHARED_WORKERS_MIN 4 /* with fewer, all take everything */
+#define SHARED_WORKERS_MIN 4  /* with fewer, all take everything */
+#define GROUPED_WORKERS_MIN 8 /* with fewer, nothing is grouped */
+/* Of each kind. A second one works while the first waits for the server or its disk; with more, groups get smaller, and
+ * dearer. Those that read take from one queue. Those that write have one each, so that orders on one wallet meet in one
+ * group, where they do not wait for each other. */
+#define GROUPING_WORKERS 2
+#define LATER_MAX 5 /* how often a job is put off before it is run by itself */
 #define TRIES_MAX 10
 #define PATIENCE_MS 2500
 #define RETRY_CONNECT_MS 100
 #define WHY_BYTES 512
 
-/* The reads or the writes: the jobs that wait, and how the workers that take them are connected. */
-struct half {
+/* In the order in which they end: each may hand jobs on to those behind it. */
+enum lane_name { GROUPED_READS, READS, GROUPED_WRITES, WRITES = GROUPED_WRITES + GROUPING_WORKERS, LANES };
+
+/* What waits, and how those who serve it are connected. */
+struct pg_lane {
     struct job_queue queue;
+    int workers; /* 0: unused, because there are too few workers to be shared out */
+    bool is_grouped;
     _Atomic int connected;
-    _Atomic int64_t away_since_ns; /* counts while connected is 0 */
+    _Atomic int64_t away_since_ns; /* the first failure to connect since the last success; 0: none */
     _Atomic bool trying;           /* a worker is trying a server that has been away for long */
 };
 
 struct worker {
     pthread_t thread;
     struct pg_pool *pool;
-    struct half *half;
-    struct db *db; /* NULL: no connection */
+    struct pg_lane *lane;
+    struct db *db;          /* NULL: no connection */
+    struct pg_group *group; /* of a grouped lane */
     bool had_one;
 };
 
 struct pg_pool {
-    struct half reads, writes; /* reads: unused with too few workers to share out */
-    int readers;
+    struct pg_lane lanes[LANES];
     struct database_stats *stats;
     struct postgres_options options;
     char *url;
@@ -66,31 +81,37 @@ static void sleep_ms(int64_t ms)
 static void disconnect(struct worker *w)
 {
     if (!w->db) return;
+    if (w->group) group_disconnect(w->group);
     postgres_close(w->db);
     w->db = NULL;
-    atomic_store(&w->half->away_since_ns, time_monotonic_ns());
-    atomic_fetch_sub(&w->half->connected, 1);
+    atomic_fetch_sub(&w->lane->connected, 1);
 }
 
-static bool away_for_long(struct half *h)
+static bool away_for_long(struct pg_lane *l)
 {
-    return atomic_load(&h->connected) == 0 &&
-           time_monotonic_ns() - atomic_load(&h->away_since_ns) > PATIENCE_MS * INT64_C(1000000);
+    int64_t since = atomic_load(&l->away_since_ns);
+    return atomic_load(&l->connected) == 0 && since && time_monotonic_ns() - since > PATIENCE_MS * INT64_C(1000000);
 }
 
 static bool try_connect(struct worker *w)
 {
     struct pg_pool *p = w->pool;
-    bool long_away = away_for_long(w->half);
-    if (long_away && atomic_exchange(&w->half->trying, true)) return false;
+    bool long_away = away_for_long(w->lane);
+    if (long_away && atomic_exchange(&w->lane->trying, true)) return false;
     char why[WHY_BYTES];
-    enum err e = postgres_open(&p->options, p->stats, &w->db, why, sizeof why);
-    if (long_away) atomic_store(&w->half->trying, false);
+    struct postgres_options o = p->options;
+    o.is_group = w->lane->is_grouped;
+    if (o.is_group) o.lock_ms = GROUP_LOCK_MS;
+    enum err e = postgres_open(&o, p->stats, &w->db, why, sizeof why);
+    if (long_away) atomic_store(&w->lane->trying, false);
     if (e) {
+        int64_t here = 0;
+        atomic_compare_exchange_strong(&w->lane->away_since_ns, &here, time_monotonic_ns());
         log_event(LOG_WARN, "db.no_connection", LOGC("reason", why));
         return false;
     }
-    atomic_fetch_add(&w->half->connected, 1);
+    atomic_fetch_add(&w->lane->connected, 1);
+    atomic_store(&w->lane->away_since_ns, 0);
     if (w->had_one) atomic_fetch_add_explicit(&p->stats->reconnects, 1, memory_order_relaxed);
     w->had_one = true;
     return true;
@@ -122,6 +143,21 @@ static bool run_once(struct worker *w, struct tx_job *job, enum err *ret)
     return true;
 }
 
+/* The lane that a job belongs to. */
+static struct pg_lane *lane_of(struct pg_pool *p, const struct tx_job *job)
+{
+    bool reads = job->mode == TX_READ;
+    struct pg_lane *grouped = &p->lanes[reads ? GROUPED_READS : GROUPED_WRITES + job->affinity % GROUPING_WORKERS];
+    if (job->may_group && !job->is_alone && grouped->workers) return grouped;
+    return reads && p->lanes[READS].workers ? &p->lanes[READS] : &p->lanes[WRITES];
+}
+
+/* It has waited already: in front of the others. */
+static void hand_on(struct pg_pool *p, struct tx_job *job)
+{
+    queue_put_back(&lane_of(p, job)->queue, job);
+}
+
 enum served { SERVED, SERVED_ELSEWHERE, NOT_SERVED };
 
 /* SERVED: *ret is the job's end. NOT_SERVED: the connection is lost and there is no other for now. */
@@ -134,9 +170,9 @@ static enum served serve(struct worker *w, struct tx_job *job, enum err *ret)
         }
         enum tx_mode mode = job->mode;
         if (run_once(w, job, ret)) return SERVED;
-        if (job->mode != mode) { /* not a failure: the job has to write */
-            if (w->half == &w->pool->writes) continue;
-            queue_put_back(&w->pool->writes.queue, job);
+        if (job->mode != mode) { /* not a failure: it has to write */
+            if (w->lane == &w->pool->lanes[WRITES]) continue;
+            hand_on(w->pool, job);
             return SERVED_ELSEWHERE;
         }
         *ret = ERR_UNAVAILABLE;
@@ -146,44 +182,94 @@ static enum served serve(struct worker *w, struct tx_job *job, enum err *ret)
     }
 }
 
-static void count_commit(struct pg_pool *p)
+/* Waits for jobs: one, or for a group as many as there are. */
+static int next_jobs(struct worker *w, struct tx_job **ret)
 {
-    atomic_fetch_add_explicit(&p->stats->batches, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&p->stats->batch_jobs, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&p->stats->batch_buckets[0], 1, memory_order_relaxed);
+    struct job_queue *q = &w->lane->queue;
+    int max = w->group ? GROUP_MAX : 1, n = queue_take_now(q, ret, max);
+    if (n) return n;
+    postgres_rest(w->db);
+    return queue_take(q, ret, max);
 }
 
-static bool next_job(struct worker *w, struct tx_job **ret)
+static void serve_one(struct worker *w, struct tx_job *job)
 {
-    struct job_queue *q = &w->half->queue;
-    if (queue_take_until(q, ret, 0) == 1) return true;
-    postgres_rest(w->db);
-    return queue_take(q, ret, 1) == 1;
+    enum err e;
+    enum served served = serve(w, job, &e);
+    if (served == NOT_SERVED) queue_put_back(&w->lane->queue, job); /* others may still have a connection */
+    if (served != SERVED) return;
+    if (job->mode == TX_WRITE) atomic_fetch_add(&w->pool->stats->generation, 1);
+    if (!e && job->mode == TX_WRITE) count_batch(w->pool->stats, 1);
+    job_finish(job, e);
+}
+
+/* What a job of a group comes to; false: it goes on elsewhere. */
+static bool is_settled(struct worker *w, struct tx_job *job, enum group_end end)
+{
+    struct database_stats *stats = w->pool->stats;
+    if (end == GROUP_UNKNOWN) {
+        job->result = ERR_OUTCOME_UNKNOWN;
+        return true;
+    }
+    bool is_undone = end != GROUP_DONE;
+    if (is_undone) atomic_fetch_add_explicit(&stats->retries, 1, memory_order_relaxed);
+    if (end == GROUP_DONE && job->result == ERR_NEEDS_WRITE && job->mode == TX_READ) {
+        job->mode = TX_WRITE;
+        return false;
+    }
+    if (end == GROUP_FAILED || job->result == ERR_RUN_ALONE) job->is_alone = true;
+    bool comes_again = is_undone || job->result == ERR_RUN_LATER;
+    if (comes_again && ++job->tries >= LATER_MAX) job->is_alone = true;
+    if (!comes_again && !job->is_alone) return true;
+    if (job->is_alone) atomic_fetch_add_explicit(&stats->alone, 1, memory_order_relaxed);
+    return false;
+}
+
+static void serve_group(struct worker *w, struct tx_job **jobs, int n)
+{
+    struct pg_pool *p = w->pool;
+    enum tx_mode mode = jobs[0]->mode;
+    enum group_end end = group_run(w->group, w->db, mode, jobs, n);
+    if (end == GROUP_UNKNOWN) log_event(LOG_ERROR, "db.outcome_unknown", LOGI("jobs", n));
+    int settled = 0, committed = 0;
+    for (int i = n; i-- > 0;) { /* from the last: each is put in front of the others */
+        struct tx_job *job = jobs[i];
+        if (!is_settled(w, job, end)) {
+            hand_on(p, job);
+            jobs[i] = NULL;
+        } else if (!job->result) {
+            committed++;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        if (jobs[i]) jobs[settled++] = jobs[i];
+    if (committed && mode == TX_WRITE) count_batch(p->stats, committed);
+    jobs_finish(jobs, settled);
 }
 
 static void *worker_main(void *arg)
 {
     struct worker *w = arg;
-    struct pg_pool *p = w->pool;
-    struct tx_job *job;
+    struct tx_job *jobs[GROUP_MAX];
     for (;;) {
         if (w->db && !postgres_is_alive(w->db)) disconnect(w);
+        if (!w->db && !queue_wait(&w->lane->queue)) return NULL; /* nobody connects without having work */
         if (w->db || try_connect(w)) {
-            if (!next_job(w, &job)) return NULL;
-            enum err e;
-            enum served served = serve(w, job, &e);
-            if (served == NOT_SERVED) queue_put_back(&w->half->queue, job); /* others may still have a connection */
-            if (served != SERVED) continue;
-            if (!e && job->mode == TX_WRITE) count_commit(p);
-            job_finish(job, e);
-        } else if (away_for_long(w->half)) {
+            int n = next_jobs(w, jobs);
+            if (!n) return NULL;
+            if (w->group)
+                serve_group(w, jobs, n);
+            else
+                serve_one(w, jobs[0]);
+        } else if (away_for_long(w->lane)) {
             int64_t until = time_monotonic_ns() + RETRY_CONNECT_MS * INT64_C(1000000);
             int n;
-            while ((n = queue_take_until(&w->half->queue, &job, until)) > 0) job_finish(job, ERR_UNAVAILABLE);
+            while ((n = queue_take_until(&w->lane->queue, &jobs[0], until)) > 0) job_finish(jobs[0], ERR_UNAVAILABLE);
             if (n == QUEUE_CLOSED) return NULL;
-        } else if (queue_is_closed(&w->half->queue) && !atomic_load(w->half->queue.length)) {
+        } else if (queue_has_ended(&w->lane->queue)) {
             return NULL;
         } else {
+            queue_nudge(&w->lane->queue);
             sleep_ms(RETRY_CONNECT_MS + random_below(RETRY_CONNECT_MS));
         }
     }
@@ -194,6 +280,33 @@ static int worker_count(const struct database_options *o)
     if (o->workers > 0) return o->workers;
     long n = sysconf(_SC_NPROCESSORS_ONLN) * WORKERS_PER_CORE;
     return n < WORKERS_MIN ? WORKERS_MIN : n > WORKERS_MAX ? WORKERS_MAX : (int)n;
+}
+
+/* The plain lanes get halves of what the grouped ones leave. */
+static void share_out(struct pg_pool *p, int count, bool read_only)
+{
+    int grouped = count < GROUPED_WORKERS_MIN || read_only ? 0 : GROUPING_WORKERS;
+    int plain = count - 2 * grouped;
+    p->lanes[GROUPED_READS] = (struct pg_lane){.workers = grouped, .is_grouped = true};
+    for (int i = 0; i < GROUPING_WORKERS; i++)
+        p->lanes[GROUPED_WRITES + i] = (struct pg_lane){.workers = grouped > 0, .is_grouped = true};
+    p->lanes[READS].workers = plain < SHARED_WORKERS_MIN ? 0 : plain / 2;
+    p->lanes[WRITES].workers = plain - p->lanes[READS].workers;
+}
+
+static enum err start_worker(struct pg_pool *p, struct worker *w, struct pg_lane *lane, char *ret_why, size_t why_bytes)
+{
+    w->pool = p;
+    w->lane = lane;
+    w->group = lane->is_grouped ? group_new() : NULL;
+    if ((lane->is_grouped && !w->group) || pthread_create(&w->thread, NULL, worker_main, w) != 0) {
+        group_free(w->group);
+        snprintf(ret_why, why_bytes, "the workers cannot be started");
+        return ERR_UNAVAILABLE;
+    }
+    pthread_setname_np(w->thread, "souk-db");
+    p->count++;
+    return OK;
 }
 
 enum err pg_pool_new(const struct database_options *o, struct database_stats *stats, struct pg_pool **ret,
@@ -208,55 +321,51 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
     }
     p->stats = stats;
     p->options = (struct postgres_options){.url = p->url, .read_only = o->read_only, .lock_ms = o->busy_ms};
-    p->reads.away_since_ns = p->writes.away_since_ns = time_monotonic_ns();
-    queue_init(&p->reads.queue, &stats->queue_length);
-    queue_init(&p->writes.queue, &stats->queue_length);
-    p->readers = count < SHARED_WORKERS_MIN ? 0 : count / 2;
-    enum err e = postgres_open(&p->options, stats, &p->workers[0].db, ret_why, why_bytes);
-    p->workers[0].half = p->readers ? &p->reads : &p->writes;
-    if (!e) p->workers[0].half->connected = 1;
-    p->workers[0].had_one = true;
-    for (int i = 0; !e && i < count; i++) {
-        struct worker *w = &p->workers[i];
-        w->pool = p;
-        w->half = i < p->readers ? &p->reads : &p->writes;
-        if (pthread_create(&w->thread, NULL, worker_main, w) != 0) {
-            snprintf(ret_why, why_bytes, "the workers cannot be started");
-            e = ERR_UNAVAILABLE;
-            break;
-        }
-        pthread_setname_np(w->thread, "souk-db");
-        p->count++;
+    share_out(p, count, o->read_only);
+    for (int i = 0; i < LANES; i++) queue_init(&p->lanes[i].queue, &stats->queue_length);
+    struct db *first;
+    enum err e = postgres_open(&p->options, stats, &first, ret_why, why_bytes);
+    if (!e) { /* the last worker's: one that writes */
+        p->workers[count - 1].db = first;
+        p->workers[count - 1].had_one = true;
+        p->lanes[WRITES].connected = 1;
     }
-    if (!e)
+    for (int i = 0, lane = 0, left = p->lanes[0].workers; !e && i < count; i++, left--) {
+        while (!left) left = p->lanes[++lane].workers;
+        e = start_worker(p, &p->workers[i], &p->lanes[lane], ret_why, why_bytes);
+    }
+    if (!e) {
         *ret = p;
-    else
-        pg_pool_free(p);
+        return OK;
+    }
+    if (p->count < count) postgres_close(p->workers[count - 1].db);
+    pg_pool_free(p);
     return e;
 }
 
 int pg_pool_writers(const struct pg_pool *p)
 {
-    return p->count - p->readers;
+    return p->lanes[WRITES].workers;
 }
 
 bool pg_pool_submit(struct pg_pool *p, struct tx_job *job)
 {
-    return queue_put(job->mode == TX_READ && p->readers ? &p->reads.queue : &p->writes.queue, job);
+    return queue_put(&lane_of(p, job)->queue, job);
 }
 
 void pg_pool_free(struct pg_pool *p)
 {
     if (!p) return;
-    /* A read that has to write is handed to the writers, so the readers end first. */
-    queue_close(&p->reads.queue);
-    for (int i = 0; i < p->count && i < p->readers; i++) pthread_join(p->workers[i].thread, NULL);
-    queue_close(&p->writes.queue);
-    for (int i = p->readers; i < p->count; i++) pthread_join(p->workers[i].thread, NULL);
-    for (int i = 0; i < p->count; i++) disconnect(&p->workers[i]);
-    if (p->count == 0) postgres_close(p->workers[0].db);
-    queue_done(&p->reads.queue);
-    queue_done(&p->writes.queue);
+    int i = 0;
+    for (struct pg_lane *lane = p->lanes; lane < p->lanes + LANES; lane++) {
+        queue_close(&lane->queue);
+        for (; i < p->count && p->workers[i].lane == lane; i++) pthread_join(p->workers[i].thread, NULL);
+    }
+    for (i = 0; i < p->count; i++) {
+        disconnect(&p->workers[i]);
+        group_free(p->workers[i].group);
+    }
+    for (i = 0; i < LANES; i++) queue_done(&p->lanes[i].queue);
     free(p->url);
     free(p);
 }

@@ -90,11 +90,7 @@ static enum batch_end run_batch(struct writer *w, struct tx_job **jobs, int n, b
     case SQLITE_UNKNOWN: return BATCH_UNKNOWN;
     }
     atomic_store(&w->stats->no_room_ms, 0);
-    int bucket = 0;
-    while (bucket < 9 && n > 1 << bucket) bucket++;
-    atomic_fetch_add_explicit(&w->stats->batches, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&w->stats->batch_jobs, n, memory_order_relaxed);
-    atomic_fetch_add_explicit(&w->stats->batch_buckets[bucket], 1, memory_order_relaxed);
+    count_batch(w->stats, n);
     return BATCH_DONE;
 }
 
@@ -131,35 +127,6 @@ static void settle(struct writer *w, struct tx_job **jobs, int n)
     }
 }
 
-/* One wake-up per port. Once a job is posted it belongs to its port's thread again. */
-static void tell(struct tx_job **jobs, int n)
-{
-    struct tx_port *ports = NULL;
-    for (int i = 0; i < n; i++) {
-        struct tx_job *job = jobs[i];
-        struct tx_port *port = job->port;
-        if (!port) {
-            job_finish(job, job->result);
-            continue;
-        }
-        if (!port->out) {
-            port->out_end = &port->out;
-            port->out_next = ports;
-            ports = port;
-        }
-        job->letter.next = NULL;
-        *port->out_end = &job->letter;
-        port->out_end = &job->letter.next;
-    }
-    while (ports) {
-        struct tx_port *port = ports;
-        struct letter *first = port->out;
-        ports = port->out_next;
-        port->out = NULL;
-        mailbox_post_all(&port->finished, first);
-    }
-}
-
 static void checkpoint(struct writer *w)
 {
     int pages = sqlite_log_pages(w->db);
@@ -177,7 +144,7 @@ static void *writer_main(void *arg)
     int n;
     while ((n = queue_take(&w->queue, w->batch, w->batch_max)) > 0) {
         settle(w, w->batch, n);
-        tell(w->batch, n);
+        jobs_finish(w->batch, n);
         checkpoint(w);
     }
     return NULL;

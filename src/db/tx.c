@@ -205,6 +205,7 @@ void tx_submit(struct tx_port *p, struct tx_job *job)
     assert(job->mode == TX_READ || job->mode == TX_WRITE);
     job->port = p;
     job->tries = 0;
+    job->is_alone = false;
     p->under_way++;
     if (job->mode == TX_WRITE || p->database->pool) {
         hand_over(p->database, job);

@@ -7,7 +7,9 @@
  *               read transaction (tx_port_pass). TX_WRITE goes to the writer thread, which runs everything that waits
  *               as one group commit, each job in a savepoint of its own.
  *   PostgreSQL  both go to workers with one connection each, reads and writes to different ones. A job that meets
- *               40001, 40P01, or a connection lost before COMMIT was sent, is run again.
+ *               40001, 40P01, or a connection lost before COMMIT was sent, is run again. Jobs that may_group
+ *               go to workers that run everything that waits, up to 64, in one transaction and with statements in
+ *               common.
  *
  * `run` may be called more than once and must start afresh each time. It returns OK to commit; any error rolls back
  * what it did and is handed to `done`, unless the database has an error of its own (db_err), which wins. TX_READ jobs
@@ -47,6 +49,8 @@ struct database_stats {
     _Atomic int64_t batch_buckets[10]; /* batches of ≤ 1, 2, 4, … 256, more */
     _Atomic int64_t errors;            /* statements or commits that failed */
     _Atomic int64_t retries;           /* PostgreSQL: jobs run again */
+    _Atomic int64_t generation;        /* see db_generation */
+    _Atomic int64_t alone;             /* PostgreSQL: of them, jobs of a group that were run by themselves */
     _Atomic int64_t reconnects;
     _Atomic int64_t checkpoints;
     _Atomic int64_t no_room_ms; /* when a write found the disk full, if none has succeeded since; or 0 */
@@ -72,6 +76,8 @@ struct tx_job {
     enum tx_mode mode;    /* TX_READ or TX_WRITE */
     bool is_first;        /* runs before every job that is not */
     bool no_savepoint;    /* `run` checks everything before its first write: saves SQLite a savepoint */
+    bool may_group;       /* PostgreSQL: may share its transaction with others (db_is_grouped) */
+    unsigned affinity;    /* of those: jobs that are likely to change the same rows have the same number */
     enum err (*run)(struct tx_job *job, struct db *db);
     void (*done)(struct tx_job *job, enum err e);
     struct arena *arena; /* db_arena() of the run */
@@ -79,6 +85,7 @@ struct tx_job {
     struct tx_port *port;
     enum err result;
     int tries;
+    bool is_alone; /* of those that may_group: not any more */
 };
 
 /* A port belongs to one thread, usually an event loop. Other threads call `wake` when finished jobs wait: at most once

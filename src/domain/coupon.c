@@ -164,19 +164,20 @@ static enum err uncount_use(struct db *db, Id coupon)
     return db_run(st);
 }
 
-enum err coupon_redeem(struct db *db, const struct coupon *c, Id account, Id order, Time now)
+enum err coupon_redeem(struct db *db, const struct coupon *c, Id account)
+{
+    int64_t per_customer, used;
+    enum err e = count_use(db, c->id, &per_customer);
+    if (e || !per_customer) return e;
+    e = uses_of_customer(db, c->id, account, &used);
+    if (e) return e;
+    return used >= per_customer ? ERR_COUPON_USED : OK;
+}
+
+enum err coupon_record(struct db *db, const struct coupon *c, Id account, Id order, Time now)
 {
     static const char record[] = "INSERT INTO coupon_use (order_id, coupon_id, account_id, created_at)"
                                  " VALUES ($1, $2, $3, $4)";
-    int64_t per_customer;
-    enum err e = count_use(db, c->id, &per_customer);
-    if (e) return e;
-    if (per_customer) {
-        int64_t used;
-        e = uses_of_customer(db, c->id, account, &used);
-        if (e) return e;
-        if (used >= per_customer) return ERR_COUPON_USED;
-    }
     struct stmt *st = db_prepare(db, record);
     bind_id(st, order);
     bind_id(st, c->id);

@@ -53,9 +53,11 @@ enum err coupon_evaluate(struct db *db, const struct coupon *c, Id account, cons
 /* The discount on lines that sum to `applicable`, ignoring conditions. False when it does not fit. */
 bool coupon_discount(const struct coupon *c, Money applicable, Money *ret);
 
-/* Counts one use for this order, guarded by both limits: of any number of concurrent callers no more succeed than the
- * limits allow. ERR_COUPON_EXHAUSTED or ERR_COUPON_USED: the transaction must be rolled back. TX_WRITE. */
-enum err coupon_redeem(struct db *db, const struct coupon *c, Id account, Id order, Time now);
+/* Counts one use, guarded by both limits: of any number of concurrent callers no more succeed than the limits allow.
+ * ERR_COUPON_EXHAUSTED or ERR_COUPON_USED: the transaction must be rolled back. TX_WRITE. */
+enum err coupon_redeem(struct db *db, const struct coupon *c, Id account);
+/* Records which order the use was for, in the same transaction. */
+enum err coupon_record(struct db *db, const struct coupon *c, Id account, Id order, Time now);
 /* The order was cancelled and can no longer be paid: gives the use back, once. */
 enum err coupon_release(struct db *db, Id order, Time now);
 /* Whether the order had a coupon and gave it back. TX_READ is enough. */

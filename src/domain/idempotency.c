@@ -64,11 +64,21 @@ enum err idempotency_find(struct db *db, const struct idempotency *i, struct kep
     return OK;
 }
 
+enum err idempotency_join(struct db *db, const struct idempotency *i)
+{
+    return db_enlist(db, key_hash(i)) ? OK : ERR_RUN_ALONE;
+}
+
 enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret)
 {
     static const char claim[] = "INSERT INTO idempotency (key_hash, request_hash, created_at)"
                                 " VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1";
     if (!db_is_postgres(db)) return idempotency_find(db, i, ret);
+    if (db_is_grouped(db)) {
+        enum err e = idempotency_join(db, i);
+        if (!e) e = idempotency_find(db, i, ret);
+        return e == ERR_CONFLICT ? ERR_RUN_ALONE : e;
+    }
     struct stmt *st = db_prepare(db, claim);
     bind_blob(st, key_hash(i));
     bind_blob(st, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES});
@@ -113,13 +123,18 @@ static enum err drop_short(struct db *db, const struct idempotency *i)
 
 enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer)
 {
-    static const char store[] =
-        "INSERT INTO idempotency (key_hash, request_hash, status, answer, created_at, long_of, short_of)"
-        " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (key_hash)"
-        " DO UPDATE SET status = excluded.status, answer = excluded.answer, long_of = excluded.long_of,"
-        " short_of = excluded.short_of";
+#define STORE                                                                                                          \
+    "INSERT INTO idempotency (key_hash, request_hash, status, answer, created_at, long_of, short_of)"                  \
+    " VALUES ($1, $2, $3, $4, $5, $6, $7)"
+    /* Nobody in a group has claimed the key: who meets it here was late, and is undone with the group. */
+    static const char store_first[] = STORE;
+    static const char store[] = STORE " ON CONFLICT (key_hash) DO UPDATE SET status = excluded.status,"
+                                      " answer = excluded.answer, long_of = excluded.long_of,"
+                                      " short_of = excluded.short_of";
+#undef STORE
     Str sealed = answer_seal(db_arena(db), i, answer);
-    struct stmt *st = db_prepare(db, store);
+    bool is_grouped = db_is_grouped(db);
+    struct stmt *st = db_prepare(db, is_grouped ? store_first : store);
     bind_blob(st, key_hash(i));
     bind_blob(st, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES});
     bind_int(st, answer->status);

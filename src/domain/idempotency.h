@@ -3,7 +3,9 @@
  * claim() comes first in the transaction of the effect, store() last: the row and the effect exist together or not at
  * all. A concurrent copy waits in claim() until the first has ended, and then finds its answer. On PostgreSQL it waits
  * for the row that claim() made. On SQLite there is one writer, so claim() only looks and store() writes the row; a
- * refused request has then written nothing at all. Answers are sealed: they may hold tokens and licence keys. */
+ * refused request has then written nothing at all. A group on PostgreSQL does the same; should the key have been taken
+ * meanwhile, the unique index undoes the group, and each request is run by itself. Answers are sealed: they may hold
+ * tokens and licence keys. */
 #pragma once
 
 #include "db/db.h"
@@ -47,7 +49,10 @@ struct kept_answer {
 /* Only looks; TX_READ is enough. ret->status 0 when the key is free. ERR_IDEMPOTENCY_KEY_REUSED: another request;
  * ERR_ANSWER_NOT_KEPT: it was done, and its answer had to make room for newer ones. */
 enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret);
-/* Takes the key, or finds its kept answer: as idempotency_find. */
+/* In a group, when idempotency_find has just found the key free: ERR_RUN_ALONE when another request of the group has
+ * the same key. */
+enum err idempotency_join(struct db *db, const struct idempotency *i);
+/* Takes the key, or finds its kept answer: as idempotency_find; in a group also ERR_RUN_ALONE. */
 enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret);
 enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer);
 /* Frees a key: what was done under it has been undone in this transaction. */

@@ -90,23 +90,39 @@ enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer
     " last_transfer_at = CASE WHEN last_transfer_at > $3 THEN last_transfer_at ELSE $3 END"                            \
     " WHERE owner_id = $1 AND " guard " RETURNING id, last_transfer_at"
 
-enum err ledger_debit(struct db *db, Id account, Id to, const struct transfer *t, bool on_credit)
+enum err ledger_take(struct db *db, Id account, Money amount, Time at, bool on_credit, struct ledger_taken *ret)
 {
     static const char take[] = TAKE("balance - frozen >= $2");
     static const char take_on_credit[] = TAKE("balance - frozen >= $2 - credit_limit");
 
-    assert(t->amount.minor > 0);
+    assert(amount.minor > 0);
     struct stmt *st = db_prepare(db, on_credit ? take_on_credit : take);
     bind_id(st, account);
-    bind_money(st, t->amount);
-    bind_time(st, t->at);
+    bind_money(st, amount);
+    bind_time(st, at);
+    struct ledger_taken taken = {.at = at};
     bool enough = db_step(st);
-    Id wallet = enough ? col_id(st) : (Id){0};
-    Time at = enough ? col_time(st) : t->at;
+    if (enough) {
+        taken.wallet = col_id(st);
+        taken.at = col_time(st);
+    }
     enum err e = db_done(st);
     if (e) return e;
     if (!enough) return ERR_EXCEEDS_BALANCE;
-    return record(db, wallet, to, t, at);
+    *ret = taken;
+    return OK;
+}
+
+enum err ledger_record_taken(struct db *db, const struct ledger_taken *taken, Id to, const struct transfer *t)
+{
+    return record(db, taken->wallet, to, t, taken->at);
+}
+
+enum err ledger_debit(struct db *db, Id account, Id to, const struct transfer *t, bool on_credit)
+{
+    struct ledger_taken taken;
+    enum err e = ledger_take(db, account, t->amount, t->at, on_credit, &taken);
+    return e ? e : ledger_record_taken(db, &taken, to, t);
 }
 
 /* The wallet's row, locked; made when there is none. */
@@ -198,17 +214,23 @@ enum err wallet_find(struct db *db, Id account, struct wallet *ret)
 
 enum err wallet_covers(struct db *db, Id account, Money amount, bool on_credit, bool *ret)
 {
-    static const char find[] = "SELECT balance - frozen, credit_limit FROM ledger_account WHERE owner_id = $1";
+#define COVER "SELECT balance - frozen, credit_limit FROM ledger_account WHERE owner_id = $1"
+    static const char find[] = COVER;
+    static const char postgres_lock[] = COVER " FOR UPDATE SKIP LOCKED";
+#undef COVER
 
-    struct stmt *st = db_prepare(db, find);
+    bool is_grouped = db_is_grouped(db);
+    struct stmt *st = db_prepare(db, is_grouped ? postgres_lock : find);
     bind_id(st, account);
     Money balance = {0}, limit = {0}; /* a customer who never had money */
-    if (db_step(st)) {
+    bool found = db_step(st);
+    if (found) {
         balance = col_money(st);
         limit = col_money(st);
     }
     enum err e = db_done(st);
     if (e) return e;
+    if (!found && is_grouped) return ERR_RUN_LATER;
     *ret = balance.minor >= amount.minor - (on_credit ? limit.minor : 0);
     return OK;
 }

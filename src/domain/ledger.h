@@ -56,7 +56,8 @@ struct wallet {
 /* Reading; a customer who never had money has an empty wallet. TX_READ is enough. */
 enum err wallet_find(struct db *db, Id account, struct wallet *ret);
 
-/* Whether ledger_debit would succeed now. TX_READ is enough. */
+/* Whether ledger_debit would succeed now. TX_READ is enough. In a group the answer holds until the transaction ends;
+ * ERR_RUN_LATER when somebody else is changing the wallet. */
 enum err wallet_covers(struct db *db, Id account, Money amount, bool on_credit, bool *ret);
 
 /* Money into a wallet, from a system account; a customer's first money makes the wallet, and debts are repaid at once.
@@ -66,6 +67,13 @@ enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer
 /* Money out of a wallet, to a system account. ERR_EXCEEDS_BALANCE, with nothing changed, when the wallet does not hold
  * it. With on_credit the wallet may go down to -credit_limit. */
 enum err ledger_debit(struct db *db, Id account, Id to, const struct transfer *t, bool on_credit);
+/* The same in two steps, for those who know only later what the money was for: takes it, and records where it went. */
+struct ledger_taken {
+    Id wallet;
+    Time at; /* the transfer's */
+};
+enum err ledger_take(struct db *db, Id account, Money amount, Time at, bool on_credit, struct ledger_taken *ret);
+enum err ledger_record_taken(struct db *db, const struct ledger_taken *taken, Id to, const struct transfer *t);
 
 /* Takes money that the owner no longer has a right to, frozen or not: what the wallet does not hold is owed. */
 enum err ledger_recover(struct db *db, Id account, Id to, const struct transfer *t);

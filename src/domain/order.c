@@ -54,13 +54,29 @@ static enum err price(struct db *db, const struct order_draft *draft, Time now, 
     return OK;
 }
 
+/* PostgreSQL gives the ids of an order and of its items at once and beforehand, so that nobody waits for the rows. On
+ * SQLite a row gets its id when it is made, which costs nothing. */
+static enum err take_ids(struct db *db, struct order *o)
+{
+    static const char postgres[] = "SELECT CASE n WHEN 0 THEN nextval('orders_id_seq') ELSE nextval('order_item_id_seq') "
+                               "END FROM generate_series(0, $1) n ORDER BY n";
+
+    if (!db_is_postgres(db)) return OK;
+    struct stmt *st = db_prepare(db, postgres);
+    bind_int(st, (int64_t)o->item_count);
+    if (db_step(st)) o->id = col_id(st);
+    for (size_t i = 0; i < o->item_count && db_step(st); i++) o->items[i].id = col_id(st);
+    return db_done(st);
+}
+
 static enum err insert_item(struct db *db, struct order_item *i)
 {
     static const char insert[] =
-        "INSERT INTO order_item (order_id, product_id, variant_id, name, variant_name, delivery_type, quantity,"
-        " unit_price, subtotal) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id";
+        "INSERT INTO order_item (id, order_id, product_id, variant_id, name, variant_name, delivery_type, quantity,"
+        " unit_price, subtotal) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id";
 
     struct stmt *st = db_prepare(db, insert);
+    bind_opt_id(st, i->id);
     bind_id(st, i->order_id);
     bind_id(st, i->product_id);
     bind_id(st, i->variant_id);
@@ -70,18 +86,17 @@ static enum err insert_item(struct db *db, struct order_item *i)
     bind_int(st, i->quantity);
     bind_money(st, i->unit_price);
     bind_money(st, i->subtotal);
-    if (db_step(st)) i->id = col_id(st);
-    return db_done(st);
+    return db_insert(st, &i->id);
 }
 
-/* Fills in the ids. */
-static enum err insert(struct db *db, const struct order_draft *draft, struct order *o)
+static enum err insert_order(struct db *db, const struct order_draft *draft, struct order *o)
 {
-    static const char insert[] =
-        "INSERT INTO orders (account_id, status, channel, paid_with, subtotal, discount, total, coupon_id, coupon_code,"
-        " created_at, confirmed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
+    static const char insert[] = "INSERT INTO orders (id, account_id, status, channel, paid_with, subtotal, discount,"
+                                 " total, coupon_id, coupon_code, created_at, confirmed_at)"
+                                 " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id";
 
     struct stmt *st = db_prepare(db, insert);
+    bind_opt_id(st, o->id);
     bind_id(st, o->account_id);
     bind_choice(st, order_status_names, o->status);
     bind_choice(st, order_channel_names, o->channel);
@@ -93,20 +108,19 @@ static enum err insert(struct db *db, const struct order_draft *draft, struct or
     bind_text(st, o->coupon_code);
     bind_time(st, o->created_at);
     bind_opt_time(st, o->confirmed_at);
-    if (db_step(st)) o->id = col_id(st);
-    enum err e = db_done(st);
-    if (e) return e;
+    return db_insert(st, &o->id);
+}
 
-    if (draft->coupon) {
-        e = coupon_redeem(db, draft->coupon, o->account_id, o->id, o->created_at);
-        if (e) return e;
-    }
-    for (size_t i = 0; i < o->item_count; i++) {
+/* Fills in the ids. The coupon has been redeemed. */
+static enum err insert(struct db *db, const struct order_draft *draft, struct order *o)
+{
+    enum err e = insert_order(db, draft, o);
+    if (!e && draft->coupon) e = coupon_record(db, draft->coupon, o->account_id, o->id, o->created_at);
+    for (size_t i = 0; i < o->item_count && !e; i++) {
         o->items[i].order_id = o->id;
         e = insert_item(db, &o->items[i]);
-        if (e) return e;
     }
-    return OK;
+    return e;
 }
 
 static struct transfer transfer_of(struct db *db, enum ledger_kind kind, Money amount, Id order, Time now)
@@ -165,12 +179,14 @@ static struct delivery_job *jobs_of(struct db *db, const struct order_draft *dra
 }
 
 /* Every check that could refuse the order, before anything is written. SQLite has one writer, so what is seen here
- * still holds a moment later, and the order needs no savepoint, which would cost a quarter of its time. On PostgreSQL
- * only the guarded updates can tell; looking would be a wasted round trip. */
+ * still holds a moment later, and the order needs no savepoint, which would cost a quarter of its time. A group on
+ * PostgreSQL has no savepoints either: it locks the wallet, and a code that somebody takes out of the pool meanwhile
+ * undoes the group. An order by itself on PostgreSQL leaves it to the guarded updates; looking would be a wasted round
+ * trip. */
 static enum err check_first(struct db *db, const struct order *o, const struct delivery_job *jobs,
                             struct order_shortfall *ret_short)
 {
-    if (db_is_postgres(db)) return OK;
+    if (db_is_postgres(db) && !db_is_grouped(db)) return OK;
     bool covered = true;
     enum err e = OK;
     if (o->total.minor > 0) e = wallet_covers(db, o->account_id, o->total, uses_credit(o), &covered);
@@ -178,10 +194,23 @@ static enum err check_first(struct db *db, const struct order *o, const struct d
     return covered ? delivery_check(db, jobs, o->item_count) : fall_short(db, o, ret_short);
 }
 
+/* What an order takes before it is written: each can refuse it. The coupon first: whoever holds its row may wait for a
+ * wallet, never the other way round. */
+static enum err take(struct db *db, const struct order_draft *draft, const struct order *o,
+                     struct ledger_taken *ret_taken, struct order_shortfall *ret_short)
+{
+    enum err e = draft->coupon ? coupon_redeem(db, draft->coupon, o->account_id) : OK;
+    if (e || o->total.minor == 0) return e;
+    e = ledger_take(db, o->account_id, o->total, o->created_at, uses_credit(o), ret_taken);
+    return e == ERR_EXCEEDS_BALANCE ? fall_short(db, o, ret_short) : e;
+}
+
 enum err order_place(struct db *db, const struct order_draft *draft, Time now, struct order *ret,
                      struct order_shortfall *ret_short)
 {
     struct order o;
+    /* Whoever redeems a coupon holds its row, and counts what others do. */
+    if (draft->coupon && db_is_grouped(db)) return ERR_RUN_ALONE;
     enum err e = price(db, draft, now, &o);
     if (e) return e;
     bool is_free = o.total.minor == 0;
@@ -191,11 +220,14 @@ enum err order_place(struct db *db, const struct order_draft *draft, Time now, s
     struct delivery_job *jobs = jobs_of(db, draft, &o);
 
     e = check_first(db, &o, jobs, ret_short);
-    if (e) return e;
-    e = insert(db, draft, &o);
+    if (!e) e = take_ids(db, &o);
+    struct ledger_taken taken;
+    if (!e) e = take(db, draft, &o, &taken, ret_short);
+    if (!e) e = insert(db, draft, &o);
     if (e) return e;
     if (!is_free) {
-        e = pay_from_wallet(db, &o, now, ret_short);
+        struct transfer t = transfer_of(db, LEDGER_ORDER, o.total, o.id, now);
+        e = ledger_record_taken(db, &taken, LEDGER_SALES, &t);
         if (e) return e;
     }
     for (size_t i = 0; i < o.item_count; i++) {
@@ -229,9 +261,10 @@ enum err order_create(struct db *db, const struct order_draft *draft, Time now, 
     if (e) return e;
     struct delivery_job *jobs = jobs_of(db, draft, &o);
     e = delivery_check(db, jobs, o.item_count);
-    if (e) return e;
+    if (!e) e = take_ids(db, &o);
+    if (!e && draft->coupon) e = coupon_redeem(db, draft->coupon, o.account_id);
     o.status = ORDER_PENDING;
-    e = insert(db, draft, &o);
+    if (!e) e = insert(db, draft, &o);
     if (!e && draft->reserve_minutes) e = reserve(db, draft, jobs, now, &o);
     if (e) return e;
     *ret = o;

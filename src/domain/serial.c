@@ -116,6 +116,7 @@ enum err serial_take_many(struct db *db, Id product, Id variant, Id order_item, 
     assert(count <= SERIAL_TAKE_MAX);
     size_t n = 0;
     for (enum look look = first; look <= last && n < count; look++) {
+        if (look == LOOK_WAITING && db_is_grouped(db)) return ERR_RUN_ALONE;
         for (size_t i = 0; i < pool_count && n < count; i++) {
             enum err e = take_from_pool(db, product, pools[i], order_item, count - n, now, look, ret + n, &n);
             if (e) return e;

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "db/rows.h"
+#include "domain/token_cache.h"
 #include "domain/vault.h"
 
 #define RANDOM_CHARS 32
@@ -156,37 +157,65 @@ enum err token_create(struct db *db, const struct token *t, Time now, struct tok
 }
 
 /* Any other kind counts as an API token, which may do less. */
-enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret)
+static enum err find_by_hash(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], bool *ret_found,
+                             struct token_row *ret)
 {
     static const char find[] = "SELECT t.id, t.account_id, t.kind, t.scopes, t.expires_at, t.confirmed_at, "
                                "t.last_used_at, a.role, a.is_unproven, a.is_active"
                                " FROM token t JOIN account a ON a.id = t.account_id WHERE t.hash = $1";
     struct stmt *st = db_prepare(db, find);
     bind_blob(st, (Str){(const char *)hash, TOKEN_HASH_BYTES});
-    struct caller c = {0};
-    Time expires = {0}, used = {0};
-    bool found = db_step(st), is_active = false;
+    struct token_row t = {0};
+    bool found = db_step(st);
     if (found) {
-        c.token_id = col_id(st);
-        c.account = col_id(st);
-        c.kind = col_choice(st, kind_names);
-        c.scopes = (unsigned)col_int(st);
-        expires = col_time(st);
-        c.confirmed_at = col_time(st);
-        used = col_time(st);
-        c.role = col_choice(st, role_names);
-        c.is_unproven = col_bool(st);
-        is_active = col_bool(st);
+        t.token_id = col_id(st);
+        t.account = col_id(st);
+        t.kind = col_choice(st, kind_names);
+        t.scopes = (unsigned)col_int(st);
+        t.expires_at = col_time(st);
+        t.confirmed_at = col_time(st);
+        t.used_at = col_time(st);
+        t.role = col_choice(st, role_names);
+        t.is_unproven = col_bool(st);
+        t.is_active = col_bool(st);
     }
     enum err e = db_done(st);
     if (e) return e;
-    if (!found || !is_active) return ERR_TOKEN_INVALID;
-    if (time_is(expires) && expires.ms <= now.ms) return ERR_TOKEN_EXPIRED;
-    int64_t idle_ms = c.kind == TOKEN_LOGIN ? now.ms - used.ms : 0;
-    if (c.role != ROLE_CUSTOMER && idle_ms > STAFF_IDLE_MS) return ERR_TOKEN_EXPIRED;
-    c.is_to_note = idle_ms > USE_NOTED_MS;
-    c.scopes &= scopes_of_role(c.role); /* a person who is no longer staff has no admin scope either */
-    *ret = c;
+    *ret_found = found;
+    *ret = t;
+    return OK;
+}
+
+static enum err find_cached(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], bool *ret_found, struct token_row *ret)
+{
+    int64_t generation = db_generation(db);
+    if (!db_is_grouped(db)) return find_by_hash(db, hash, ret_found, ret);
+    *ret_found = token_cache_find(hash, generation, ret);
+    if (*ret_found) return OK;
+    enum err e = find_by_hash(db, hash, ret_found, ret);
+    if (!e && *ret_found) token_cache_keep(hash, generation, ret);
+    return e;
+}
+
+enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret)
+{
+    struct token_row t;
+    bool found = false;
+    enum err e = find_cached(db, hash, &found, &t);
+    if (e) return e;
+    if (!found || !t.is_active) return ERR_TOKEN_INVALID;
+    if (time_is(t.expires_at) && t.expires_at.ms <= now.ms) return ERR_TOKEN_EXPIRED;
+    int64_t idle_ms = t.kind == TOKEN_LOGIN ? now.ms - t.used_at.ms : 0;
+    if (t.role != ROLE_CUSTOMER && idle_ms > STAFF_IDLE_MS) return ERR_TOKEN_EXPIRED;
+    *ret = (struct caller){
+        .account = t.account,
+        .token_id = t.token_id,
+        .kind = t.kind,
+        .scopes = t.scopes & scopes_of_role(t.role), /* a person who is no longer staff has no admin scope either */
+        .role = t.role,
+        .confirmed_at = t.confirmed_at,
+        .is_unproven = t.is_unproven,
+        .is_to_note = idle_ms > USE_NOTED_MS};
     return OK;
 }
 

@@ -152,6 +152,8 @@ static void write_database(struct app *app, struct buf *out)
                (long long)so_far, (long long)get(&s->batch_jobs), (long long)so_far);
     single(out, "souk_db_errors_total", "counter", "Statements and commits that failed.", get(&s->errors));
     single(out, "souk_db_retries_total", "counter", "Transactions run again after a conflict.", get(&s->retries));
+    single(out, "souk_db_alone_total", "counter", "Requests that left their group and were run by themselves.",
+           get(&s->alone));
     single(out, "souk_db_reconnects_total", "counter", "Reconnections to the database.", get(&s->reconnects));
     single(out, "souk_db_checkpoints_total", "counter", "SQLite checkpoints.", get(&s->checkpoints));
 }

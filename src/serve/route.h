@@ -33,6 +33,7 @@ enum route_flags {
     LOGIN_FIRST = 1 << 14, /* of the shop: visitors who are not logged in are sent to the login */
     STAYS = 1 << 15,       /* of the shop: available even while the storefront is off, because mails link to it */
     URGENT = 1 << 16,      /* runs before everything else that waits: people or gateways depend on it right now */
+    GROUPED = 1 << 17,     /* PostgreSQL: shares its transaction with others of its kind (db_is_grouped) */
     SENSITIVE = CONFIRMED | OWNER_TOKEN,
 };
 

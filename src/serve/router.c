@@ -78,7 +78,8 @@ struct tx_work {
     enum err (*fn)(struct request *req); /* or */
     request_step_fn *step;
     void *arg;
-    bool forget; /* of request_step_finish */
+    bool forget;     /* of request_step_finish */
+    bool has_looked; /* in this transaction, and found no answer that was kept for its key */
 };
 
 static enum err work_do(const struct tx_work *w)
@@ -103,8 +104,9 @@ static enum err run_work(const struct tx_work *w, struct db *db)
     struct request *req = &c->req;
     bool keeps = c->has_key && db_can_write(db);
     if (keeps) {
-        struct kept_answer kept;
-        enum err e = idempotency_claim(db, &c->key, req->now, &kept);
+        struct kept_answer kept = {0};
+        enum err e = w->has_looked && db_is_grouped(db) ? idempotency_join(db, &c->key)
+                                                        : idempotency_claim(db, &c->key, req->now, &kept);
         if (e) return e;
         if (kept.status) {
             call_replay(c, &kept);
@@ -159,7 +161,8 @@ static enum err run(struct tx_job *job, struct db *db)
         enum err e = keep_currency(c, db);
         if (e) return e;
     }
-    if (!c->is_checked) {
+    bool was_checked = c->is_checked;
+    if (!was_checked) {
         enum err e = call_check(c, db);
         if (e || c->is_replayed) return e;
         c->is_checked = true;
@@ -167,9 +170,9 @@ static enum err run(struct tx_job *job, struct db *db)
     if (r->tx == TX_SELF) return OK;
     if (r->tx == TX_WRITE && !db_can_write(db)) return ERR_NEEDS_WRITE;
     /* Orders on one locked wallet wait here, not in workers that others need. */
-    struct turns *turns = c->req.app->writer_turns;
+    struct turns *turns = db_is_grouped(db) ? NULL : c->req.app->writer_turns;
     if (turns && id_is(c->req.account) && !turn_try(turns, &c->turn, call_place(c))) return ERR_WAITS_FOR_TURN;
-    return run_work(&(struct tx_work){.call = c, .fn = r->handler}, db);
+    return run_work(&(struct tx_work){.call = c, .fn = r->handler, .has_looked = !was_checked}, db);
 }
 
 static void run_on_pool(struct pool_job *job)
@@ -364,6 +367,8 @@ static void submit_to_database(struct call *c)
     bool reads_first = database_is_sqlite(c->req.app->database);
     c->job.mode = r->tx == TX_WRITE && !reads_first ? TX_WRITE : TX_READ;
     c->job.no_savepoint = r->flags & CHECKS_FIRST;
+    c->job.may_group = r->flags & GROUPED;
+    c->job.affinity = c->has_token ? c->token[0] : 0; /* one token, one wallet */
     c->job.is_first = r->flags & URGENT;
     c->job.run = run;
     c->job.done = done;

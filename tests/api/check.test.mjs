@@ -101,6 +101,39 @@ const DAMAGE = [
     /^I1: transfer/,
   ],
   [
+    'a transfer comes from an account that does not exist',
+    "UPDATE transfer SET debit_id = 999 WHERE kind = 'payment'",
+    ['transfer: .*'],
+    /^I1: transfer/,
+  ],
+  [
+    'an order belongs to nobody',
+    'UPDATE orders SET account_id = 99 WHERE id = 3',
+    ['order_owner: .*\\(order 3\\)'],
+    null,
+  ],
+  [
+    'an item belongs to no order',
+    'UPDATE order_item SET order_id = 99 WHERE id = 3',
+    ['item_order: .*\\(order item 3\\)'],
+    null,
+  ],
+  ['a licence is for no product', 'UPDATE license SET product_id = 99', ['license_refers: .*\\(license 1\\)'], null],
+  ['a licence belongs to nobody', 'UPDATE license SET account_id = 99', ['license_refers: .*\\(license 1\\)'], null],
+  [
+    'a licence comes from nowhere',
+    'UPDATE license SET order_item_id = 99',
+    ['license_refers: .*\\(license 1\\)', 'license_delivered: .*'],
+    null,
+  ],
+  [
+    'a delivery belongs to no item',
+    'UPDATE delivery SET order_item_id = 99 WHERE id = 3',
+    ['delivery_item: .*\\(delivery 3\\)'],
+    null,
+  ],
+  ['a delivered code is gone', 'DELETE FROM serial WHERE id = 1', ['serial_taken: .*\\(delivery 1\\)'], null],
+  [
     'a wallet is below its credit limit',
     `UPDATE ledger_account SET balance = -1 WHERE id = 9;
     INSERT INTO transfer (debit_id, credit_id, amount, kind, description, created_at) VALUES (9, 5, 10401, 'adjustment', 'x', 1)`,
@@ -496,6 +529,8 @@ const TABLES = [
   'ticket_message',
   'transfer',
   'withdrawal',
+  'reversal',
+  'webhook_event',
 ];
 const KEEP = ['CREATE SCHEMA sound', ...TABLES.map((t) => `CREATE TABLE sound.${t} AS TABLE public.${t}`)].join(';\n');
 const RESTORE = [

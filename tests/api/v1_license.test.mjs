@@ -33,6 +33,20 @@ test('a good licence: 200, who owns it, until when', async () => {
   assert.ok(Math.abs(Date.parse(data.checked_at) - Date.now()) < 60e3);
 });
 
+test('a token that was revoked is refused at once, however often it was used before', async () => {
+  const license = await shop.license(ada, editor);
+  for (let round = 0; round < 3; round++) {
+    const made = dataOf(
+      await shop.souk.post('/api/customer/tokens', { name: 'verify', scopes: ['verify'] }, { token: ada.token }),
+      201,
+    );
+    const ask = () => call(license, {}, { token: made.token });
+    for (let i = 0; i < 5; i++) expectStatus(await ask(), 200);
+    expectStatus(await shop.souk.delete(`/api/customer/tokens/${made.id}`, { token: ada.token }), 200);
+    expectError(await ask(), 401, 'token_invalid');
+  }
+});
+
 test('anybody with a token may ask; the owner is told', async () => {
   const license = await shop.license(ada, editor);
   const bob = await shop.buyer({ balance: 0 });

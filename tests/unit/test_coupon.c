@@ -10,6 +10,13 @@
 
 static const Time now = {1000000};
 
+/* As an order does. */
+static enum err redeem(struct db *db, const struct coupon *c, Id account, Id order, Time at)
+{
+    enum err e = coupon_redeem(db, c, account);
+    return e ? e : coupon_record(db, c, account, order, at);
+}
+
 static void test_codes(void **state)
 {
     (void)state;
@@ -163,17 +170,17 @@ static enum err limits(struct db *db)
     struct coupon want = {.code = STR("TWO"), .max_uses = 2, .max_uses_per_customer = 1}, c;
     c = make_coupon(db, want, NULL, 0);
     Id first = make_order(db, ada);
-    assert_err(coupon_redeem(db, &c, ada, first, now), OK);
+    assert_err(redeem(db, &c, ada, first, now), OK);
     assert_err(coupon_find(db, c.id, &c), OK);
     assert_true(c.uses == 1);
     assert_err(evaluate(db, &c, ada, 1, NULL), ERR_COUPON_USED);
     assert_err(evaluate(db, &c, bob, 1, NULL), OK);
 
     Id second = make_order(db, bob);
-    assert_err(coupon_redeem(db, &c, bob, second, now), OK);
+    assert_err(redeem(db, &c, bob, second, now), OK);
     assert_err(coupon_find(db, c.id, &c), OK);
     assert_err(evaluate(db, &c, staff, 1, NULL), ERR_COUPON_EXHAUSTED);
-    assert_err(coupon_redeem(db, &c, staff, make_order(db, staff), now), ERR_COUPON_EXHAUSTED);
+    assert_err(redeem(db, &c, staff, make_order(db, staff), now), ERR_COUPON_EXHAUSTED);
 
     /* Cancelled: the use comes back, once. */
     assert_err(coupon_release(db, first, now), OK);
@@ -192,7 +199,7 @@ static enum err limits(struct db *db)
 
     /* Somebody else has it by then: people decide, and there is no use too many. */
     assert_err(coupon_release(db, first, now), OK);
-    assert_err(coupon_redeem(db, &c, staff, make_order(db, staff), now), OK);
+    assert_err(redeem(db, &c, staff, make_order(db, staff), now), OK);
     assert_err(coupon_reclaim(db, first, now), ERR_COUPON_EXHAUSTED);
     assert_err(coupon_find(db, c.id, &c), OK);
     assert_true(c.uses == 2);
@@ -201,9 +208,9 @@ static enum err limits(struct db *db)
     want = (struct coupon){.code = STR("ONE-EACH"), .max_uses_per_customer = 1};
     struct coupon each = make_coupon(db, want, NULL, 0);
     Id older = make_order(db, ada), newer = make_order(db, ada);
-    assert_err(coupon_redeem(db, &each, ada, older, now), OK);
+    assert_err(redeem(db, &each, ada, older, now), OK);
     assert_err(coupon_release(db, older, now), OK);
-    assert_err(coupon_redeem(db, &each, ada, newer, now), OK);
+    assert_err(redeem(db, &each, ada, newer, now), OK);
     assert_err(coupon_reclaim(db, older, now), ERR_COUPON_USED);
     assert_err(coupon_find(db, each.id, &each), OK);
     assert_true(each.uses == 1);
@@ -223,8 +230,8 @@ static enum err second_use(struct db *db)
 {
     struct coupon want = {.code = STR("ONCE"), .max_uses_per_customer = 1};
     struct coupon c = make_coupon(db, want, NULL, 0);
-    assert_err(coupon_redeem(db, &c, ada, make_order(db, ada), now), OK);
-    return coupon_redeem(db, &c, ada, make_order(db, ada), now);
+    assert_err(redeem(db, &c, ada, make_order(db, ada), now), OK);
+    return redeem(db, &c, ada, make_order(db, ada), now);
 }
 
 static void test_second_use(void **state)
@@ -251,7 +258,7 @@ static enum err redeem_one(void *arg, struct db *db)
     Money off;
     struct coupon_line line = {{1}, {100}};
     if (!e) e = coupon_evaluate(db, &c, r->account, &line, 1, now, &off);
-    return e ? e : coupon_redeem(db, &c, r->account, make_order(db, r->account), now);
+    return e ? e : redeem(db, &c, r->account, make_order(db, r->account), now);
 }
 
 static void *racer(void *arg)
@@ -351,8 +358,8 @@ static enum err staff_side(struct db *db)
     assert_err(coupon_products(db, c.id, &products, &count), OK);
     assert_int_equal(count, 0);
 
-    assert_err(coupon_redeem(db, &c, ada, make_order(db, ada), now), OK);
-    assert_err(coupon_redeem(db, &c, bob, make_order(db, bob), now), OK);
+    assert_err(redeem(db, &c, ada, make_order(db, ada), now), OK);
+    assert_err(redeem(db, &c, bob, make_order(db, bob), now), OK);
     assert_err(coupon_find(db, c.id, &c), OK);
     c.max_uses = 1;
     assert_err(coupon_update(db, &c, NULL, 0, &again), ERR_FIELD_RANGE);

@@ -247,6 +247,56 @@ static void test_cut_after_commit(void **state)
     assert_true(database_is_healthy(d));
 }
 
+/* The same for jobs that share a transaction: none of them is told that it failed. */
+struct grouped {
+    struct tx_job job; /* first */
+    struct arena arena;
+    struct job of;
+    bool told;
+};
+
+static enum err grouped_run(struct tx_job *job, struct db *db)
+{
+    return job_run(&((struct grouped *)job)->of, db);
+}
+
+static void grouped_done(struct tx_job *job, enum err e)
+{
+    job->result = e;
+    ((struct grouped *)job)->told = true;
+}
+
+static void test_cut_after_commit_of_group(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    enum { N = 20 };
+    open_workers(16, 0);
+    struct test_port port;
+    test_port_open(&port, d);
+    struct grouped jobs[N] = {0};
+    proxy_cut(CUT_AFTER, CUT_AT_COMMIT);
+    for (int i = 0; i < N; i++) {
+        jobs[i].job = (struct tx_job){
+            .mode = TX_WRITE, .may_group = true, .run = grouped_run, .done = grouped_done, .arena = &jobs[i].arena};
+        jobs[i].of.n = 10 + i;
+        tx_submit(port.port, &jobs[i].job);
+    }
+    int unknown = 0, fine = 0;
+    for (int i = 0; i < N; i++) {
+        while (!jobs[i].told) test_port_turn(&port);
+        unknown += jobs[i].job.result == ERR_OUTCOME_UNKNOWN;
+        fine += jobs[i].job.result == OK;
+        assert_int_equal(jobs[i].of.runs, 1);
+        arena_done(&jobs[i].arena);
+    }
+    assert_int_equal(atomic_load(&proxy.cuts), 1);
+    assert_true(unknown >= 1);
+    assert_int_equal(unknown + fine, N);
+    assert_int_equal(rows(), 2 + N); /* all of them did take effect */
+    test_port_close(&port);
+}
+
 /* COMMIT was sent and never arrived: we cannot tell that from the other. All in one round trip, too. */
 static void test_cut_before_commit(void **state)
 {
@@ -598,6 +648,7 @@ int main(void)
     log_setup(LOG_ERROR + 1, LOG_LOGFMT); /* the failures here are wanted */
     const struct CMUnitTest tests[] = {
         ON(test_cut_after_commit),
+        ON(test_cut_after_commit_of_group),
         ON(test_cut_before_commit),
         ON(test_cut_in_the_middle),
         ON(test_terminated),

@@ -93,6 +93,6 @@ static enum err post_order(struct request *req)
 
 const struct route v1_order_routes[] = {
     {"POST", "/api/v1/order/create", SCOPE_ORDER, TX_WRITE, &order_shape, post_order,
-     IDEMPOTENT | CHECKS_FIRST | PROVEN_EMAIL},
+     IDEMPOTENT | CHECKS_FIRST | PROVEN_EMAIL | GROUPED},
     {0},
 };

@@ -1,0 +1,260 @@
+/* db/postgres_group.c - see postgres_group.h. */
+#include "db/postgres_group.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/fiber.h"
+#include "base/log.h"
+#include "db/postgres.h"
+#include "db/postgres_flight.h"
+#include "db/set_text.h"
+
+/* A job and what it sees of the database. */
+struct member {
+    struct db db; /* first: its statements lead here */
+    struct pg_group *group;
+    struct fiber *fiber;
+    struct tx_job *job;
+    struct pg_ask asked;              /* what it waits for, while `waits` */
+    struct pg_ask *runs, **runs_last; /* what nobody reads: goes out with the next flight */
+    char name[16];                    /* enlisted */
+    size_t name_bytes;
+    enum err result;
+    bool waits, has_ended, has_written;
+    int place;
+};
+
+struct pg_group {
+    struct engine engine; /* PostgreSQL's, but statements wait for the others */
+    struct pg_flight *flight;
+    struct pg_db *flight_db; /* the connection that it belongs to */
+    int count;
+    struct member members[GROUP_MAX];
+};
+
+static struct pg_ask ask_of(struct pg_stmt *s)
+{
+    return (struct pg_ask){
+        .sql = s->text, .params = s->params, .values = s->values, .lengths = s->lengths, .kinds = s->kinds};
+}
+
+static bool step(struct stmt *st)
+{
+    struct pg_stmt *s = (struct pg_stmt *)st;
+    struct member *m = (struct member *)st->db;
+    if (!s->result) {
+        assert(st->bound == s->params);
+        m->asked = ask_of(s);
+        m->asked.reader = s;
+        m->waits = true;
+        fiber_wait(m->fiber);
+        m->waits = false;
+        if (st->db->err) return false;
+        if (s->row_count && set_text_writes(s->text)) m->has_written = true;
+    }
+    if (++s->at >= s->row_count) return false;
+    s->row = s->rows ? s->rows[s->at] : s->at;
+    st->columns = PQnfields(s->result) - s->skip;
+    return true;
+}
+
+/* The parameters have to outlive the statement. */
+static void run(struct stmt *st)
+{
+    struct pg_stmt *s = (struct pg_stmt *)st;
+    struct member *m = (struct member *)st->db;
+    struct arena *a = st->db->arena;
+    size_t n = (size_t)s->params;
+    assert(st->bound == s->params);
+    struct pg_ask *ask = arena_new(a, struct pg_ask);
+    const char **values = arena_array(a, const char *, n);
+    int *lengths = arena_array(a, int, n);
+    unsigned char *kinds = arena_array(a, unsigned char, n);
+    for (size_t i = 0; i < n; i++) {
+        lengths[i] = s->lengths[i];
+        kinds[i] = s->kinds[i];
+        if (s->values[i]) values[i] = str_dup(a, (Str){s->values[i], (size_t)s->lengths[i]}).ptr;
+    }
+    *ask = (struct pg_ask){.sql = s->text, .params = s->params, .values = values, .lengths = lengths, .kinds = kinds};
+    *m->runs_last = ask;
+    m->runs_last = &ask->next;
+}
+
+/* Results belong to the flight. */
+static void reset(struct stmt *st)
+{
+    ((struct pg_stmt *)st)->result = NULL;
+}
+
+static bool enlist(struct db *db, Str name)
+{
+    struct member *m = (struct member *)db;
+    const struct pg_group *g = m->group;
+    assert(name.len && name.len <= sizeof m->name);
+    for (int i = 0; i < g->count; i++) {
+        const struct member *other = &g->members[i];
+        if (other != m && str_eq((Str){other->name, other->name_bytes}, name)) return false;
+    }
+    memcpy(m->name, name.ptr, name.len);
+    m->name_bytes = name.len;
+    return true;
+}
+
+struct pg_group *group_new(void)
+{
+    struct pg_group *g = calloc(1, sizeof *g);
+    if (!g) return NULL;
+    g->engine = postgres_engine;
+    g->engine.step = step;
+    g->engine.run = run;
+    g->engine.reset = reset;
+    g->engine.script = NULL;
+    g->engine.enlist = enlist;
+    return g;
+}
+
+void group_disconnect(struct pg_group *g)
+{
+    flight_free(g->flight);
+    g->flight = NULL;
+    g->flight_db = NULL;
+}
+
+void group_free(struct pg_group *g)
+{
+    if (!g) return;
+    for (int i = 0; i < GROUP_MAX; i++) {
+        struct member *m = &g->members[i];
+        fiber_free(m->fiber);
+        for (size_t k = 0; k < m->db.slots_cap; k++) free(m->db.slots[k].stmt);
+        db_free_table(&m->db);
+    }
+    group_disconnect(g);
+    free(g);
+}
+
+static void run_member(void *arg)
+{
+    struct member *m = arg;
+    m->result = db_leave(&m->db, m->job->run(m->job, &m->db));
+    m->has_ended = true;
+}
+
+static bool prepare(struct pg_group *g, struct db *db, enum tx_mode mode, struct tx_job **jobs, int n)
+{
+    struct pg_db *c = (struct pg_db *)db;
+    if (g->flight_db != c) {
+        group_disconnect(g);
+        g->flight = flight_new(c);
+        g->flight_db = c;
+    }
+    if (!g->flight) return false;
+    g->count = n;
+    int64_t generation = atomic_load(&db->stats->generation); /* before anything is read */
+    for (int i = 0; i < n; i++) {
+        struct member *m = &g->members[i];
+        if (!m->fiber) {
+            db_init(&m->db, &g->engine, db->stats);
+            m->db.is_grouped = true;
+            m->fiber = fiber_new();
+            if (!m->fiber) return false;
+        }
+        m->group = g;
+        m->job = jobs[i];
+        m->runs = NULL;
+        m->runs_last = &m->runs;
+        m->name_bytes = 0;
+        m->db.generation = generation;
+        m->waits = m->has_ended = m->has_written = false;
+        db_enter(&m->db, jobs[i]->arena, mode == TX_WRITE);
+    }
+    return true;
+}
+
+/* Everybody as far as they come; true while somebody waits. */
+static bool go_on(struct pg_group *g)
+{
+    bool waits = false;
+    for (int i = 0; i < g->count; i++) {
+        struct member *m = &g->members[i];
+        if (!m->has_ended) waits |= fiber_resume(m->fiber);
+    }
+    return waits;
+}
+
+/* What was refused leaves nothing behind. */
+static void add_runs(struct pg_group *g, struct member *m)
+{
+    struct pg_ask *ask = m->has_ended && m->result ? NULL : m->runs;
+    for (; ask; ask = ask->next) {
+        flight_add(g->flight, ask, &m->place);
+        m->has_written = true;
+    }
+    m->runs = NULL;
+    m->runs_last = &m->runs;
+}
+
+/* All runs go first: two jobs of one wallet write their transfers in the order in which the wallet was changed. */
+static void fly(struct pg_group *g)
+{
+    for (int i = 0; i < g->count; i++) {
+        g->members[i].place = 0;
+        add_runs(g, &g->members[i]);
+    }
+    for (int i = 0; i < g->count; i++) {
+        struct member *m = &g->members[i];
+        if (m->waits) flight_add(g->flight, &m->asked, &m->place);
+    }
+    flight_send(g->flight);
+}
+
+static void run_members(struct pg_group *g, struct db *db)
+{
+    for (int i = 0; i < g->count; i++) fiber_begin(g->members[i].fiber, run_member, &g->members[i]);
+    while (go_on(g)) {
+        fly(g);
+        if (flight_receive(g->flight)) continue;
+        /* Nobody can go on: everybody comes to an end. */
+        for (int i = 0; i < g->count; i++) g->members[i].db.err = db->err ? db->err : ERR_UNAVAILABLE;
+    }
+}
+
+static enum group_end commit(struct pg_group *g, struct db *db, enum tx_mode mode)
+{
+    bool is_spoiled = false, is_wanted = false;
+    for (int i = 0; i < g->count; i++) {
+        struct member *m = &g->members[i];
+        m->job->result = m->result;
+        m->job->is_alone |= m->result && m->has_written;
+        is_spoiled |= m->result && m->has_written;
+        is_wanted |= !m->result;
+    }
+    if (db->err || is_spoiled || !is_wanted) {
+        postgres_rollback(db);
+        return db->err ? GROUP_FAILED : is_spoiled ? GROUP_SPOILED : GROUP_DONE;
+    }
+    if (mode == TX_WRITE) fly(g);
+    switch (postgres_commit(db)) {
+    case POSTGRES_COMMITTED: return GROUP_DONE;
+    case POSTGRES_UNKNOWN: return GROUP_UNKNOWN;
+    case POSTGRES_FAILED: break;
+    }
+    return GROUP_FAILED;
+}
+
+enum group_end group_run(struct pg_group *g, struct db *db, enum tx_mode mode, struct tx_job **jobs, int n)
+{
+    assert(n <= GROUP_MAX);
+    struct arena none = {0};
+    postgres_begin(db, mode);
+    db_enter(db, &none, mode == TX_WRITE);
+    enum group_end end = GROUP_FAILED;
+    if (prepare(g, db, mode, jobs, n)) {
+        run_members(g, db);
+        end = commit(g, db, mode);
+        flight_clear(g->flight);
+    }
+    db_leave(db, OK);
+    return end;
+}
