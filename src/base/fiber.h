@@ -17,5 +17,5 @@ void fiber_free(struct fiber *f);
 void fiber_begin(struct fiber *f, void (*run)(void *arg), void *arg);
 /* True: it waits. False: its function has returned. */
 bool fiber_resume(struct fiber *f);
-/* From inside: back to whoever resumed it. */
+/* From inside: back to the function that resumed it. */
 void fiber_wait(struct fiber *f);

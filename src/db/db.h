@@ -81,7 +81,7 @@ enum err db_err(const struct db *db);
 struct arena *db_arena(struct db *db);
 /* True inside TX_WRITE. A handler in TX_READ that finds that it must write returns ERR_NEEDS_WRITE and is run again. */
 bool db_can_write(const struct db *db);
-/* PostgreSQL: others share this transaction, and would wait with whoever waits. A statement that may have to wait for
+/* PostgreSQL: others share this transaction, and would wait with this one. A statement that may have to wait for
  * somebody's lock does not belong here: return ERR_RUN_ALONE before anything is written, and be run again by yourself;
  * or ERR_RUN_LATER, and be run again in another group, where the lock will not be held for long. As on SQLite,
  * everything is checked before the first write. */

@@ -1,7 +1,7 @@
 /* db/postgres_flight.h - what several jobs ask of one connection at the same time, in one round trip. For
  * db/postgres*.c.
  *
- * Statements with the same text become one (db/set_text.h), whoever asks them. The order in which one job asks is kept;
+ * Statements with the same text become one (db/set_text.h), of all jobs. The order in which one job asks is kept;
  * that of different jobs is not, except that rows of one table are inserted in the order in which they came.
  * Statements that may meet at a lock are sent in the order of their parameters, so that two flights do not wait for
  * each other. */

@@ -1,6 +1,6 @@
 /* db/postgres_pool.c - see postgres_pool.h.
  *
- * Reads and writes have workers of their own: whoever holds up the writers (a locked wallet, a slow disk) does not hold
+ * Reads and writes have workers of their own: what holds up the writers (a locked wallet, a slow disk) does not hold
  * up a verification, and a long report does not hold up orders. And each has a few workers for jobs that may be grouped
  * (postgres_group.h): these take everything that waits for them and run it in one transaction; under load the next
  * group gathers while this one is under way. The others take one job, and run it in a transaction of its own. What

@@ -58,8 +58,9 @@ static enum err price(struct db *db, const struct order_draft *draft, Time now, 
  * SQLite a row gets its id when it is made, which costs nothing. */
 static enum err take_ids(struct db *db, struct order *o)
 {
-    static const char postgres[] = "SELECT CASE n WHEN 0 THEN nextval('orders_id_seq') ELSE nextval('order_item_id_seq') "
-                               "END FROM generate_series(0, $1) n ORDER BY n";
+    static const char postgres[] =
+        "SELECT CASE n WHEN 0 THEN nextval('orders_id_seq') ELSE nextval('order_item_id_seq') "
+        "END FROM generate_series(0, $1) n ORDER BY n";
 
     if (!db_is_postgres(db)) return OK;
     struct stmt *st = db_prepare(db, postgres);
@@ -194,8 +195,8 @@ static enum err check_first(struct db *db, const struct order *o, const struct d
     return covered ? delivery_check(db, jobs, o->item_count) : fall_short(db, o, ret_short);
 }
 
-/* What an order takes before it is written: each can refuse it. The coupon first: whoever holds its row may wait for a
- * wallet, never the other way round. */
+/* What an order takes before it is written: each can refuse it. The coupon first: a transaction that holds its row may
+ * wait for a wallet, never the other way round. */
 static enum err take(struct db *db, const struct order_draft *draft, const struct order *o,
                      struct ledger_taken *ret_taken, struct order_shortfall *ret_short)
 {
@@ -209,7 +210,7 @@ enum err order_place(struct db *db, const struct order_draft *draft, Time now, s
                      struct order_shortfall *ret_short)
 {
     struct order o;
-    /* Whoever redeems a coupon holds its row, and counts what others do. */
+    /* An order that redeems a coupon holds its row, and counts what others do. */
     if (draft->coupon && db_is_grouped(db)) return ERR_RUN_ALONE;
     enum err e = price(db, draft, now, &o);
     if (e) return e;
