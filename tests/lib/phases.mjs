@@ -2,9 +2,9 @@
 
 /**
  * Connections of each server to PostgreSQL where tests ask one thing after another: each one fills its own caches of the catalogue.
- * Where many ask at once (race) there are as many as on a machine in use.
+ * Eight are the fewest with which requests are run in groups. Where many ask at once (race) there are as many as on a machine in use.
  */
-const FEW = { SOUK_WORKERS: '4' };
+const FEW = { SOUK_WORKERS: '8' };
 
 /**
  * The whole matrix, in order of running. `at_once` is how many files of the phase run side by side. Each sanitizer runs the
