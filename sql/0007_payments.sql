@@ -115,6 +115,7 @@ CREATE TABLE refund (
 ) @strict;
 CREATE INDEX refund_by_payment ON refund (payment_id, id) WHERE payment_id IS NOT NULL;
 CREATE INDEX refund_by_order ON refund (order_id, id) WHERE order_id IS NOT NULL;
+CREATE INDEX refund_by_time ON refund (requested_at); -- what reconciliation compares
 
 -- A customer's bank or the provider asks for a payment's money back. Decided once.
 CREATE TABLE dispute (
@@ -245,6 +246,7 @@ CREATE TABLE sandbox_payment (
     cancel_url  TEXT NOT NULL DEFAULT '',
     created_at  @int NOT NULL
 ) @strict;
+CREATE INDEX sandbox_payment_loses ON sandbox_payment (mood) WHERE mood = 'loses_create';
 CREATE TABLE sandbox_refund (
     id         @id,
     payment_id @int NOT NULL REFERENCES sandbox_payment (id),

@@ -509,6 +509,8 @@ const DAMAGE = [
 
 /** The tables that SOUND fills, and how PostgreSQL gets them back into that state. */
 const TABLES = [
+  'reversal',
+  'webhook_event',
   'account',
   'coupon',
   'coupon_use',
