@@ -30,7 +30,7 @@ const COMMON = {
   'orders.status': 'confirmed',
   'withdrawal.status': 'approved',
   'license.status': 'active',
-  'serial.status': 'good',
+  'serial.status': 'good', 'sandbox_payment.mood': 'willing',
   'account.role': 'customer',
   'payment.status': 'succeeded',
   'webhook_event.status': 'handled',
