@@ -509,8 +509,6 @@ const DAMAGE = [
 
 /** The tables that SOUND fills, and how PostgreSQL gets them back into that state. */
 const TABLES = [
-  'reversal',
-  'webhook_event',
   'account',
   'coupon',
   'coupon_use',
@@ -525,14 +523,14 @@ const TABLES = [
   'payment',
   'product',
   'refund',
+  'reversal',
   'review',
   'serial',
   'ticket',
   'ticket_message',
   'transfer',
-  'withdrawal',
-  'reversal',
   'webhook_event',
+  'withdrawal',
 ];
 const KEEP = ['CREATE SCHEMA sound', ...TABLES.map((t) => `CREATE TABLE sound.${t} AS TABLE public.${t}`)].join(';\n');
 const RESTORE = [
