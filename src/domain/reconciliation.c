@@ -210,7 +210,7 @@ static enum err compare_our_refunds(struct comparing *c)
         "SELECT r.payment_id, r.refund_ref, r.amount FROM refund r JOIN payment p"
         " ON p.id = r.payment_id WHERE p.gateway_id = $1 AND r.status = 'done' AND r.is_outside = 0"
         " AND r.refund_ref <> '' AND r.requested_at >= $2 AND r.requested_at < $3"
-        " ORDER BY r.id LIMIT 10000";
+        " ORDER BY r.requested_at, r.id LIMIT 10000";
 
     if (!c->books->names_refunds) return OK;
     struct missing {
