@@ -254,3 +254,4 @@ CREATE TABLE sandbox_refund (
     amount     @int NOT NULL CHECK (amount > 0),
     is_returned @int NOT NULL DEFAULT 0 CHECK (is_returned IN (0, 1)) -- the customer's bank sent it back
 ) @strict;
+CREATE INDEX sandbox_refund_by_payment ON sandbox_refund (payment_id, id);

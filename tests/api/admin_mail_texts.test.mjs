@@ -87,8 +87,13 @@ test('the preview shows both parts with samples, in the shop’s look; raw HTML 
 
 test('the logo is in mails only where the settings say so, by its whole address', async () => {
   const html = async () => dataOf(await shop.admin('POST', `${path('order')}/preview`, {})).html;
-  const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
-  const { logo } = dataOf(await shop.souk.request('PUT', '/api/admin/settings/logo', { token: shop.owner, body: png, type: 'image/png' }));
+  const png = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  );
+  const { logo } = dataOf(
+    await shop.souk.request('PUT', '/api/admin/settings/logo', { token: shop.owner, body: png, type: 'image/png' }),
+  );
   assert.match(logo, /^\/media\//);
   assert.doesNotMatch(await html(), /<img/);
   dataOf(await shop.admin('PATCH', '/api/admin/settings', { mail_logo: true }));

@@ -276,10 +276,35 @@ test('a dispute that was decided there and is open here; a refund that failed th
   const player = await shop.played('stripe');
   shop.seed.sql('UPDATE payment SET succeeded_at = 1 WHERE succeeded_at IS NOT NULL;');
   const order = await paid('stripe', player);
-  const about = { id: 'dp_late', object: 'dispute', payment_intent: order.payment, amount: 4999, currency: 'usd', created: player.seconds() };
-  dataOf(await shop.event('stripe', stripeEvent('charge.dispute.created', { order: order.id, amount: 4999, intent: order.payment, ...about, status: 'needs_response' })));
+  const about = {
+    id: 'dp_late',
+    object: 'dispute',
+    payment_intent: order.payment,
+    amount: 4999,
+    currency: 'usd',
+    created: player.seconds(),
+  };
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('charge.dispute.created', {
+        order: order.id,
+        amount: 4999,
+        intent: order.payment,
+        ...about,
+        status: 'needs_response',
+      }),
+    ),
+  );
   player.disputes.set('dp_late', { ...about, status: 'needs_response' });
-  player.refunds.set('re_failed', { id: 're_failed', amount: 1000, currency: 'usd', payment_intent: order.payment, created: player.seconds(), status: 'failed' });
+  player.refunds.set('re_failed', {
+    id: 're_failed',
+    amount: 1000,
+    currency: 'usd',
+    payment_intent: order.payment,
+    created: player.seconds(),
+    status: 'failed',
+  });
   assert.deepEqual([(await compare('stripe')).differences, (await books('stripe')).agrees], [0, true]);
   player.disputes.get('dp_late').status = 'lost';
   assert.equal((await compare('stripe')).differences, 1);

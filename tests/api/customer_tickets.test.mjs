@@ -141,7 +141,16 @@ test('one ticket comes with its messages, oldest first', async () => {
   await answerByStaff(ticket.id, 'On its way');
   expectStatus(await reply(store.ada, ticket.id, { message: 'Thank you\n\tvery much' }), 201);
   const full = await read(store.ada, ticket.id);
-  assert.deepEqual(Object.keys(full).sort(), ['created_at', 'department', 'id', 'license_id', 'messages', 'order_id', 'status', 'subject']);
+  assert.deepEqual(Object.keys(full).sort(), [
+    'created_at',
+    'department',
+    'id',
+    'license_id',
+    'messages',
+    'order_id',
+    'status',
+    'subject',
+  ]);
   assert.deepEqual(
     full.messages.map((m) => [m.author, m.author_name, m.body]),
     [

@@ -74,7 +74,12 @@ test('staff send an order’s mail again; what was not delivered has none', asyn
   const { order_id } = await shop.checkout(buyer, 'card_gateway_a');
   const send = () => shop.admin('POST', `/api/admin/orders/${order_id}/send`);
   expectError(await send(), 409, 'invalid_state');
-  dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', { order: order_id, amount: 4999, intent: 'pi_again' })));
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('payment_intent.succeeded', { order: order_id, amount: 4999, intent: 'pi_again' }),
+    ),
+  );
   const first = await mailTo(buyer.email);
   const { timeline } = dataOf(await send());
   assert.equal(timeline.filter((t) => t.kind === 'sent_again').length, 1);

@@ -303,7 +303,10 @@ test('it loses the answer to a payment that it made: the shop asks again and fin
 
 test('it plays a bank that sends refunds back: each by its own name', async () => {
   const paid = await atSandbox();
-  const money = async () => { const [p] = dataOf(await shop.admin('GET', `/api/admin/payments?order_id=${paid.id}`)); return [p.returned, p.waiting]; };
+  const money = async () => {
+    const [p] = dataOf(await shop.admin('GET', `/api/admin/payments?order_id=${paid.id}`));
+    return [p.returned, p.waiting];
+  };
   const has = (wanted) => shop.until(async () => String(await money()) === String(wanted), `${wanted}`);
   await paid.play('pay');
   await paid.becomes('confirmed');

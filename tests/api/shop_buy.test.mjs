@@ -160,7 +160,8 @@ test('a page that is kept has the cart and the csrf of the visitor who asks, and
       assert.equal(answer.headers.get('cache-control'), 'no-store');
       assert.equal(answer.headers.get('content-encoding'), null);
       assert.match(b.text, new RegExp(`${quantity} items in the cart`));
-      for (const other of visitors) assert.equal(b.page.includes(other.csrf), other.csrf === csrf && path !== '/', path);
+      for (const other of visitors)
+        assert.equal(b.page.includes(other.csrf), other.csrf === csrf && path !== '/', path);
       if (path !== '/') assert.equal(b.form('/cart/add').fields.csrf, csrf);
     }
   }

@@ -219,17 +219,27 @@ test('a new address is proved by its own link; the old one is told, and its link
   await stranger.submit('/forgot', { email: old }, { expect: 303 });
   const [reset] = /\/reset\?token=\w+/.exec((await mail.mailTo(old, 1, { subject: 'Your new password' })).text);
   await stranger.open('/login');
-  assert.equal((await stranger.submit('/login', { email: next, password: PASSWORD })).status, 401, 'nothing is changed yet');
+  assert.equal(
+    (await stranger.submit('/login', { email: next, password: PASSWORD })).status,
+    401,
+    'nothing is changed yet',
+  );
 
   await b.open(path);
   await b.submit('/verify-email', {}, { expect: 303 });
   assert.equal((await b.request('GET', '/account')).status, 200);
   await stranger.open('/login');
   await stranger.submit('/login', { email: next, password: PASSWORD }, { expect: 303 });
-  assert.ok((await mail.mailTo(old, 1, { subject: 'Your e-mail address was changed' })).text.includes(next), 'the old address is told that it was changed');
+  assert.ok(
+    (await mail.mailTo(old, 1, { subject: 'Your e-mail address was changed' })).text.includes(next),
+    'the old address is told that it was changed',
+  );
   await stranger.open(reset);
   assert.match(stranger.text, /already used or has expired/);
-  const again = await b.post('/verify-email', { csrf: stranger.form('/logout').fields.csrf, token: /\w+$/.exec(path)[0] });
+  const again = await b.post('/verify-email', {
+    csrf: stranger.form('/logout').fields.csrf,
+    token: /\w+$/.exec(path)[0],
+  });
   assert.notEqual(again.status, 303);
 });
 

@@ -306,7 +306,8 @@ test('the other providers are called as described', async () => {
     const label = { razorpay: 'card_gateway_b', paypal: 'wallet_gateway', btcpay: 'crypto_gateway' }[provider];
     const bought = await shop.checkout(buyer, label, { success_url: 'https://shop.example/ok' });
     assert.match(bought.payment.url, /^https:\/\//, provider);
-    check(player.calls[player.calls.length - 1], bought, buyer);
+    // Its books may be read at any time, which is a GET.
+    check(player.calls.filter((c) => c.method === 'POST').at(-1), bought, buyer);
   }
 });
 

@@ -179,3 +179,16 @@ test('no two flags of a route share a bit', () => {
     values.map(([, n, v]) => `${n} = ${v}`).join(', '),
   );
 });
+
+test('each decision has a number of its own, which its title tells', () => {
+  const files = fs.readdirSync(path.join(ROOT, 'docs/decisions')).filter((f) => /^\d{4}-/.test(f));
+  const numbers = files.map((f) => f.slice(0, 4));
+  assert.deepEqual(
+    numbers.filter((n, i) => numbers.indexOf(n) !== i),
+    [],
+  );
+  for (const f of files) {
+    const title = fs.readFileSync(path.join(ROOT, 'docs/decisions', f), 'utf8').split('\n')[0];
+    assert.ok(!/^# \d{4}/.test(title) || title.startsWith(`# ${f.slice(0, 4)}`), `${f}: ${title}`);
+  }
+});
