@@ -106,9 +106,7 @@ enum err sandbox_save(struct db *db, const struct sandbox_payment *p)
 
 enum err sandbox_loses_create(struct db *db, bool *ret)
 {
-    static const char take[] =
-        "UPDATE sandbox_payment SET mood = 'willing' WHERE id ="
-        " (SELECT id FROM sandbox_payment WHERE mood = 'loses_create' AND id > 0 ORDER BY id LIMIT 1) RETURNING id";
+    static const char take[] = "UPDATE sandbox_payment SET mood = 'willing' WHERE mood = 'loses_create' RETURNING id";
 
     bool found = false;
     struct stmt *st = db_prepare(db, take);
