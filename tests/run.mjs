@@ -7,6 +7,7 @@
 // phases; any other chooses test files and unit programs by name.
 // A test file that does not depend on the engine or build says so in its head, e.g. `// runs: sqlite` or `// runs: release
 // asan`; it is then left out of the phases of other engines and builds.
+// The phases of the release build and those of the other builds run side by side, each lane in a run of its own (lib/lanes.mjs).
 // With SOUK_CPU=1 in the environment each phase says which programs its processor time went to.
 // Logs of servers and programs go to a temporary folder that is kept when something failed. Whatever goes wrong, a helper that
 // does not start included, is counted as a failure, and the last line says how many there were.
@@ -18,7 +19,8 @@ import { fileURLToPath } from 'node:url';
 import { CpuByProgram, cpuSeconds } from './lib/cpu.mjs';
 import { memoryFolder } from './lib/memory.mjs';
 import { nameOf, postmasterPid, startCluster, stopCluster } from './lib/pg.mjs';
-import { choose, needsOf } from './lib/phases.mjs';
+import { runLanes } from './lib/lanes.mjs';
+import { choose, lanesOf, needsOf } from './lib/phases.mjs';
 import { prepareStores } from './lib/prepared.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from './lib/sanitizer.mjs';
 import { FileResults, cmockaResult } from './lib/tap.mjs';
@@ -57,11 +59,14 @@ await main(process.argv.slice(2));
 async function main(args) {
   const isQuestion = args[0] === '--needs';
   const words = isQuestion ? args.slice(1) : args;
-  const { phases, fileWords } = choose(words);
+  const { phases: chosen, fileWords } = choose(words);
+  const phases = chosen.filter((p) => unitsOf(p, fileWords).length > 0);
   if (isQuestion) {
-    console.log(needsOf(phases.filter((p) => unitsOf(p, fileWords).length > 0)).join(' '));
+    console.log(needsOf(phases).join(' '));
     return;
   }
+  const lanes = lanesOf(phases);
+  if (lanes.length > 1) process.exit(await runLanes(lanes, fileWords, begun.at));
   logs = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-test-'));
   process.on('exit', cleanUp);
   process.on('uncaughtException', (e) => {

@@ -28,9 +28,10 @@ static enum err lock_customer(struct db *db, Id account)
 
 static enum err codes_kept(struct db *db, Id account, int64_t *ret)
 {
-    static const char count[] = "SELECT CAST(COALESCE(SUM((SELECT SUM(CASE WHEN i.delivery_type = 'serial_code'"
-                                " THEN i.quantity ELSE 0 END) FROM order_item i WHERE i.order_id = o.id)), 0) AS BIGINT)"
-                                " FROM orders o WHERE o.account_id = $1 AND o.reserved_until IS NOT NULL";
+    static const char count[] =
+        "SELECT CAST(COALESCE(SUM((SELECT SUM(CASE WHEN i.delivery_type = 'serial_code'"
+        " THEN i.quantity ELSE 0 END) FROM order_item i WHERE i.order_id = o.id)), 0) AS BIGINT)"
+        " FROM orders o WHERE o.account_id = $1 AND o.reserved_until IS NOT NULL";
 
     struct stmt *st = db_prepare(db, count);
     bind_id(st, account);

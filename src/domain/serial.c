@@ -140,20 +140,27 @@ enum err serial_take(struct db *db, Id product, Id variant, Id order_item, Time 
     return OK;
 }
 
-enum err serial_free(struct db *db, Id product, Id variant, int64_t most, int64_t *ret)
+static enum err count_free(struct db *db, Id product, Id variant, Id from, int64_t most, int64_t *ret)
 {
     static const char sqlite[] = "SELECT COUNT(*) FROM (SELECT 1 AS one" FREE_SQLITE " LIMIT $4) f";
     static const char postgres[] = "SELECT COUNT(*) FROM (SELECT 1 AS one" FREE_POSTGRES("$3") " LIMIT $4) f";
     struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
     bind_id(st, product);
     bind_id(st, variant);
-    bind_id(st, (Id){0});
+    bind_id(st, from);
     bind_int(st, most);
     int64_t n = db_step(st) ? col_int(st) : 0;
     enum err e = db_done(st);
     if (e) return e;
     *ret = n;
     return OK;
+}
+
+enum err serial_free(struct db *db, Id product, Id variant, int64_t most, int64_t *ret)
+{
+    Id from = db_is_postgres(db) ? serial_hint_peek(product, variant) : (Id){0};
+    enum err e = count_free(db, product, variant, from, most, ret);
+    return e || *ret >= most || !id_is(from) ? e : count_free(db, product, variant, (Id){0}, most, ret);
 }
 
 enum err serial_reserve(struct db *db, Id product, Id variant, Id order_item, size_t count, Time now)

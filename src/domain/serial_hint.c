@@ -38,6 +38,15 @@ Id serial_hint(Id product, Id variant, Time now)
     return low;
 }
 
+Id serial_hint_peek(Id product, Id variant)
+{
+    const struct pool_hint *s = hint_of(product, variant);
+    pthread_mutex_lock(&lock);
+    Id low = is_of(s, product, variant) ? s->low : (Id){0};
+    pthread_mutex_unlock(&lock);
+    return low;
+}
+
 void serial_hint_note(Id product, Id variant, Id from, Id taken)
 {
     struct pool_hint *s = hint_of(product, variant);

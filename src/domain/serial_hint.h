@@ -14,6 +14,8 @@
 
 /* The id to begin at; 0: the beginning. */
 Id serial_hint(Id product, Id variant, Time now);
+/* The same for who only looks, and takes nothing. */
+Id serial_hint_peek(Id product, Id variant);
 /* This code was taken. `from`: where its search began. */
 void serial_hint_note(Id product, Id variant, Id from, Id taken);
 /* The product has new codes. */

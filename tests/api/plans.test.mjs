@@ -144,7 +144,7 @@ const POOL = [
   ['many codes', 'prepare_take', IS_PG ? 'postgres_many' : 'sqlite', [1, 0, 0, 1, 1, 20]],
   ['codes that others hold', 'prepare_take', IS_PG ? 'postgres_waiting' : 'sqlite', [1, 0, 0, 1, 1, 20]],
   ['whether a pool is empty', 'touch_if_empty', IS_PG ? 'postgres' : 'sqlite', [1, 0, 9]],
-  ['how many codes a pool has', 'serial_free', IS_PG ? 'postgres' : 'sqlite', [1, 0, 0, 10]],
+  ['how many codes a pool has', 'count_free', IS_PG ? 'postgres' : 'sqlite', [1, 0, 0, 10]],
 ];
 
 for (const [what, fn, name, values] of POOL) {

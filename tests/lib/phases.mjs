@@ -75,6 +75,12 @@ export function choose(words, phases = PHASES) {
   };
 }
 
+/** The phases that run one after the other: those of the release build, and beside them those of the other builds. */
+export function lanesOf(phases) {
+  const isOther = (p) => Boolean(p.build) && p.build !== 'release';
+  return [phases.filter((p) => !isOther(p)), phases.filter(isOther)].filter((lane) => lane.length > 0);
+}
+
 /** Names for what the phases need of the machine; ./dev knows the packages. */
 export function needsOf(phases) {
   const needs = phases.flatMap((p) => [

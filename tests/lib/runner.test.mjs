@@ -10,7 +10,8 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CpuByProgram, cpuSeconds } from './cpu.mjs';
-import { PHASES, choose, needsOf } from './phases.mjs';
+import { summary } from './lanes.mjs';
+import { PHASES, choose, lanesOf, needsOf } from './phases.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const names = (words) => choose(words).phases.map((p) => p.name);
@@ -331,4 +332,51 @@ test('./dev up --listen with a port of 0 says the port that it became', async (t
   assert.notEqual(new URL(ready).port, '0');
   assert.equal((await fetch(`${ready}/livez`)).status, 200);
   await stop(child);
+});
+
+test('phases of the release build and those of the others run side by side, each in its lane', () => {
+  const lanes = (words) => lanesOf(choose(words).phases).map((lane) => lane.map((p) => p.name));
+  const [release, others] = lanes([]);
+  assert.deepEqual([...release, ...others].sort(), names([]).sort());
+  assert.ok(
+    release.includes('arrows') && release.includes('web') && others.includes('unit-asan') && others.includes('fuzz'),
+  );
+  assert.deepEqual(lanes(['unit', 'api-sqlite']), [['unit', 'api-sqlite']]);
+  assert.deepEqual(lanes(['unit', 'fuzz']), [['unit'], ['fuzz']]);
+});
+
+test('lanes are summed up, and one that broke off has failed', () => {
+  const lane = (exit, ...tail) => ({ exit, tail, args: ['x'] });
+  const good = lane(0, '== all: 3.0 s, 1.5 CPU minutes, 2 skipped', '10 passed, 0 failed');
+  const bad = lane(1, '== all: 4.0 s, 0.5 CPU minutes', 'logs: /l', 'FAILED y', '5 passed, 1 failed');
+  assert.deepEqual(summary([good, bad]), {
+    passed: 15,
+    failed: 1,
+    skipped: 2,
+    minutes: 2,
+    told: ['logs: /l', 'FAILED y'],
+  });
+  for (const broken of [
+    lane('SIGKILL'),
+    lane(1, ...good.tail),
+    lane(0, ...bad.tail),
+    lane(0, '== all: 1 s, 1.0 CPU minutes'),
+  ])
+    assert.ok(summary([good, broken]).failed > 0, JSON.stringify(broken));
+});
+
+test('a run with two lanes ends with one sum, and with a failure of either', (t) => {
+  const dir = smallTree(t);
+  const at = (phase) => PHASES.find((p) => p.name === phase).folder;
+  write(dir, `${at('arrows')}/good.test.mjs`, "import { test } from 'node:test';\ntest('good', () => {});\n");
+  write(
+    dir,
+    `${at('api-asan-sqlite')}/lane.test.mjs`,
+    "import { test } from 'node:test';\ntest('bad', () => { throw new Error('no'); });\n",
+  );
+  const run = runTests(dir, ['arrows', 'api-asan-sqlite']);
+  const lines = run.stdout.trimEnd().split('\n');
+  assert.equal(run.status, 1, run.stdout + run.stderr);
+  assert.match(lines.at(-1), /^1 passed, [1-9]\d* failed$/);
+  assert.equal(lines.filter((line) => line.startsWith('== all: ')).length, 1);
 });
