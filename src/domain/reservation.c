@@ -54,7 +54,7 @@ static enum err set_until(struct db *db, Id order, Time until)
 enum err reservation_make(struct db *db, const struct reservation *want, const struct delivery_job *jobs, size_t count,
                           Time now, bool *ret_made)
 {
-    int64_t kept, need = codes_needed(jobs, count);
+    int64_t kept = 0, need = codes_needed(jobs, count);
     *ret_made = false;
     if (need == 0 || need > want->most) return OK;
     enum err e = lock_customer(db, want->account);

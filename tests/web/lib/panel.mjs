@@ -206,6 +206,15 @@ export async function checkAccessibleInBoth(page, where, { every = false } = {})
 /** No violation that axe knows of, in the page as it is; `rules`: only of these; `every`: also of MORE_RULES. */
 export async function checkAccessible(page, where, { rules, every = false } = {}) {
   const more = every ? MORE_RULES.map((id) => [id, { enabled: true }]) : [];
+  // Halfway from one colour to another there may be less contrast.
+  await page.evaluate(() =>
+    Promise.all(
+      document
+        .getAnimations()
+        .filter((a) => a instanceof CSSTransition)
+        .map((a) => a.finished.catch(() => {})),
+    ),
+  );
   const axe = new AxeBuilder({ page })
     .setLegacyMode(true) // there are no frames to look into
     .options({ resultTypes: ['violations'], rules: Object.fromEntries(more) }); // what is right is not described
