@@ -1,6 +1,7 @@
 /* domain/stock_notice.c - see stock_notice.h. The table holds what was told and has not been filled up since. */
 #include "domain/stock_notice.h"
 
+#include "db/rows.h"
 #include "domain/mail.h"
 #include "domain/serial.h"
 
@@ -8,26 +9,17 @@ struct told {
     Id product, variant;
 };
 
+static void read_row(struct stmt *st, struct told *t)
+{
+    t->product = col_id(st);
+    t->variant = col_id(st);
+}
+DB_READER(read_row);
+
 static enum err read_told(struct db *db, struct told **ret, size_t *ret_count)
 {
     static const char list[] = "SELECT product_id, variant_id FROM stock_notice";
-    struct arena *a = db_arena(db);
-    struct told *all = NULL;
-    size_t n = 0, cap = 0;
-    struct stmt *st = db_prepare(db, list);
-    while (db_step(st)) {
-        if (n == cap) {
-            cap = cap ? cap * 2 : 8;
-            all = arena_grow(a, all, n * sizeof *all, cap * sizeof *all);
-        }
-        all[n].product = col_id(st);
-        all[n++].variant = col_id(st);
-    }
-    enum err e = db_done(st);
-    if (e) return e;
-    *ret = all;
-    *ret_count = n;
-    return OK;
+    return db_rows(db_prepare(db, list), read_row, ROWS_ALL, ret, ret_count);
 }
 
 static bool is_same(const struct told *t, const struct serial_shortage *s)

@@ -3,6 +3,19 @@
 
 #include "domain/image.h"
 
+void view_images(struct json_writer *w, const struct product *p)
+{
+    json_key(w, "images");
+    json_begin_array(w);
+    for (size_t i = 0; i < p->image_count; i++) {
+        json_begin_object(w);
+        json_kv_str(w, "url", p->images[i].url);
+        json_kv_str(w, "alt", p->images[i].alt);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
 void view_product(struct json_writer *w, const struct product *p, Str currency, bool with_product_id)
 {
     json_begin_object(w);
@@ -29,15 +42,7 @@ void view_product(struct json_writer *w, const struct product *p, Str currency, 
         json_end_object(w);
     }
     json_end_array(w);
-    json_key(w, "images");
-    json_begin_array(w);
-    for (size_t i = 0; i < p->image_count; i++) {
-        json_begin_object(w);
-        json_kv_str(w, "url", p->images[i].url);
-        json_kv_str(w, "alt", p->images[i].alt);
-        json_end_object(w);
-    }
-    json_end_array(w);
+    view_images(w, p);
     json_end_object(w);
 }
 

@@ -5,6 +5,7 @@
 #include "domain/image.h"
 #include "domain/product.h"
 #include "serve/app.h"
+#include "view/view_store.h"
 
 #define DAYS_MAX 36500
 #define POSITION_MAX 1000000000
@@ -51,15 +52,7 @@ static void product_members(struct json_writer *w, const struct product *p)
     json_kv_time(w, "created_at", p->created_at);
     json_kv_time(w, "updated_at", p->updated_at);
     json_kv_int(w, "version", p->version);
-    json_key(w, "images");
-    json_begin_array(w);
-    for (size_t i = 0; i < p->image_count; i++) {
-        json_begin_object(w);
-        json_kv_str(w, "url", p->images[i].url);
-        json_kv_str(w, "alt", p->images[i].alt);
-        json_end_object(w);
-    }
-    json_end_array(w);
+    view_images(w, p);
 }
 
 static void view_product_listed(struct json_writer *w, const void *row)
