@@ -15,19 +15,20 @@
 
 struct import_job {
     Str slug;
-    Id variant;
+    Id product, variant;
     const Str *codes;
     size_t count;
     int64_t added, duplicates;
 };
 
-static enum err import(void *arg, struct db *db)
+static enum err find_product(void *arg, struct db *db)
 {
     struct import_job *job = arg;
     struct product product;
     enum err e = product_find_slug(db, job->slug, &product);
     if (e) return e == ERR_NOT_FOUND ? ERR_PRODUCT_NOT_FOUND : e;
-    return serial_import(db, product.id, job->variant, job->codes, job->count, &job->added, &job->duplicates);
+    job->product = product.id;
+    return OK;
 }
 
 /* The whole file, or stdin for "-". False after saying why. */
@@ -106,7 +107,8 @@ int serials_import_command(const struct config *config, struct arena *a)
     if (!split_codes(text, a, &job.codes, &job.count)) return EXIT_FAILED;
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
-    enum err e = tx_call(d, TX_WRITE, import, &job, a);
+    enum err e = tx_call(d, TX_READ, find_product, &job, a);
+    if (!e) e = serial_import_slices(d, job.product, job.variant, job.codes, job.count, &job.added, &job.duplicates);
     database_close(d);
     if (e) return said_why(config, e);
     printf("added %lld\nduplicates %lld\n", (long long)job.added, (long long)job.duplicates);

@@ -5,7 +5,7 @@
  * code may be kept for an item for a while (domain/reservation.h). */
 #pragma once
 
-#include "db/db.h"
+#include "db/tx.h"
 
 #define SERIAL_CODE_MAX 255  /* code points */
 #define SERIAL_TAKE_MAX 1000 /* codes at once */
@@ -43,6 +43,11 @@ bool serial_code_is_valid(Str code);
  * ERR_INVALID_STATE: the product delivers something else. TX_WRITE. */
 enum err serial_import(struct db *db, Id product, Id variant, const Str *codes, size_t count, int64_t *ret_added,
                        int64_t *ret_duplicates);
+/* The same for any number of codes, as transactions of SERIAL_SLICE codes each: blocks, as tx_call does. What was added
+ * before an error stays, and is counted. */
+#define SERIAL_SLICE 1000
+enum err serial_import_slices(struct database *d, Id product, Id variant, const Str *codes, size_t count,
+                              int64_t *added, int64_t *duplicates);
 
 /* The pools of one product: the shared one (variant 0) first, then one per variant. TX_READ. */
 struct serial_pool {

@@ -22,7 +22,17 @@ test('100,000 serials in one request; again: all duplicates; JSON and text; noth
   const product = await office.product({ delivery_type: 'serial_code' });
   const target = `/api/admin/products/${product.id}/serials`;
   const text = Array.from({ length: 100000 }, (_, i) => `CODE-${i}`).join('\r\n');
+  const commits = async () => (await office.souk.metrics()).get('souk_batch_jobs_total');
+  const before = await commits();
   assert.deepEqual(dataOf(await staff.post(target, text, { type: 'text/plain' })), { added: 100000, duplicates: 0 });
+  assert.ok((await commits()) - before >= 100, 'in slices, with room for others in between');
+  assert.deepEqual(
+    dataOf(await office.owner.get('/api/admin/audit?limit=2')).map((a) => [a.action, a.after]),
+    [
+      ['serial.import', { added: 100000, duplicates: 0 }],
+      ['serial.import_begun', { codes: 100000 }],
+    ],
+  );
   assert.deepEqual(dataOf(await staff.post(target, { codes: ['CODE-1', 'NEW-1234567890', 'NEW-1234567890'] })), {
     added: 1,
     duplicates: 2,
@@ -43,4 +53,17 @@ test('100,000 serials in one request; again: all duplicates; JSON and text; noth
     409,
     'invalid_state',
   );
+});
+
+test('a long import with a key: the same answer again, and nothing is added twice', async () => {
+  const product = await office.product({ delivery_type: 'serial_code' });
+  const target = `/api/admin/products/${product.id}/serials`;
+  const codes = Array.from({ length: 2500 }, (_, i) => `LONG-${i}`);
+  const once = () => staff.post(target, { codes }, { headers: { 'Idempotency-Key': 'long-import' } });
+  const both = await Promise.all([once(), once()]);
+  const [first, second] = both.map((answer) => (answer.status === 200 ? dataOf(answer) : answer.status));
+  const third = dataOf(await once());
+  assert.ok([first, second].some((a) => a.added !== undefined), JSON.stringify(both.map((a) => a.text)));
+  assert.deepEqual(third, first.added === undefined ? second : first);
+  assert.deepEqual(dataOf(await staff.get(target)).pools[0].free, 2500);
 });

@@ -1,13 +1,15 @@
 /* api/admin/admin_serials.c - pools of serial codes: counts, masked codes, bulk import.
  *
- * An import is one transaction of at most 16 MiB: all of its codes are added, or none. Codes come as JSON or as plain
- * text, one per line. */
+ * Codes come as JSON or as plain text, one per line, at most 16 MiB. A short import is one transaction. A long one is
+ * added in slices, so that orders go on meanwhile: if something stops it, the codes of the finished slices are in the
+ * pool, and importing the list again adds the rest. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "base/text.h"
 #include "domain/product.h"
 #include "domain/sealed_code.h"
 #include "domain/serial.h"
+#include "serve/app.h"
 
 #define IMPORT_BYTES_MAX ((int64_t)16 * 1024 * 1024)
 #define IMPORT_CODES_MAX 500000
@@ -56,28 +58,82 @@ static enum err codes_of_text(struct request *req, struct str_list *ret)
     return OK;
 }
 
+struct import {
+    Id variant;
+    struct str_list codes;
+    struct product product;
+    int64_t added, duplicates;
+};
+
+static enum err import_read(struct request *req, struct import *im)
+{
+    return product_find(req->db, req->param_id, &im->product);
+}
+REQUEST_STEP(import_read);
+
+static enum err import_told(struct request *req, const struct import *im)
+{
+    Str result =
+        str_printf(req->arena, "{\"added\":%lld,\"duplicates\":%lld}", (long long)im->added, (long long)im->duplicates);
+    json_raw(&req->out, result);
+    return admin_audit(req, "serial.import", im->product.id, im->product.name, (Str){0}, result);
+}
+
+static enum err import_all(struct request *req, struct import *im)
+{
+    enum err e = serial_import(req->db, im->product.id, im->variant, im->codes.items, im->codes.count, &im->added,
+                               &im->duplicates);
+    return e ? e : import_told(req, im);
+}
+REQUEST_STEP(import_all);
+
+/* The slices are done: the audit says so, and a key keeps the answer. */
+static enum err import_end(struct request *req, struct import *im)
+{
+    return import_told(req, im);
+}
+REQUEST_STEP(import_end);
+
+struct begun {
+    struct request *req;
+    const struct import *im;
+};
+
+/* Before the first slice: should the server be killed between two of them, the audit knows whose codes these are. */
+static enum err import_begin(void *arg, struct db *db)
+{
+    const struct begun *b = arg;
+    b->req->db = db;
+    Str what = str_printf(b->req->arena, "{\"codes\":%zu}", b->im->codes.count);
+    enum err e = admin_audit(b->req, "serial.import_begun", b->im->product.id, b->im->product.name, (Str){0}, what);
+    b->req->db = NULL;
+    return e;
+}
+
+static enum err import_slices(struct request *req, struct import *im)
+{
+    struct begun b = {req, im};
+    struct database *d = req->app->database;
+    enum err e = tx_call(d, TX_WRITE, import_begin, &b, req->arena);
+    if (!e)
+        e = serial_import_slices(d, im->product.id, im->variant, im->codes.items, im->codes.count, &im->added,
+                                 &im->duplicates);
+    return e ? e : request_step(req, TX_WRITE, import_end, im);
+}
+
 static enum err post_serials(struct request *req)
 {
     const struct import_body *in = req->body;
     const struct import_query *q = req->query;
-    struct str_list codes = {0};
-    Id variant = in ? in->variant_id : q->variant_id;
-    struct product p;
-    int64_t added, duplicates;
+    struct import im = {.variant = in ? in->variant_id : q->variant_id};
     enum err e = OK;
     if (in)
-        codes = in->codes;
+        im.codes = in->codes;
     else
-        e = codes_of_text(req, &codes);
-    if (!e) e = product_find(req->db, req->param_id, &p);
-    if (e) return e;
-    e = serial_import(req->db, req->param_id, variant, codes.items, codes.count, &added, &duplicates);
-    if (e == ERR_NOT_FOUND) return request_bad_field(req, "variant_id", ERR_FIELD_NOT_FOUND);
-    if (e) return e;
-    Str result =
-        str_printf(req->arena, "{\"added\":%lld,\"duplicates\":%lld}", (long long)added, (long long)duplicates);
-    json_raw(&req->out, result);
-    return admin_audit(req, "serial.import", p.id, p.name, (Str){0}, result);
+        e = codes_of_text(req, &im.codes);
+    if (!e) e = request_step(req, TX_READ, import_read, &im);
+    if (!e) e = im.codes.count <= SERIAL_SLICE ? request_step(req, TX_WRITE, import_all, &im) : import_slices(req, &im);
+    return e == ERR_NOT_FOUND && id_is(im.product.id) ? request_bad_field(req, "variant_id", ERR_FIELD_NOT_FOUND) : e;
 }
 
 static void view_pools(struct json_writer *w, const struct serial_pool *pools, size_t count)
@@ -143,7 +199,7 @@ static enum err get_serials(struct request *req)
 
 const struct route admin_serials_routes[] = {
     {"GET", "/api/admin/products/{id}/serials", SCOPE_ADMIN, TX_SELF, NULL, get_serials, .query = &list_query_shape},
-    {"POST", "/api/admin/products/{id}/serials", SCOPE_ADMIN, TX_WRITE, &import_shape, post_serials,
+    {"POST", "/api/admin/products/{id}/serials", SCOPE_ADMIN, TX_SELF, &import_shape, post_serials,
      IDEMPOTENT | RAW_BODY, .query = &import_query, .body_bytes_max = IMPORT_BYTES_MAX, .accepts = "text/plain"},
     {0},
 };
