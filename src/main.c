@@ -4,11 +4,14 @@
 
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/control.h"
 
 static void help(FILE *to, const struct command *only)
 {
     fprintf(to, "usage: souk %s [OPTION …]\n\n", only ? only->words : "COMMAND");
     if (only) fprintf(to, "%s\n", only->help);
+    if (only && only->through_server)
+        fprintf(to, "While a server of this store runs, the server carries it out: see --control-socket.\n");
     for (const struct command *c = commands; c->words && !only; c++) fprintf(to, "  %-18s %s\n", c->words, c->help);
     fprintf(to, "\nOptions (flag > SOUK_* environment > config file > default):\n");
     config_help(to);
@@ -57,7 +60,8 @@ int main(int argc, char **argv)
         struct config config;
         if (!config_read(argc - n, argv + n, &config)) return EXIT_USAGE;
         struct arena a = {0};
-        int result = c->run(&config, &a);
+        int result;
+        if (!control_call(c, &config, &a, &result)) result = c->run(&config, &a);
         arena_done(&a);
         return result;
     }

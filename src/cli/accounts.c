@@ -4,24 +4,35 @@
 
 #include "base/text.h"
 #include "cli/accounts.h"
+#include "cli/caller.h"
 #include "domain/audit.h"
 #include "domain/password.h"
 #include "domain/token.h"
 
 struct account_job {
     struct account want, made;
+    Str address;
 };
 
 static enum err create_account(void *arg, struct db *db)
 {
     struct account_job *job = arg;
-    return account_create(db, &job->want, time_now(), &job->made);
+    Time now = time_now();
+    enum err e = account_create(db, &job->want, now, &job->made);
+    if (e) return e;
+    const struct audit_entry entry = {.action = job->made.role == ROLE_CUSTOMER ? STR("customer.create")
+                                                                                : STR("staff.create"),
+                                      .resource = job->made.id,
+                                      .label = job->made.email,
+                                      .address = job->address,
+                                      .created_at = now};
+    return audit_add(db, &entry);
 }
 
 /* One line from stdin, without its end. */
 static bool read_password(char *ret, size_t bytes)
 {
-    if (!fgets(ret, (int)bytes, stdin)) return false;
+    if (!fgets(ret, (int)bytes, cli_in())) return false;
     ret[strcspn(ret, "\r\n")] = '\0';
     return true;
 }
@@ -47,6 +58,7 @@ int account_create_command(const struct config *config, struct arena *a)
     int role = str_choice(str_from(config->role), role_names);
     if (role < ROLE_CUSTOMER) return cli_usage("--role is customer, staff or owner");
     job.want.role = (enum role)role;
+    job.address = caller_address(a);
     if (config->password_stdin) {
         if (!read_password(password, sizeof password)) return cli_fail("no password came on stdin");
         Str text = str_from(password);
@@ -58,15 +70,15 @@ int account_create_command(const struct config *config, struct arena *a)
     if (config->password_stdin) job.want.password_hash = password_hash(a, str_from(password));
     sodium_memzero(password, sizeof password);
     if (cli_tx(d, TX_WRITE, create_account, &job, a)) {
-        printf("%lld\n", (long long)job.made.id.v);
+        fprintf(cli_out(), "%lld\n", (long long)job.made.id.v);
         result = EXIT_OK;
     }
-    database_close(d);
+    cli_close(d);
     return result;
 }
 
 struct token_job {
-    Str email, name, text;
+    Str email, name, text, address;
     unsigned scopes;
 };
 
@@ -84,14 +96,17 @@ static enum err create_token(void *arg, struct db *db)
     Time now = time_now();
     e = token_create(db, &want, now, &made, &job->text);
     if (e || !(made.scopes & SCOPES_OF_POWER)) return e;
-    struct audit_entry entry = {
-        .action = STR("auth.token_create"), .resource = account.id, .label = account.email, .created_at = now};
+    struct audit_entry entry = {.action = STR("auth.token_create"),
+                                .resource = account.id,
+                                .label = account.email,
+                                .address = job->address,
+                                .created_at = now};
     return audit_add(db, &entry);
 }
 
 int token_create_command(const struct config *config, struct arena *a)
 {
-    struct token_job job = {.name = text_trim(str_from(config->name))};
+    struct token_job job = {.name = text_trim(str_from(config->name)), .address = caller_address(a)};
     int result = EXIT_FAILED;
     if (!cli_email(config, a, &job.email)) return cli_usage("--email wants an e-mail address");
     if (!utf8_valid(job.name) || !text_is_line(job.name) || utf8_count(job.name) > 100)
@@ -108,9 +123,9 @@ int token_create_command(const struct config *config, struct arena *a)
     else if (e)
         cli_fail("%s", err_info(e)->message);
     else {
-        printf("%.*s\n", STR_FMT(job.text));
+        fprintf(cli_out(), "%.*s\n", STR_FMT(job.text));
         result = EXIT_OK;
     }
-    database_close(d);
+    cli_close(d);
     return result;
 }

@@ -13,6 +13,9 @@ struct command {
     const char *help;
     /* `a` is freed after the command has returned, whatever its exit code. */
     int (*run)(const struct config *config, struct arena *a);
+    /* A server that is running for the same store carries it out (cli/control.h, cli/caller.h). */
+    bool through_server;
+    bool reads_file; /* its first operand is a file to read, or - */
 };
 
 /* cli/commands.c: all of them, {0} at the end. */
@@ -26,12 +29,14 @@ int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 enum open_mode {
     OPEN_SERVER, /* migrated, key checked; created if missing with --create */
     OPEN_NEW,    /* the same, always created if missing */
-    OPEN_CHANGE, /* the same, never created; refuses while a server holds the SQLite file */
+    OPEN_CHANGE, /* the same, never created; refuses while a server holds the SQLite file; in a server, its own */
     OPEN_LOOK,   /* read-only, beside a running server; has this program's schema */
 };
 /* Opens the database and the vault. A database that is missing, empty or another program's is left alone, and so is a
  * missing master key of an existing one. NULL after saying why. */
 struct database *cli_open(const struct config *config, enum open_mode mode);
+/* Leaves a server's own database open. */
+void cli_close(struct database *d);
 
 /* tx_call with an arena of its own. False after saying what went wrong. */
 bool cli_tx(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,

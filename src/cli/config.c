@@ -38,6 +38,8 @@ static const struct option options[] = {
      .is_secret = true},
     {"data", TEXT, AT(data), "", "folder for product files; default: beside the SQLite file"},
     {"base-url", TEXT, AT(base_url), "", "public address of the store, for links"},
+    {"control-socket", TEXT, AT(control_socket), "",
+     "where commands reach the running server; default: control.sock in the data folder; off: nowhere"},
     {"port-file", TEXT, AT(port_file), "", "write the bound port to this file"},
     {"log-level", TEXT, AT(log_level), "info", "debug, info, warn or error"},
     {"log-format", TEXT, AT(log_format), "logfmt", "logfmt or json"},
@@ -122,11 +124,11 @@ static bool is_other_scheme(const char *db)
     return strstr(db, "://") && strncmp(db, "postgres://", 11) != 0 && strncmp(db, "postgresql://", 13) != 0;
 }
 
-static bool set(size_t i, const char *text, enum source source)
+/* Touches nothing but `c`: a server reads the options of commands while it runs. */
+static bool put(struct config *c, const struct option *o, const char *text, enum source source)
 {
-    const struct option *o = &options[i];
     if (o->offset == AT(db) && is_other_scheme(text)) return refuse(o, source, "a file or a postgres:// address", text);
-    char *at = (char *)&current + o->offset;
+    char *at = (char *)c + o->offset;
     if (o->kind == TEXT) {
         memcpy(at, &text, sizeof text);
     } else if (o->kind == FLAG) {
@@ -137,6 +139,12 @@ static bool set(size_t i, const char *text, enum source source)
         if (!str_to_int64(str_from(text), &v)) return refuse(o, source, "a whole number", text);
         memcpy(at, &v, sizeof v);
     }
+    return true;
+}
+
+static bool set(size_t i, const char *text, enum source source)
+{
+    if (!put(&current, &options[i], text, source)) return false;
     sources[i] = source;
     return true;
 }
@@ -189,8 +197,19 @@ static bool read_file(const char *path)
     return ok;
 }
 
-/* One argument; *used counts it and, where it has one, its value. */
-static bool read_flag(int argc, char **argv, int at, int *used, const char **config_file)
+/* A flag among the arguments: its option, or `config`, and its value. */
+struct flag {
+    size_t option; /* OPTIONS: --config */
+    const char *value;
+    int used; /* arguments that it takes up */
+};
+
+static bool is_flag(const char *argument)
+{
+    return strncmp(argument, "--", 2) == 0 && argument[2];
+}
+
+static bool read_flag(int argc, char **argv, int at, struct flag *ret)
 {
     Str text = str_from(argv[at] + 2), name = text, value = {0};
     bool joined = str_cut(text, '=', &name, &value);
@@ -201,7 +220,7 @@ static bool read_flag(int argc, char **argv, int at, int *used, const char **con
         return false;
     }
     const char *given = joined ? value.ptr : NULL;
-    *used = 1;
+    ret->used = 1;
     if (!given && !is_config && options[i].kind == FLAG) {
         given = "1";
     } else if (!given) {
@@ -210,13 +229,21 @@ static bool read_flag(int argc, char **argv, int at, int *used, const char **con
             return false;
         }
         given = argv[at + 1];
-        *used = 2;
+        ret->used = 2;
     }
-    if (is_config) {
-        *config_file = given;
-        return true;
+    ret->option = i;
+    ret->value = given;
+    return true;
+}
+
+static bool add_operand(struct config *c, const char *text)
+{
+    if (c->operand_count == sizeof c->operands / sizeof *c->operands) {
+        fprintf(stderr, "souk: too many arguments\n");
+        return false;
     }
-    return set(i, given, FROM_FLAG);
+    c->operands[c->operand_count++] = text;
+    return true;
 }
 
 static struct {
@@ -234,14 +261,16 @@ bool config_read(int argc, char **argv, struct config *ret)
     /* The file's name may come from a flag, and flags win over the file, so flags are read twice. */
     for (int pass = 0; pass < 2; pass++) {
         current.operand_count = 0;
-        for (int i = 0, used; i < argc; i += used) {
-            used = 1;
-            if (strncmp(argv[i], "--", 2) == 0 && argv[i][2]) {
-                if (!read_flag(argc, argv, i, &used, &config_file)) return false;
-            } else if (current.operand_count < sizeof current.operands / sizeof *current.operands) {
-                current.operands[current.operand_count++] = argv[i];
-            } else {
-                fprintf(stderr, "souk: too many arguments\n");
+        struct flag flag;
+        for (int i = 0; i < argc; i += flag.used) {
+            flag = (struct flag){.used = 1};
+            if (!is_flag(argv[i])) {
+                if (!add_operand(&current, argv[i])) return false;
+            } else if (!read_flag(argc, argv, i, &flag)) {
+                return false;
+            } else if (flag.option == OPTIONS) {
+                config_file = flag.value;
+            } else if (!set(flag.option, flag.value, FROM_FLAG)) {
                 return false;
             }
         }
@@ -256,6 +285,41 @@ bool config_read(int argc, char **argv, struct config *ret)
 bool config_read_again(struct config *ret)
 {
     return config_read(arguments.count, arguments.words, ret);
+}
+
+size_t config_command_words(const char **ret, size_t max)
+{
+    size_t n = 0;
+    struct flag flag;
+    for (int i = 0; i < arguments.count; i += flag.used) {
+        flag = (struct flag){.used = 1};
+        if (is_flag(arguments.words[i]) && (!read_flag(arguments.count, arguments.words, i, &flag) ||
+                                            flag.option == OPTIONS || !options[flag.option].of_command))
+            continue;
+        for (int k = 0; k < flag.used && n < max; k++) ret[n++] = arguments.words[i + k];
+    }
+    return n;
+}
+
+bool config_of_command(const struct config *server, size_t count, char **words, struct config *ret)
+{
+    struct config c = *server;
+    c.operand_count = 0;
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (options[i].of_command && !put(&c, &options[i], options[i].fallback, FROM_DEFAULT)) return false;
+    struct flag flag;
+    for (size_t i = 0; i < count; i += (size_t)flag.used) {
+        flag = (struct flag){.used = 1};
+        if (!is_flag(words[i])) {
+            if (!add_operand(&c, words[i])) return false;
+            continue;
+        }
+        if (!read_flag((int)count, words, (int)i, &flag) || flag.option == OPTIONS) return false;
+        if (!options[flag.option].of_command) return false;
+        if (!put(&c, &options[flag.option], flag.value, FROM_FLAG)) return false;
+    }
+    *ret = c;
+    return true;
 }
 
 static void show_value(const struct option *o)

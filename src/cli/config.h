@@ -15,6 +15,7 @@ struct config {
     const char *data;
     const char *base_url;
     const char *port_file;
+    const char *control_socket;
     const char *log_level;
     const char *log_format;
     const char *trusted_proxy;
@@ -39,6 +40,11 @@ struct config {
 bool config_read(int argc, char **argv, struct config *ret);
 /* Reads the same arguments, environment and file again: the file may have changed. Earlier texts stay valid. */
 bool config_read_again(struct config *ret);
+/* The arguments that belong to the command, without those that say which store to open: what another process needs to
+ * run it. At most `max` of them. */
+size_t config_command_words(const char **ret, size_t max);
+/* The options of a running server with those of one command, which came from another process. From any thread. */
+bool config_of_command(const struct config *server, size_t count, char **words, struct config *ret);
 /* Every option with its value and where the value came from. Secrets are not shown. */
 void config_show(void);
 /* The list for --help. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/caller.h"
 #include "cli/command.h"
 #include "db/migrate.h"
 #include "domain/settings.h"
@@ -14,9 +15,10 @@
 
 __attribute__((format(printf, 1, 0))) static void say(const char *fmt, va_list args)
 {
-    fputs("souk: ", stderr);
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    FILE *to = cli_err();
+    fputs("souk: ", to);
+    vfprintf(to, fmt, args);
+    fputc('\n', to);
 }
 
 int cli_fail(const char *fmt, ...)
@@ -156,6 +158,7 @@ static bool prepare(struct database *d)
 
 struct database *cli_open(const struct config *config, enum open_mode mode)
 {
+    if (mode == OPEN_CHANGE && caller_database()) return caller_database();
     char why[512];
     bool may_create = mode == OPEN_NEW || (mode == OPEN_SERVER && config->create);
     enum migrate_state state;
@@ -173,6 +176,11 @@ struct database *cli_open(const struct config *config, enum open_mode mode)
     if (open_vault(config, state == MIGRATE_EMPTY) && (mode == OPEN_LOOK || prepare(d))) return d;
     database_close(d);
     return NULL;
+}
+
+void cli_close(struct database *d)
+{
+    if (d != caller_database()) database_close(d);
 }
 
 bool cli_tx(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,

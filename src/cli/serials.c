@@ -8,13 +8,15 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "cli/caller.h"
+#include "domain/audit.h"
 #include "domain/product.h"
 #include "domain/serial.h"
 
 #define FILE_BYTES_MAX ((size_t)512 * 1024 * 1024)
 
 struct import_job {
-    Str slug;
+    Str slug, name, address;
     Id product, variant;
     const Str *codes;
     size_t count;
@@ -28,14 +30,52 @@ static enum err find_product(void *arg, struct db *db)
     enum err e = product_find_slug(db, job->slug, &product);
     if (e) return e == ERR_NOT_FOUND ? ERR_PRODUCT_NOT_FOUND : e;
     job->product = product.id;
+    job->name = product.name;
     return OK;
+}
+
+static enum err note(struct db *db, const struct import_job *job, Str action, Str what)
+{
+    const struct audit_entry entry = {.action = action,
+                                      .resource = job->product,
+                                      .label = job->name,
+                                      .after = what,
+                                      .address = job->address,
+                                      .created_at = time_now()};
+    return audit_add(db, &entry);
+}
+
+static enum err note_begin(void *arg, struct db *db)
+{
+    const struct import_job *job = arg;
+    return note(db, job, STR("serial.import_begun"), str_printf(db_arena(db), "{\"codes\":%zu}", job->count));
+}
+
+static enum err note_end(void *arg, struct db *db)
+{
+    const struct import_job *job = arg;
+    Str what = str_printf(db_arena(db), "{\"added\":%lld,\"duplicates\":%lld}", (long long)job->added,
+                          (long long)job->duplicates);
+    return note(db, job, STR("serial.import"), what);
+}
+
+/* Slice by slice: what is in is in, and a second try skips it. The audit has a line before the first of several. */
+static enum err import(struct database *d, struct import_job *job, struct arena *a)
+{
+    enum err e = tx_call(d, TX_READ, find_product, job, a);
+    if (!e && job->count > SERIAL_SLICE) e = tx_call(d, TX_WRITE, note_begin, job, a);
+    if (e) return e;
+    e = serial_import_slices(d, job->product, job->variant, job->codes, job->count, &job->added, &job->duplicates);
+    if (e && !job->added) return e;
+    enum err noted = tx_call(d, TX_WRITE, note_end, job, a);
+    return e ? e : noted;
 }
 
 /* The whole file, or stdin for "-". False after saying why. */
 static bool read_all(const char *path, struct arena *a, Str *ret)
 {
     bool is_stdin = strcmp(path, "-") == 0;
-    FILE *f = is_stdin ? stdin : fopen(path, "rb");
+    FILE *f = is_stdin ? cli_in() : fopen(path, "rb");
     if (!f) {
         cli_fail("cannot read %s: %s", path, strerror(errno));
         return false;
@@ -96,7 +136,7 @@ static int said_why(const struct config *config, enum err e)
 
 int serials_import_command(const struct config *config, struct arena *a)
 {
-    struct import_job job = {.slug = str_from(config->product)};
+    struct import_job job = {.slug = str_from(config->product), .address = caller_address(a)};
     if (!job.slug.len) return cli_usage("--product wants a product's slug");
     if (*config->variant && (!str_to_int64(str_from(config->variant), &job.variant.v) || job.variant.v < 1))
         return cli_usage("--variant wants the id of a variant");
@@ -107,10 +147,10 @@ int serials_import_command(const struct config *config, struct arena *a)
     if (!split_codes(text, a, &job.codes, &job.count)) return EXIT_FAILED;
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
-    enum err e = tx_call(d, TX_READ, find_product, &job, a);
-    if (!e) e = serial_import_slices(d, job.product, job.variant, job.codes, job.count, &job.added, &job.duplicates);
-    database_close(d);
+    enum err e = import(d, &job, a);
+    cli_close(d);
+    if (e && job.added) cli_fail("%lld codes were added before it failed", (long long)job.added);
     if (e) return said_why(config, e);
-    printf("added %lld\nduplicates %lld\n", (long long)job.added, (long long)job.duplicates);
+    fprintf(cli_out(), "added %lld\nduplicates %lld\n", (long long)job.added, (long long)job.duplicates);
     return EXIT_OK;
 }

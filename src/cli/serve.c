@@ -17,6 +17,7 @@
 
 #include "api/tables.h"
 #include "base/log.h"
+#include "cli/control.h"
 #include "domain/staff.h"
 #include "domain/token.h"
 #include "outbound/address.h"
@@ -174,6 +175,7 @@ static int serve(const struct config *config, struct arena *a, struct database *
     int port = http_server_port(app.server);
     app_listening(&app, config->listen, port);
     offer_setup(config, a, d, app.shop_url);
+    struct control *control = control_start(config, d);
     bool wrote = write_port_file(config->port_file, port);
     if (!wrote)
         cli_fail("cannot write the port file %s", config->port_file);
@@ -184,6 +186,7 @@ static int serve(const struct config *config, struct arena *a, struct database *
     bool asked = wrote && wait_for_end(signals, config, &app);
     atomic_store(&app.is_draining, true);
     log_event(LOG_INFO, "draining", LOGC("why", asked ? "signal" : "database"));
+    control_stop(control);
     http_server_stop(app.server);
     app_stop(&app);
     http_server_free(app.server);

@@ -3,15 +3,17 @@
 
 #include "base/text.h"
 #include "cli/accounts.h"
+#include "cli/caller.h"
 #include "cli/wallet.h"
 #include "domain/account.h"
+#include "domain/audit.h"
 #include "domain/ledger.h"
 #include "domain/settings.h"
 
 #define DESCRIPTION_MAX 255
 
 struct credit_job {
-    Str email, amount, description;
+    Str email, amount, description, address;
     enum money_text text; /* what is wrong with the amount */
     bool is_positive;
     struct settings settings;
@@ -34,8 +36,14 @@ static enum err credit(void *arg, struct db *db)
     const struct transfer t = {
         .kind = LEDGER_ADJUSTMENT, .amount = amount, .description = job->description, .at = time_now()};
     e = ledger_credit(db, account.id, LEDGER_ADJUSTMENTS, &t);
+    if (!e) e = wallet_find(db, account.id, &job->wallet);
     if (e) return e;
-    return wallet_find(db, account.id, &job->wallet);
+    const struct audit_entry entry = {.action = STR("customer.wallet_adjust"),
+                                      .resource = account.id,
+                                      .label = account.email,
+                                      .address = job->address,
+                                      .created_at = t.at};
+    return audit_add(db, &entry);
 }
 
 static int bad_amount(const struct credit_job *job)
@@ -55,11 +63,12 @@ int wallet_credit_command(const struct config *config, struct arena *a)
     if (!utf8_valid(job.description) || !text_is_line(job.description) || utf8_count(job.description) > DESCRIPTION_MAX)
         return cli_usage("--description wants at most %d characters on one line", DESCRIPTION_MAX);
     if (!job.description.len) job.description = STR("Credit");
+    job.address = caller_address(a);
 
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;
     enum err e = tx_call(d, TX_WRITE, credit, &job, a);
-    database_close(d);
+    cli_close(d);
     if (e == ERR_FIELD_VALUE) return bad_amount(&job);
     if (e == ERR_NOT_FOUND) return cli_fail("no account has the e-mail address %.*s", STR_FMT(job.email));
     if (e == ERR_FIELD_RANGE) return cli_fail("the wallet cannot hold that much");
@@ -67,6 +76,6 @@ int wallet_credit_command(const struct config *config, struct arena *a)
 
     char text[MONEY_TEXT_MAX];
     size_t n = money_format(job.wallet.balance, job.settings.exponent, text);
-    printf("%.*s\n", (int)n, text);
+    fprintf(cli_out(), "%.*s\n", (int)n, text);
     return EXIT_OK;
 }
