@@ -132,6 +132,7 @@ CREATE TABLE dispute (
     UNIQUE (payment_id, ref),
     CHECK (lost = 0 OR status = 'lost')
 ) @strict;
+CREATE INDEX dispute_by_time ON dispute (opened_at); -- what reconciliation compares
 
 -- Money that a provider took back without naming a dispute. It is the same money that disputes were lost for.
 CREATE TABLE reversal (

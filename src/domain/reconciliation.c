@@ -140,12 +140,15 @@ static enum err compare_refund(struct comparing *c, const struct book_entry *ent
     struct payment p;
     bool found;
     struct book_entry sum = *entry;
+    if (entry->is_pending) return OK;
     enum err e = find_payment(c, entry->payment_ref, &p, &found);
     if (e || !found) return e;
     for (const struct book_entry *o = c->books->entries[BOOK_REFUNDS]; o != entry; o = o->next)
-        if (str_eq(o->payment_ref, entry->payment_ref)) return OK; /* counted with that one */
+        if (str_eq(o->payment_ref, entry->payment_ref) && !o->is_pending) return OK; /* counted with that one */
     for (const struct book_entry *o = entry->next; o; o = o->next)
-        if (str_eq(o->payment_ref, entry->payment_ref) && !money_add(sum.amount, o->amount, &sum.amount)) return OK;
+        if (str_eq(o->payment_ref, entry->payment_ref) && !o->is_pending &&
+            !money_add(sum.amount, o->amount, &sum.amount))
+            return OK;
     if (money_cmp(sum.amount, p.refunded_total) <= 0) return OK;
     Str reason = str_printf(db_arena(c->db), "%.*s has given back more of the payment %.*s than we know",
                             STR_FMT(c->gateway->label), STR_FMT(entry->payment_ref));
@@ -194,91 +197,135 @@ static enum err name_payments(struct comparing *c)
     return OK;
 }
 
-static bool has_refund(const struct comparing *c, Str ref)
+#define OURS_MAX 10000
+#define TOLD_LATE_MS (3 * TIME_DAY) /* how long gateways go on trying to tell us */
+
+/* Something that we believe the gateway to have. */
+struct ours {
+    Id payment;
+    Str ref, payment_ref;
+    Money amount;
+};
+struct our_list {
+    struct ours *items;
+    size_t count;
+};
+
+static bool has_entry(const struct comparing *c, enum book book, Str ref)
 {
-    for (const struct book_entry *o = c->books->entries[BOOK_REFUNDS]; o; o = o->next)
+    for (const struct book_entry *o = c->books->entries[book]; o; o = o->next)
         if (str_eq(o->ref, ref)) return true;
     return false;
 }
 
-#define OURS_MAX 10000
-
-/* Refunds that we believe to be made, and the gateway's books do not have. */
-static enum err compare_our_refunds(struct comparing *c)
+static bool has_charge(const struct comparing *c, const struct our_list *all, const struct ours *one)
 {
-    static const char ours[] =
-        "SELECT r.payment_id, r.refund_ref, r.amount FROM refund r JOIN payment p"
-        " ON p.id = r.payment_id WHERE p.gateway_id = $1 AND r.status = 'done' AND r.is_outside = 0"
-        " AND r.refund_ref <> '' AND r.requested_at >= $2 AND r.requested_at < $3"
-        " ORDER BY r.requested_at, r.id LIMIT 10000";
-
-    if (!c->books->names_refunds) return OK;
-    struct missing {
-        Id payment;
-        Str ref;
-        Money amount;
-    } *missing = arena_array(db_arena(c->db), struct missing, OURS_MAX);
-    size_t count = 0;
-    struct stmt *st = db_prepare(c->db, ours);
-    bind_id(st, c->gateway->id);
-    bind_time(st, c->books->since);
-    bind_time(st, c->books->until);
-    while (db_step(st)) {
-        struct missing m = {.payment = col_id(st)};
-        m.ref = col_text(st);
-        m.amount = col_money(st);
-        if (!has_refund(c, m.ref)) missing[count++] = m;
-    }
-    enum err e = db_done(st);
-    for (size_t i = 0; !e && i < count; i++) {
-        struct payment p;
-        e = payment_find(c->db, missing[i].payment, &p);
-        if (e) break;
-        struct book_entry entry = {.amount = missing[i].amount, .currency = p.currency};
-        struct review r = about(&p, &entry,
-                                str_printf(db_arena(c->db), "we have the refund %.*s, and %.*s does not",
-                                           STR_FMT(missing[i].ref), STR_FMT(c->gateway->label)));
-        e = differ(c, &r, key_of(c, "missing refund", missing[i].ref, missing[i].amount));
-    }
-    return e;
-}
-
-static bool has_charge(const struct comparing *c, Str payment_ref)
-{
+    (void)all;
     for (const struct book_entry *o = c->books->entries[BOOK_CHARGES]; o; o = o->next)
-        if (str_eq(o->payment_ref, payment_ref)) return true;
+        if (str_eq(o->payment_ref, one->payment_ref)) return true;
     return false;
 }
 
-/* Money that we believe we have and the gateway's books do not show. */
-static enum err compare_ours(struct comparing *c)
+static bool has_dispute(const struct comparing *c, const struct our_list *all, const struct ours *one)
 {
-    static const char ours[] = "SELECT id, payment_ref FROM payment WHERE gateway_id = $1 AND payment_ref IS NOT NULL"
-                               " AND created_at >= $2 AND succeeded_at >= $2 AND succeeded_at < $3 AND received > 0"
-                               " ORDER BY id LIMIT 10000";
+    (void)all;
+    return has_entry(c, BOOK_DISPUTES, one->ref);
+}
 
-    Id *missing = arena_array(db_arena(c->db), Id, OURS_MAX);
-    size_t count = 0;
+/* A book that may use other names has it when all of the payment's refunds together are there. */
+static bool has_refund(const struct comparing *c, const struct our_list *all, const struct ours *one)
+{
+    Money booked = {0}, known = {0};
+    if (has_entry(c, BOOK_REFUNDS, one->ref)) return true;
+    if (c->books->names_refunds) return false;
+    for (const struct book_entry *o = c->books->entries[BOOK_REFUNDS]; o; o = o->next)
+        if (str_eq(o->payment_ref, one->payment_ref) && !money_add(booked, o->amount, &booked)) return true;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i].payment.v == one->payment.v && !money_add(known, all->items[i].amount, &known)) return true;
+    return money_cmp(booked, known) >= 0;
+}
+
+struct our_kind {
+    const char *noun, *key;
+    bool (*has)(const struct comparing *c, const struct our_list *all, const struct ours *one);
+};
+
+static enum err report_missing(struct comparing *c, const struct our_kind *kind, const struct ours *one)
+{
+    struct payment p;
+    enum err e = payment_find(c->db, one->payment, &p);
+    if (e) return e;
+    struct book_entry entry = {.amount = one->amount, .currency = p.currency};
+    struct review r = about(&p, &entry,
+                            str_printf(db_arena(c->db), "we have the %s %.*s, and %.*s does not", kind->noun,
+                                       STR_FMT(one->ref), STR_FMT(c->gateway->label)));
+    return differ(c, &r, key_of(c, kind->key, one->ref, one->amount));
+}
+
+/* `st` lists ours: payment, name, the payment's name, amount. */
+static enum err compare_listed(struct comparing *c, const struct our_kind *kind, struct stmt *st)
+{
+    struct our_list all = {arena_array(db_arena(c->db), struct ours, OURS_MAX), 0};
+    while (db_step(st)) {
+        struct ours *one = &all.items[all.count++];
+        one->payment = col_id(st);
+        one->ref = str_dup(db_arena(c->db), col_text(st));
+        one->payment_ref = str_dup(db_arena(c->db), col_text(st));
+        one->amount = col_money(st);
+    }
+    enum err e = db_done(st);
+    for (size_t i = 0; !e && i < all.count; i++)
+        if (!kind->has(c, &all, &all.items[i])) e = report_missing(c, kind, &all.items[i]);
+    return e;
+}
+
+/* Money that we believe we have and the gateway's books do not show. */
+static enum err compare_our_charges(struct comparing *c)
+{
+    static const char ours[] = "SELECT id, payment_ref, payment_ref, received FROM payment WHERE gateway_id = $1"
+                               " AND payment_ref IS NOT NULL AND created_at >= $2 AND succeeded_at >= $2"
+                               " AND succeeded_at < $3 AND received > 0 ORDER BY id LIMIT 10000";
+    static const struct our_kind kind = {"payment", "missing", has_charge};
+
     struct stmt *st = db_prepare(c->db, ours);
     bind_id(st, c->gateway->id);
     bind_time(st, c->books->since);
     bind_time(st, c->books->until);
-    while (db_step(st)) {
-        Id id = col_id(st);
-        if (!has_charge(c, col_text(st))) missing[count++] = id;
-    }
-    enum err e = db_done(st);
-    for (size_t i = 0; !e && i < count; i++) {
-        struct payment p;
-        e = payment_find(c->db, missing[i], &p);
-        if (e) break;
-        struct book_entry entry = {.amount = p.received, .currency = p.currency};
-        struct review r = about(&p, &entry,
-                                str_printf(db_arena(c->db), "we have the payment %.*s, and %.*s does not",
-                                           STR_FMT(p.payment_ref), STR_FMT(c->gateway->label)));
-        e = differ(c, &r, key_of(c, "missing", p.payment_ref, p.received));
-    }
-    return e;
+    return compare_listed(c, &kind, st);
+}
+
+/* Refunds that we believe to be made. */
+static enum err compare_our_refunds(struct comparing *c)
+{
+    static const char ours[] =
+        "SELECT r.payment_id, r.refund_ref, COALESCE(p.payment_ref, ''), r.amount FROM refund r JOIN payment p"
+        " ON p.id = r.payment_id WHERE p.gateway_id = $1 AND r.status = 'done' AND r.is_outside = 0"
+        " AND r.refund_ref <> '' AND r.requested_at >= $2 AND r.requested_at < $3 AND r.done_at < $3"
+        " ORDER BY r.requested_at, r.id LIMIT 10000";
+    static const struct our_kind kind = {"refund", "missing refund", has_refund};
+
+    struct stmt *st = db_prepare(c->db, ours);
+    bind_id(st, c->gateway->id);
+    bind_time(st, c->books->since);
+    bind_time(st, c->books->until);
+    return compare_listed(c, &kind, st);
+}
+
+/* Disputes that hold an order here. News of one can arrive days after it began, which may be before the books do. */
+static enum err compare_our_disputes(struct comparing *c)
+{
+    static const char ours[] =
+        "SELECT d.payment_id, d.ref, COALESCE(p.payment_ref, ''), d.amount FROM dispute d JOIN payment p"
+        " ON p.id = d.payment_id WHERE p.gateway_id = $1 AND d.ref <> '' AND d.opened_at >= $2 AND d.opened_at < $3"
+        " ORDER BY d.opened_at, d.id LIMIT 10000";
+    static const struct our_kind kind = {"dispute", "missing dispute", has_dispute};
+
+    if (!c->books->has_disputes) return OK;
+    struct stmt *st = db_prepare(c->db, ours);
+    bind_id(st, c->gateway->id);
+    bind_time(st, time_add(c->books->since, TOLD_LATE_MS));
+    bind_time(st, c->books->until);
+    return compare_listed(c, &kind, st);
 }
 
 static enum err keep(struct db *db, Id gateway, const int64_t counts[BOOK_COUNT], int64_t differences, Str error,
@@ -310,8 +357,9 @@ enum err reconciliation_compare(struct db *db, const struct gateway_config *gate
             e = compare[i](&c, entry);
         }
     }
-    if (!e) e = compare_ours(&c);
+    if (!e) e = compare_our_charges(&c);
     if (!e) e = compare_our_refunds(&c);
+    if (!e) e = compare_our_disputes(&c);
     return e ? e : keep(db, gateway->id, counts, c.differences, (Str){0}, now);
 }
 

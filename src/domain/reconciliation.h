@@ -17,13 +17,15 @@ struct book_entry {
     Money amount;
     Str currency;
     bool is_decided; /* of a dispute: it has ended there */
+    bool is_pending; /* of a refund: it was asked for, and may still fail */
     struct book_entry *next;
 };
 
 struct books {
     struct book_entry *entries[BOOK_COUNT];
     Time since, until;
-    bool names_refunds; /* a refund of ours that is not in them was not made */
+    bool names_refunds; /* by the names that we were given; false: perhaps by others, and sums are compared */
+    bool has_disputes;
 };
 
 /* The last comparison. */

@@ -162,7 +162,7 @@ struct gateway {
 
     /* The provider's books, for reconciliation. */
     bool has_book[BOOK_COUNT];
-    bool names_refunds; /* the refunds' book has the names that refund_read gave */
+    bool names_refunds; /* the refunds' book is known to have the names that refund_read gave */
     bool (*book_call)(struct arena *a, const struct gateway_config *config, const struct book_request *in,
                       struct http_call *ret);
     enum reply (*book_read)(struct arena *a, const struct gateway_config *config, const struct book_request *in,

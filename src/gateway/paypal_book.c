@@ -36,7 +36,7 @@ static void read_dispute(struct arena *a, const struct json *dispute, struct boo
 {
     struct payment_event e = {0};
     paypal_read_dispute(a, dispute, &e);
-    if (!e.refund_ref.len || !e.payment_ref.len) return;
+    if (!e.refund_ref.len) return;
     book_add(a, lines,
              (struct book_entry){.ref = e.refund_ref,
                                  .payment_ref = e.payment_ref,
@@ -60,10 +60,15 @@ static void read_transaction(struct arena *a, const struct json *info, enum book
     bool is_refund = book == BOOK_REFUNDS;
     /* T1107: a refund by the seller. T1106, a reversal, is what a dispute took. */
     if (!str_starts(code, is_refund ? STR("T1107") : STR("T00"))) return;
-    if (!str_eq(json_text(info, "transaction_status"), STR("S"))) return;
+    /* S: done. V: done, and given back since; the giving back has a line of its own. P: a refund that may still fail.
+     */
+    Str status = json_text(info, "transaction_status");
+    bool is_pending = is_refund && str_eq(status, STR("P"));
+    if (!str_eq(status, STR("S")) && !(!is_refund && str_eq(status, STR("V"))) && !is_pending) return;
     struct book_entry e = {.ref = payload_ref(info, "transaction_id"),
                            .payment_ref = payload_ref(info, is_refund ? "paypal_reference_id" : "transaction_id"),
-                           .order_ref = payload_ref(info, "custom_field")};
+                           .order_ref = payload_ref(info, "custom_field"),
+                           .is_pending = is_pending};
     if (e.payment_ref.len && read_amount(a, json_get(info, "transaction_amount"), is_refund, &e)) book_add(a, lines, e);
 }
 

@@ -263,9 +263,12 @@ static bool book_call(struct arena *a, const struct gateway_config *config, cons
                       struct http_call *ret)
 {
     static const char *const paths[BOOK_COUNT] = {"payments", "refunds", "disputes"};
+    /* The list of disputes takes no dates, and parameters that are not known are refused. */
+    Str dates = in->book == BOOK_DISPUTES ? STR("")
+                                          : str_printf(a, "from=%lld&to=%lld&", (long long)(in->since.ms / TIME_SECOND),
+                                                       (long long)(in->until.ms / TIME_SECOND));
     start(a, config, "GET",
-          str_printf(a, "/v1/%s?from=%lld&to=%lld&count=%d&skip=%.*s", paths[in->book],
-                     (long long)(in->since.ms / TIME_SECOND), (long long)(in->until.ms / TIME_SECOND), BOOK_PAGE,
+          str_printf(a, "/v1/%s?%.*scount=%d&skip=%.*s", paths[in->book], STR_FMT(dates), BOOK_PAGE,
                      STR_FMT(in->next.len ? in->next : STR("0"))),
           ret);
     return true;

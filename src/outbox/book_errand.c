@@ -40,6 +40,7 @@ static void fetch(struct errand *x)
     x->reply = REPLY_OK;
     const struct gateway *g = gateway_of(x->gateway.provider);
     x->books.names_refunds = g->names_refunds;
+    x->books.has_disputes = g->has_book[BOOK_DISPUTES];
     for (enum book book = 0; book < BOOK_COUNT && x->reply == REPLY_OK; book++)
         if (g->has_book[book] && !fetch_book(x, book)) break;
     x->error = x->op.failure ? x->op.failure : "";

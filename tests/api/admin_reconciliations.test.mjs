@@ -140,6 +140,131 @@ test('paypal: its transactions, three hours late, and its disputes', async () =>
     assert.ok(found.includes(part), found);
 });
 
+test('paypal: refunds that only we know of; booked under another name, waiting, and of a payment given back whole', async () => {
+  const player = shop.players.findLast((p) => p.provider === 'paypal');
+  const [[id, capture]] = shop.seed.sql(
+    `SELECT p.order_id, p.payment_ref FROM payment p JOIN gateway g ON g.id = p.gateway_id
+     WHERE g.label = '${LABELS.paypal}' ORDER BY p.id DESC LIMIT 1;`,
+  );
+  const order = { id, capture };
+  const give = async (amount) => {
+    const seen = new Set(player.refunds.keys());
+    dataOf(await shop.admin('POST', `/api/admin/orders/${order.id}/refund`, amount ? { amount } : {}));
+    await shop.until(async () => {
+      const { refunds } = dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`));
+      return refunds.every((r) => r.status === 'done');
+    }, 'given back');
+    shop.seed.sql(
+      `UPDATE refund SET requested_at = requested_at - ${5 * HOUR}, done_at = done_at - ${5 * HOUR} WHERE order_id = ${order.id} AND requested_at > ${Date.now() - HOUR};`,
+    );
+    const [id] = [...player.refunds.keys()].filter((k) => !seen.has(k));
+    const made = player.refunds.get(id);
+    made.create_time = new Date(Date.now() - 5 * HOUR).toISOString();
+    return made;
+  };
+  const known = (await books('paypal')).differences;
+  const waiting = await give(10);
+  waiting.status = 'PENDING';
+  const renamed = await give(5);
+  renamed.booked_as = 'TXNOTHER';
+  await give(); // the rest: the charge itself is now marked as given back
+  assert.equal((await compare('paypal')).differences, known);
+  player.refunds.delete(renamed.id);
+  assert.equal((await compare('paypal')).differences, known + 1);
+  const found = (await reviews()).map((r) => r.reason);
+  assert.ok(
+    found.some((r) => r.includes(`we have the refund ${renamed.id}, and`)),
+    found.join('\n'),
+  );
+  assert.ok(!found.some((r) => r.includes(waiting.id) || r.includes(`we have the payment ${order.capture}`)));
+});
+
+const disputeTellers = {
+  stripe: (order, id) =>
+    shop.event(
+      'stripe',
+      stripeEvent('charge.dispute.created', {
+        order: order.id,
+        amount: 4999,
+        intent: order.payment,
+        id,
+        object: 'dispute',
+        payment_intent: order.payment,
+        status: 'needs_response',
+      }),
+    ),
+  razorpay: (order, id) => {
+    const event = razorpayEvent('payment.dispute.created', { order: order.id, amount: 4999, payment: order.payment });
+    event.payload.dispute = { entity: { id, payment_id: order.payment, amount: 4999, currency: 'USD' } };
+    return shop.event('razorpay', event);
+  },
+};
+const disputeLines = {
+  stripe: (player, order, id) => ({
+    id,
+    amount: 4999,
+    currency: 'usd',
+    payment_intent: order.payment,
+    status: 'needs_response',
+    created: player.seconds(),
+  }),
+  razorpay: (player, order, id) => ({
+    id,
+    amount: 4999,
+    currency: 'USD',
+    payment_id: order.payment,
+    status: 'open',
+    created_at: player.seconds(),
+  }),
+};
+
+for (const provider of ['stripe', 'razorpay']) {
+  test(`${provider}: a dispute that only we have`, async () => {
+    const player = shop.players.findLast((p) => p.provider === provider);
+    const order = await paid(provider, player);
+    const name = `disp_${provider}`;
+    dataOf(await disputeTellers[provider](order, name));
+    assert.equal(shop.seed.number(`SELECT COUNT(*) FROM dispute WHERE ref = '${name}'`), 1);
+    const aged = (days) =>
+      shop.seed.sql(`UPDATE dispute SET opened_at = ${Date.now() - days * 24 * HOUR} WHERE ref = '${name}';`);
+    const said = async () => {
+      const { error } = await compare(provider);
+      assert.equal(error, null);
+      return (await reviews()).some((r) => r.reason.includes(`we have the dispute ${name}, and`));
+    };
+    // Told of a dispute that may have begun before the books do: they need not have it.
+    aged(5);
+    assert.equal(await said(), false);
+    aged(1);
+    player.disputes.set(name, disputeLines[provider](player, order, name));
+    assert.equal(await said(), false);
+    player.disputes.delete(name);
+    assert.equal(await said(), true);
+    aged(30); // nothing to the tests below
+  });
+}
+
+test('paypal: a dispute that only we have; its list need not name the payment', async () => {
+  const player = shop.players.findLast((p) => p.provider === 'paypal');
+  const payment = shop.seed.number(
+    `SELECT MIN(p.id) FROM payment p JOIN gateway g ON g.id = p.gateway_id WHERE g.label = '${LABELS.paypal}'`,
+  );
+  for (const name of ['PP-D-OURS', 'PP-D-SHORT'])
+    shop.seed.sql(
+      `INSERT INTO dispute (payment_id, ref, status, amount, opened_at, closed_at) VALUES (${payment}, '${name}', 'won', 100, ${Date.now() - 24 * HOUR}, ${Date.now()});`,
+    );
+  player.disputes.set('PP-D-SHORT', {
+    dispute_id: 'PP-D-SHORT',
+    status: 'RESOLVED',
+    update_time: new Date().toISOString(),
+    dispute_amount: { currency_code: 'USD', value: '1.00' },
+  });
+  await compare('paypal');
+  const found = (await reviews()).map((r) => r.reason).join('\n');
+  assert.ok(found.includes('we have the dispute PP-D-OURS, and'), found);
+  assert.ok(!found.includes('PP-D-SHORT'), found);
+});
+
 test('paypal: more disputes than a page has', async () => {
   const player = shop.players.findLast((p) => p.provider === 'paypal');
   const [{ seller_transaction_id }] = player.disputes.get('PP-D-9').disputed_transactions;
@@ -167,7 +292,9 @@ test('btcpay: refunds that were made there, and ours that were withdrawn before 
     const refund = () => shop.admin('GET', `/api/admin/orders/${order.id}`).then((a) => dataOf(a).refunds[0]);
     await shop.until(async () => (await refund()).status === 'done', 'offered');
     const pull = [...player.refunds.values()].findLast((p) => p.invoice === order.payment);
-    shop.seed.sql(`UPDATE refund SET requested_at = requested_at - ${5 * HOUR} WHERE order_id = ${order.id};`);
+    shop.seed.sql(
+      `UPDATE refund SET requested_at = requested_at - ${5 * HOUR}, done_at = done_at - ${5 * HOUR} WHERE order_id = ${order.id};`,
+    );
     return { order, pull };
   };
   const [open, withdrawn, claimed] = [await given(), await given(), await given()];
@@ -215,7 +342,9 @@ test('a refund of ours that the gateway does not have', async () => {
     async () => dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`)).refunds[0].status === 'done',
     'given back',
   );
-  shop.seed.sql(`UPDATE refund SET requested_at = requested_at - ${5 * HOUR} WHERE order_id = ${order.id};`);
+  shop.seed.sql(
+    `UPDATE refund SET requested_at = requested_at - ${5 * HOUR}, done_at = done_at - ${5 * HOUR} WHERE order_id = ${order.id};`,
+  );
   const [name] = [...player.refunds.values()].slice(-1).map((r) => r.id);
   await compare('razorpay');
   assert.ok(!(await reviews()).some((r) => r.reason.includes(name)));

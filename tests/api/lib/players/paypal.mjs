@@ -103,7 +103,7 @@ function transactions(player, { start_date, end_date, page = 1, page_size = 100 
       transaction_id: c.id,
       transaction_event_code: 'T0006',
       transaction_amount: { currency_code: c.currency, value: major(c.amount) },
-      transaction_status: 'S',
+      transaction_status: c.refunded === c.amount ? 'V' : 'S', // V: given back since (D)
       custom_field: player.made.get(c.id)?.custom_id,
     },
   }));
@@ -111,11 +111,11 @@ function transactions(player, { start_date, end_date, page = 1, page_size = 100 
     rows.push({
       at: Date.parse(r.create_time),
       transaction_info: {
-        transaction_id: r.id,
+        transaction_id: r.booked_as ?? r.id, // believed to be the refund's own name (B)
         transaction_event_code: 'T1107',
         paypal_reference_id: r.links[0].href.split('/').pop(),
         transaction_amount: { currency_code: r.amount.currency_code, value: `-${r.amount.value}` },
-        transaction_status: 'S',
+        transaction_status: r.status === 'PENDING' ? 'P' : 'S', // of eChecks (D)
       },
     });
   }

@@ -138,7 +138,11 @@ export const razorpay = {
     if (method === 'GET' && path.startsWith('/v1/payments?'))
       return list([...player.charges.values()].map(paymentView), query);
     if (method === 'GET' && path.startsWith('/v1/refunds?')) return list([...player.refunds.values()], query);
-    if (method === 'GET' && path.startsWith('/v1/disputes?')) return list([...player.disputes.values()], query);
+    // By count and skip alone (D); other parameters are refused (B).
+    if (method === 'GET' && path.startsWith('/v1/disputes?'))
+      return 'from' in query || 'to' in query
+        ? refuse('from, to is/are not required and should not be sent')
+        : list([...player.disputes.values()], query);
     return null;
   },
 };
