@@ -92,6 +92,7 @@ CREATE TABLE webhook_event (
 ) @strict;
 CREATE UNIQUE INDEX webhook_event_by_delivery ON webhook_event (gateway_id, delivery_id) WHERE delivery_id IS NOT NULL;
 CREATE INDEX webhook_event_by_status ON webhook_event (status, id);
+CREATE INDEX webhook_event_with_body ON webhook_event (received_at) WHERE LENGTH(body) > 0 AND status IN ('handled', 'ignored'); -- bodies are kept for a while
 CREATE INDEX webhook_event_by_payment ON webhook_event (payment_id) WHERE payment_id IS NOT NULL;
 CREATE INDEX webhook_event_unmatched ON webhook_event (gateway_id, id) WHERE status = 'unmatched';
 

@@ -7,7 +7,6 @@
 #include "base/random.h"
 #include "domain/vault.h"
 
-#define KEPT_DAYS 30
 #define CLAIMS_MAX 5
 
 const char *const outbox_kind_names[] = {"create", "capture", "refund", "ask",       "close",
@@ -193,13 +192,3 @@ int64_t outbox_delay_ms(int64_t attempts)
     return delay - fifth + (int64_t)random_below((uint32_t)(2 * fifth + 1));
 }
 
-enum err outbox_expire(struct db *db, Time now, int64_t limit)
-{
-    static const char expire[] = "DELETE FROM outbox WHERE id IN " DB_FIRST(
-        "id", "outbox WHERE done_at IS NOT NULL AND done_at < $1 ORDER BY done_at", "$2", "1000");
-
-    struct stmt *st = db_prepare(db, expire);
-    bind_time(st, time_add(now, -KEPT_DAYS * TIME_DAY));
-    bind_int(st, limit);
-    return db_run(st);
-}

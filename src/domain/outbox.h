@@ -59,5 +59,3 @@ enum err outbox_find(struct db *db, enum outbox_kind kind, Id payment, Id *ret);
  * 0: no more attempts. */
 int64_t outbox_delay_ms(int64_t attempts);
 
-/* Deletes rows that were done or given up more than 30 days ago, at most `limit`. */
-enum err outbox_expire(struct db *db, Time now, int64_t limit);

@@ -42,20 +42,73 @@ static enum err load_theme(struct db *db, struct settings *s)
     return OK;
 }
 
+enum kind { TEXT, NUMBER, YES_NO };
+
+/* Where the value of a row goes. */
+struct place {
+    const char *name;
+    enum kind kind;
+    size_t offset, bytes;
+};
+#define PLACE(name, kind, member)                                                                                      \
+    {                                                                                                                  \
+        name, kind, offsetof(struct settings, member), sizeof(((struct settings *)0)->member)                          \
+    }
+#define TEXT_OF(member) PLACE(#member, TEXT, member)
+#define NUMBER_OF(member) PLACE(#member, NUMBER, member)
+#define MONEY_OF(member) PLACE(#member, NUMBER, member.minor)
+#define YES_NO_OF(member) PLACE(#member, YES_NO, member)
+
+static const struct place places[] = {
+    TEXT_OF(store_name),
+    TEXT_OF(currency),
+    NUMBER_OF(rate_v1),
+    NUMBER_OF(rate_customer),
+    YES_NO_OF(require_verified_email),
+    YES_NO_OF(storefront),
+    TEXT_OF(languages),
+    TEXT_OF(accent),
+    TEXT_OF(tagline),
+    TEXT_OF(logo),
+    NUMBER_OF(order_units_max),
+    MONEY_OF(withdraw_min),
+    MONEY_OF(withdraw_max),
+    MONEY_OF(second_person_above),
+    YES_NO_OF(mail_logo),
+    YES_NO_OF(mail_new_order),
+    NUMBER_OF(low_stock),
+    TEXT_OF(staff_mail),
+    NUMBER_OF(reserve_minutes),
+    NUMBER_OF(reserve_codes_max),
+    NUMBER_OF(keep_audit_days),
+    NUMBER_OF(keep_notification_days),
+    NUMBER_OF(keep_webhook_body_days),
+    NUMBER_OF(keep_outbox_days),
+};
+
+static void put_value(struct settings *s, const struct place *p, Str value)
+{
+    void *to = (char *)s + p->offset;
+    switch (p->kind) {
+    case TEXT: copy_text(to, p->bytes, value); break;
+    case NUMBER: str_to_int64(value, to); break;
+    case YES_NO: *(bool *)to = str_eq(value, STR("1")); break;
+    }
+}
+
 enum err settings_load(struct db *db, struct settings *ret)
 {
-    static const char list[] = "SELECT name, value FROM setting WHERE name IN ('currency', 'store_name', 'rate_v1',"
-                               " 'rate_customer', 'require_verified_email', 'order_units_max', 'storefront', "
-                               "'languages', 'accent', 'tagline', 'logo', 'withdraw_min', 'withdraw_max', "
-                               "'second_person_above', 'reserve_minutes',"
-                               " 'reserve_codes_max', 'mail_new_order', 'mail_logo', 'low_stock', 'staff_mail')";
+    /* Long texts and secrets are read where they are needed. */
+    static const char list[] = "SELECT name, value FROM setting WHERE LENGTH(value) < 1000";
     struct settings s = {.currency = SETTINGS_CURRENCY,
-                         .exponent = 2,
                          .store_name = "souk",
                          .rate_v1 = 120,
                          .rate_customer = 600,
                          .order_units_max = 1000,
                          .reserve_codes_max = 10,
+                         .keep_notification_days = 365,
+                         .keep_webhook_body_days = 180,
+                         .keep_outbox_days = 30,
                          .storefront = true,
                          .languages = "en"};
     enum err e = settings_revision(db, &s.revision);
@@ -64,51 +117,13 @@ enum err settings_load(struct db *db, struct settings *ret)
     struct stmt *st = db_prepare(db, list);
     while (db_step(st)) {
         Str name = col_text(st), value = col_text(st);
-        if (str_eq(name, STR("currency")) && currency_exponent(value) >= 0) {
-            copy_text(s.currency, sizeof s.currency, value);
-            s.exponent = currency_exponent(value);
-        } else if (str_eq(name, STR("store_name"))) {
-            copy_text(s.store_name, sizeof s.store_name, value);
-        } else if (str_eq(name, STR("rate_v1"))) {
-            str_to_int64(value, &s.rate_v1);
-        } else if (str_eq(name, STR("rate_customer"))) {
-            str_to_int64(value, &s.rate_customer);
-        } else if (str_eq(name, STR("withdraw_min"))) {
-            str_to_int64(value, &s.withdraw_min.minor);
-        } else if (str_eq(name, STR("withdraw_max"))) {
-            str_to_int64(value, &s.withdraw_max.minor);
-        } else if (str_eq(name, STR("second_person_above"))) {
-            str_to_int64(value, &s.second_person_above.minor);
-        } else if (str_eq(name, STR("require_verified_email"))) {
-            s.require_verified_email = str_eq(value, STR("1"));
-        } else if (str_eq(name, STR("storefront"))) {
-            s.storefront = str_eq(value, STR("1"));
-        } else if (str_eq(name, STR("languages"))) {
-            copy_text(s.languages, sizeof s.languages, value);
-        } else if (str_eq(name, STR("accent"))) {
-            copy_text(s.accent, sizeof s.accent, value);
-        } else if (str_eq(name, STR("tagline"))) {
-            copy_text(s.tagline, sizeof s.tagline, value);
-        } else if (str_eq(name, STR("logo"))) {
-            copy_text(s.logo, sizeof s.logo, value);
-        } else if (str_eq(name, STR("order_units_max"))) {
-            str_to_int64(value, &s.order_units_max);
-        } else if (str_eq(name, STR("mail_logo"))) {
-            s.mail_logo = str_eq(value, STR("1"));
-        } else if (str_eq(name, STR("mail_new_order"))) {
-            s.mail_new_order = str_eq(value, STR("1"));
-        } else if (str_eq(name, STR("low_stock"))) {
-            str_to_int64(value, &s.low_stock);
-        } else if (str_eq(name, STR("staff_mail"))) {
-            copy_text(s.staff_mail, sizeof s.staff_mail, value);
-        } else if (str_eq(name, STR("reserve_minutes"))) {
-            str_to_int64(value, &s.reserve_minutes);
-        } else if (str_eq(name, STR("reserve_codes_max"))) {
-            str_to_int64(value, &s.reserve_codes_max);
-        }
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+            if (str_eq(name, str_from(places[i].name))) put_value(&s, &places[i], value);
     }
     e = db_done(st);
     if (e) return e;
+    s.exponent = currency_exponent(str_from(s.currency));
+    if (s.exponent < 0) return ERR_INTERNAL; /* settings_set_currency knows better */
     e = load_footer(db, &s);
     if (!e) e = load_theme(db, &s);
     if (e) return e;

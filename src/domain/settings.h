@@ -14,18 +14,20 @@ struct settings {
     char store_name[256]; /* bytes; 1 to 60 code points */
     int64_t rate_v1;      /* requests per minute and caller; 0: no limit */
     int64_t rate_customer;
-    bool require_verified_email;      /* before money is spent or moved */
-    bool storefront;                  /* the shop's pages are served */
-    char languages[64];               /* codes separated by commas: the first is the fallback */
-    char accent[8];                   /* "#rrggbb"; empty: the shop's own */
-    char tagline[652];                /* bytes; up to 160 code points */
-    int64_t order_units_max;          /* units of one order */
-    bool mail_logo;                   /* mails show the logo, from the shop's address */
-    bool mail_new_order;              /* staff get a mail for every order */
-    int64_t low_stock;                /* staff get a mail when so many codes or fewer are left; 0: never */
-    char staff_mail[255];             /* where mail to staff goes; empty: to everybody who works here */
-    int64_t reserve_minutes;          /* serial codes are kept while a payment is open; 0: not at all */
-    int64_t reserve_codes_max;        /* of one customer at once */
+    bool require_verified_email; /* before money is spent or moved */
+    bool storefront;             /* the shop's pages are served */
+    char languages[64];          /* codes separated by commas: the first is the fallback */
+    char accent[8];              /* "#rrggbb"; empty: the shop's own */
+    char tagline[652];           /* bytes; up to 160 code points */
+    int64_t order_units_max;     /* units of one order */
+    bool mail_logo;              /* mails show the logo, from the shop's address */
+    bool mail_new_order;         /* staff get a mail for every order */
+    int64_t low_stock;           /* staff get a mail when so many codes or fewer are left; 0: never */
+    char staff_mail[255];        /* where mail to staff goes; empty: to everybody who works here */
+    int64_t reserve_minutes;     /* serial codes are kept while a payment is open; 0: not at all */
+    int64_t reserve_codes_max;   /* of one customer at once */
+    int64_t keep_audit_days;     /* how long things stay (domain/retention.h); 0: for ever */
+    int64_t keep_notification_days, keep_webhook_body_days, keep_outbox_days;
     char logo[64];                    /* path of the picture; empty: there is none */
     char theme[17];                   /* hash of colour and style sheet; empty: there is neither */
     char footer[8192];                /* own pages linked everywhere: a line of slug, tab and title each */

@@ -2,9 +2,9 @@
 #include "base/log.h"
 #include "domain/idempotency.h"
 #include "domain/mail_link.h"
-#include "domain/outbox.h"
 #include "domain/reconciliation.h"
 #include "domain/reservation.h"
+#include "domain/retention.h"
 #include "domain/stock_notice.h"
 #include "domain/token.h"
 #include "serve/app.h"
@@ -23,10 +23,9 @@ static enum err reload_settings(struct app *app, struct db *db)
     return e;
 }
 
-static enum err forget_old_errands(struct app *app, struct db *db)
+static enum err keep_for_a_while(struct app *app, struct db *db)
 {
-    (void)app;
-    return outbox_expire(db, time_now(), 1000);
+    return retention_step(db, app_settings(app), time_now());
 }
 
 static enum err forget_old_keys(struct app *app, struct db *db)
@@ -61,7 +60,7 @@ static enum err watch_stock(struct app *app, struct db *db)
 
 const struct periodic periodic_jobs[] = {
     {"settings", 1000, TX_READ, reload_settings, false},
-    {"outbox", 3600000, TX_WRITE, forget_old_errands, false},
+    {"retention", 1000, TX_READ, keep_for_a_while, false},
     {"reconciliation", 10000, TX_READ, reconcile, false},
     {"stock", 5000, TX_READ, watch_stock, false},
     {"reservations", 1000, TX_READ, free_reserved_codes, false},

@@ -63,7 +63,10 @@ test('a long import with a key: the same answer again, and nothing is added twic
   const both = await Promise.all([once(), once()]);
   const [first, second] = both.map((answer) => (answer.status === 200 ? dataOf(answer) : answer.status));
   const third = dataOf(await once());
-  assert.ok([first, second].some((a) => a.added !== undefined), JSON.stringify(both.map((a) => a.text)));
+  assert.ok(
+    [first, second].some((a) => a.added !== undefined),
+    JSON.stringify(both.map((a) => a.text)),
+  );
   assert.deepEqual(third, first.added === undefined ? second : first);
   assert.deepEqual(dataOf(await staff.get(target)).pools[0].free, 2500);
 });

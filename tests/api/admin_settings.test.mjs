@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { assertInvariants } from '../lib/checker.mjs';
 import { openOffice } from './lib/admin.mjs';
 import { dataOf, expectError, expectFields } from './lib/http.mjs';
+import { seeder } from './lib/seed.mjs';
 
 let office, owner, staff;
 before(async () => {
@@ -51,4 +52,42 @@ test('a changed limit holds within two seconds, without a restart', async (t) =>
     assert.ok(Date.now() < deadline, 'the new limit was not seen');
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
+});
+
+test('what is older than the settings say goes; what is not, stays', async () => {
+  const seed = seeder(office.souk);
+  const day = 86400000;
+  const now = Date.now();
+  const customer = await office.customer();
+  const notice = (message, age) =>
+    seed.sql(
+      `INSERT INTO notification (account_id, kind, message, created_at) VALUES (${customer.id}, 'order', '${message}', ${now - age * day});`,
+    );
+  notice('old', 400);
+  notice('young', 300);
+  seed.sql(
+    `INSERT INTO outbox (kind, status, due_at, created_at, done_at) VALUES ('ask', 'done', 1, 1, ${now - 40 * day}),
+     ('ask', 'done', 1, 1, ${now - 20 * day});`,
+  );
+  const audit = seed.number('SELECT COUNT(*) FROM audit');
+  seed.sql(`UPDATE audit SET created_at = created_at - ${500 * day} WHERE id <= (SELECT MIN(id) FROM audit);`);
+  const left = () =>
+    [
+      "SELECT COUNT(*) FROM notification WHERE message IN ('old', 'young')",
+      'SELECT COUNT(*) FROM outbox',
+      `SELECT COUNT(*) FROM audit WHERE created_at < ${now - 400 * day}`,
+    ].map((sql) => seed.number(sql));
+  const becomes = async (wanted, what) => {
+    const deadline = Date.now() + 20000;
+    while (left().join() !== wanted) {
+      assert.ok(Date.now() < deadline, `${what}: ${left().join()} instead of ${wanted}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+  await becomes('1,1,1', 'defaults: 365 and 30 days, the audit for ever');
+  dataOf(await owner.patch('/api/admin/settings', { keep_audit_days: 400, keep_notification_days: 200 }));
+  await becomes('0,1,0', 'the days that the owner chose');
+  assert.ok(seed.number('SELECT COUNT(*) FROM audit') >= audit - 1, 'the others stay');
+  expectFields(await owner.patch('/api/admin/settings', { keep_audit_days: -1 }), { keep_audit_days: 'out_of_range' });
+  dataOf(await owner.patch('/api/admin/settings', { keep_audit_days: 0, keep_notification_days: 365 }));
 });

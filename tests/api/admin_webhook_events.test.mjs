@@ -40,3 +40,18 @@ test('an event that had to wait for staff can be tried again', async () => {
   assert.equal(JSON.parse(detail.body).id, event.event_id);
   expectError(await shop.admin('POST', `/api/admin/webhook-events/${event.id}/replay`), 409, 'invalid_state');
 });
+
+test('the message of a handled event is kept for half a year, its facts for ever; what waits for staff is kept whole', async () => {
+  const all = await shop.events();
+  const [handled] = all.filter((e) => e.status === 'handled');
+  const old = Date.now() - 200 * 86400000;
+  shop.seed.sql(`UPDATE webhook_event SET received_at = ${old} WHERE id = ${handled.id};
+    INSERT INTO webhook_event (gateway_id, event_id, type, kind, status, body, body_hash, received_at)
+    SELECT gateway_id, 'waits', type, kind, 'unmatched', body, body_hash, received_at FROM webhook_event WHERE id = ${handled.id};`);
+  const one = async (id) => dataOf(await shop.admin('GET', `/api/admin/webhook-events/${id}`));
+  await shop.until(async () => (await one(handled.id)).body === '', 'the message is gone');
+  assert.equal((await one(handled.id)).event_id, handled.event_id);
+  const waits = shop.seed.number("SELECT id FROM webhook_event WHERE event_id = 'waits'");
+  assert.ok((await one(waits)).body.length > 10);
+  shop.seed.sql(`DELETE FROM webhook_event WHERE id = ${waits};`);
+});

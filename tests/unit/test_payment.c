@@ -10,6 +10,7 @@
 #include "domain/payment_apply.h"
 #include "domain/payment_desk.h"
 #include "domain/payment_refund.h"
+#include "domain/retention.h"
 #include "domain/serial.h"
 #include "domain/vault.h"
 
@@ -597,7 +598,10 @@ static enum err outbox(struct db *db)
     assert_int_equal(outbox_done(db, id, NOW), OK);
     assert_int_equal(outbox_fail(db, id, STR("too late"), NOW), OK);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE status = 'done' AND payload IS NULL"), 1);
-    assert_int_equal(outbox_expire(db, time_add(NOW, 31 * TIME_DAY), 10), OK);
+    struct settings keeps = {.keep_outbox_days = 30};
+    assert_int_equal(retention_step(db, &keeps, time_add(NOW, 29 * TIME_DAY)), OK);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox"), 1);
+    assert_int_equal(retention_step(db, &keeps, time_add(NOW, 31 * TIME_DAY)), OK);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox"), 0);
     for (int64_t n = 1; n <= 10; n++) assert_true(outbox_delay_ms(n) > 0);
     assert_int_equal(outbox_delay_ms(11), 0);

@@ -60,6 +60,10 @@ static void view_settings(struct json_writer *w, const void *thing)
     json_kv_cstr(w, "staff_mail", s->staff_mail);
     json_kv_int(w, "reserve_minutes", s->reserve_minutes);
     json_kv_int(w, "reserve_codes_max", s->reserve_codes_max);
+    json_kv_int(w, "keep_audit_days", s->keep_audit_days);
+    json_kv_int(w, "keep_notification_days", s->keep_notification_days);
+    json_kv_int(w, "keep_webhook_body_days", s->keep_webhook_body_days);
+    json_kv_int(w, "keep_outbox_days", s->keep_outbox_days);
     json_end_object(w);
 }
 
@@ -78,12 +82,15 @@ struct settings_body {
     Str staff_mail;
     int64_t reserve_minutes, reserve_codes_max;
     bool has_reserve_minutes, has_reserve_codes_max;
+    int64_t keep_audit_days, keep_notification_days, keep_webhook_body_days, keep_outbox_days;
+    bool has_keep_audit_days, has_keep_notification_days, has_keep_webhook_body_days, has_keep_outbox_days;
 };
 
 #define RATE_MAX 1000000
 #define UNITS_MAX 10000 /* more would hold up the writer for too long */
 #define RESERVE_MINUTES_MAX (24 * 60)
 #define LOW_STOCK_MAX 1000
+#define KEEP_DAYS_MAX 36500
 #define WELCOME_MAX 5000
 #define STYLE_MAX 20000
 /* Each code point may come as two escapes of six bytes. */
@@ -132,6 +139,14 @@ static const struct field settings_fields[] = {
      .max = RESERVE_MINUTES_MAX, .has = offsetof(struct settings_body, has_reserve_minutes)},
     {"reserve_codes_max", FIELD_INT, OPTIONAL, offsetof(struct settings_body, reserve_codes_max), .min = 1,
      .max = UNITS_MAX, .has = offsetof(struct settings_body, has_reserve_codes_max)},
+    {"keep_audit_days", FIELD_INT, OPTIONAL, offsetof(struct settings_body, keep_audit_days), .min = 0,
+     .max = KEEP_DAYS_MAX, .has = offsetof(struct settings_body, has_keep_audit_days)},
+    {"keep_notification_days", FIELD_INT, OPTIONAL, offsetof(struct settings_body, keep_notification_days), .min = 0,
+     .max = KEEP_DAYS_MAX, .has = offsetof(struct settings_body, has_keep_notification_days)},
+    {"keep_webhook_body_days", FIELD_INT, OPTIONAL, offsetof(struct settings_body, keep_webhook_body_days), .min = 0,
+     .max = KEEP_DAYS_MAX, .has = offsetof(struct settings_body, has_keep_webhook_body_days)},
+    {"keep_outbox_days", FIELD_INT, OPTIONAL, offsetof(struct settings_body, keep_outbox_days), .min = 0,
+     .max = KEEP_DAYS_MAX, .has = offsetof(struct settings_body, has_keep_outbox_days)},
     {0},
 };
 static const struct shape settings_shape = {settings_fields, sizeof(struct settings_body)};
@@ -208,6 +223,15 @@ static enum err set_mail(struct request *req, const struct settings_body *in)
     return !e && in->has_staff_mail ? settings_set(req->db, "staff_mail", in->staff_mail) : e;
 }
 
+/* How long things stay. */
+static enum err set_keeping(struct request *req, const struct settings_body *in)
+{
+    enum err e = set_number(req, in->has_keep_audit_days, "keep_audit_days", in->keep_audit_days);
+    if (!e) e = set_number(req, in->has_keep_notification_days, "keep_notification_days", in->keep_notification_days);
+    if (!e) e = set_number(req, in->has_keep_webhook_body_days, "keep_webhook_body_days", in->keep_webhook_body_days);
+    return e ? e : set_number(req, in->has_keep_outbox_days, "keep_outbox_days", in->keep_outbox_days);
+}
+
 static enum err patch_settings(struct request *req)
 {
     const struct settings_body *in = req->body;
@@ -228,6 +252,7 @@ static enum err patch_settings(struct request *req)
     if (!e) e = set_number(req, in->has_second_person_above, "second_person_above", in->second_person_above.minor);
     if (!e) e = set_number(req, in->has_reserve_minutes, "reserve_minutes", in->reserve_minutes);
     if (!e) e = set_number(req, in->has_reserve_codes_max, "reserve_codes_max", in->reserve_codes_max);
+    if (!e) e = set_keeping(req, in);
     if (!e) e = load(req, &after);
     if (e) return e;
     request_etag_version(req, after.settings.revision);

@@ -107,6 +107,63 @@ export function SettingsPage() {
                 />
               )}
             </Card>
+            <Card title="How long things are kept">
+              {isOwner() ? (
+                <Form
+                  key={s.etag}
+                  submit="Save days"
+                  onSubmit={async (v) => {
+                    const { data, etag } = await patch('/api/admin/settings', {
+                      ifMatch: s.etag,
+                      body: {
+                        keep_audit_days: v.requiredCount('keep_audit_days'),
+                        keep_notification_days: v.requiredCount('keep_notification_days'),
+                        keep_webhook_body_days: v.requiredCount('keep_webhook_body_days'),
+                        keep_outbox_days: v.requiredCount('keep_outbox_days'),
+                      },
+                    }).catch(explainConflict);
+                    settings.value = data;
+                    loaded.set({ ...data, etag });
+                    toast('The days were saved.');
+                  }}
+                >
+                  <p class="muted">In days. 0: for ever. Money, orders, licences and tickets always stay.</p>
+                  <div class="pair">
+                    <TextField name="keep_audit_days" label="Audit trail" numeric value={s.keep_audit_days} />
+                    <TextField
+                      name="keep_notification_days"
+                      label="Notifications of customers"
+                      numeric
+                      value={s.keep_notification_days}
+                    />
+                  </div>
+                  <div class="pair">
+                    <TextField
+                      name="keep_webhook_body_days"
+                      label="Messages of gateways"
+                      numeric
+                      value={s.keep_webhook_body_days}
+                      hint="Afterwards their facts remain."
+                    />
+                    <TextField
+                      name="keep_outbox_days"
+                      label="Finished work in the outbox"
+                      numeric
+                      value={s.keep_outbox_days}
+                    />
+                  </div>
+                </Form>
+              ) : (
+                <Facts
+                  of={[
+                    ['Audit trail, days', s.keep_audit_days || 'for ever'],
+                    ['Notifications, days', s.keep_notification_days || 'for ever'],
+                    ['Messages of gateways, days', s.keep_webhook_body_days || 'for ever'],
+                    ['Finished work in the outbox, days', s.keep_outbox_days || 'for ever'],
+                  ]}
+                />
+              )}
+            </Card>
             <Card title="Ledger">
               <p class="muted">Every movement of money, for your bookkeeping.</p>
               <div class="form-actions">
