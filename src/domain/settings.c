@@ -42,12 +42,12 @@ static enum err load_theme(struct db *db, struct settings *s)
     return OK;
 }
 
-enum kind { TEXT, NUMBER, YES_NO };
+enum value_kind { TEXT, NUMBER, YES_NO };
 
 /* Where the value of a row goes. */
-struct place {
+struct value_place {
     const char *name;
-    enum kind kind;
+    enum value_kind kind;
     size_t offset, bytes;
 };
 #define PLACE(name, kind, member)                                                                                      \
@@ -59,7 +59,7 @@ struct place {
 #define MONEY_OF(member) PLACE(#member, NUMBER, member.minor)
 #define YES_NO_OF(member) PLACE(#member, YES_NO, member)
 
-static const struct place places[] = {
+static const struct value_place places[] = {
     TEXT_OF(store_name),
     TEXT_OF(currency),
     NUMBER_OF(rate_v1),
@@ -86,7 +86,7 @@ static const struct place places[] = {
     NUMBER_OF(keep_outbox_days),
 };
 
-static void put_value(struct settings *s, const struct place *p, Str value)
+static void put_value(struct settings *s, const struct value_place *p, Str value)
 {
     void *to = (char *)s + p->offset;
     switch (p->kind) {
