@@ -22,6 +22,8 @@ schema forbids them. Schemas meant to be used inside `allOf` say so with `x-abst
 """
 
 import glob
+import gzip
+import hashlib
 import json
 import os
 import re
@@ -329,19 +331,23 @@ def strip_marks(node):
 
 
 def c_source(text):
-    """The document as string literals, a line each: numbers from 128 on would not fit where char is signed. Octal
-    escapes end after three digits, so a digit may follow."""
-    data = text.encode("utf-8")
-    plain = set(range(0x20, 0x7F)) - set(b'"\\?')
+    """The document as gzip, in string literals, a line each: numbers from 128 on would not fit where char is signed.
+    Octal escapes end after three digits, so a digit may follow."""
+    plain = text.encode("utf-8")
+    packed = gzip.compress(plain, 9, mtime=0)
+    etag = hashlib.sha256(plain).hexdigest()[:32]
+    as_is = set(range(0x20, 0x7F)) - set(b'"\\?')
     lines = []
-    for start in range(0, len(data), 100):
-        line = "".join(chr(b) if b in plain else f"\\{b:03o}" for b in data[start:start + 100])
+    for start in range(0, len(packed), 100):
+        line = "".join(chr(b) if b in as_is else f"\\{b:03o}" for b in packed[start:start + 100])
         lines.append(f'    "{line}"')
     return (
         "/* Made by tools/openapi.py from api/. */\n"
         '#include "api/open/openapi_json.h"\n\n'
-        "const char openapi_json[] =\n" + "\n".join(lines) + ";\n"
-        "const size_t openapi_json_len = sizeof openapi_json - 1;\n"
+        "const struct web_file openapi_json = {\n"
+        f'    "openapi.json", "application/json", "\\"{etag}\\"", "\\"{etag}-gz\\"", NULL,\n'
+        + "\n".join(lines)
+        + f",\n    {len(plain)}, {len(packed)}}};\n"
     )
 
 

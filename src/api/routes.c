@@ -36,6 +36,7 @@ const struct route *const route_tables[] = {
     admin_product_files_routes,
     admin_exports_routes,
     panel_routes,
+    docs_routes,
     store_checkout_routes,
     customer_topup_routes,
     webhook_routes,

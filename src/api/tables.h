@@ -40,6 +40,7 @@ extern const struct route admin_stats_routes[];
 extern const struct route admin_product_files_routes[];
 extern const struct route admin_exports_routes[];
 extern const struct route panel_routes[];
+extern const struct route docs_routes[];
 extern const struct route store_checkout_routes[];
 extern const struct route customer_topup_routes[];
 extern const struct route webhook_routes[];

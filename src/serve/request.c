@@ -157,9 +157,9 @@ void request_etag_version(struct request *req, int64_t version)
     request_add_header(req, "ETag", version_tag(req, version));
 }
 
-/* Whether a list of codings accepts gzip: named, or covered by *, and not with a weight of 0. */
-static bool takes_gzip(Str list)
+bool request_takes_gzip(const struct request *req)
 {
+    Str list = request_header(req, "Accept-Encoding");
     bool by_star = false;
     while (list.len) {
         Str item = list, rest = {0};
@@ -179,7 +179,7 @@ static bool takes_gzip(Str list)
 
 void request_coded(struct request *req, const char *content_type, Str plain, Str plain_etag, Str gzip, Str gzip_etag)
 {
-    bool is_gzip = gzip.len && takes_gzip(request_header(req, "Accept-Encoding"));
+    bool is_gzip = gzip.len && request_takes_gzip(req);
     request_add_header(req, "Vary", STR("Accept-Encoding"));
     if (request_not_modified(req, is_gzip ? gzip_etag : plain_etag)) return;
     if (is_gzip) request_add_header(req, "Content-Encoding", STR("gzip"));

@@ -87,6 +87,8 @@ Str request_members(const struct request *req);
 
 /* A ready-made body instead of the envelope. It must live in the arena, or be kept until the answer is sent. */
 void request_ready(struct request *req, const char *content_type, Str body);
+/* Whether the client accepts gzip: named in Accept-Encoding, or covered by *, and not with a weight of 0. */
+bool request_takes_gzip(const struct request *req);
 /* The same in two codings, each with its entity tag: sends the one that the client accepts, or 304. `gzip` may be
  * empty. */
 void request_coded(struct request *req, const char *content_type, Str plain, Str plain_etag, Str gzip, Str gzip_etag);

@@ -1,7 +1,6 @@
 /* api/open/openapi_json.h - the OpenAPI document, merged from api/ at build time and served unchanged. */
 #pragma once
 
-#include <stddef.h>
+#include "api/open/web_file.h"
 
-extern const char openapi_json[]; /* UTF-8, followed by a NUL that is not counted */
-extern const size_t openapi_json_len;
+extern const struct web_file openapi_json;

@@ -80,8 +80,7 @@ static enum err get_metrics(struct request *req)
 
 static enum err get_openapi(struct request *req)
 {
-    request_ready(req, "application/json", (Str){openapi_json, openapi_json_len});
-    return OK;
+    return web_file_coded(req, &openapi_json);
 }
 
 const struct route operations_routes[] = {

@@ -15,36 +15,16 @@ static const char CONTENT_SECURITY_POLICY[] =
     "frame-src blob:; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-static const struct panel_file *file_find(Str name)
-{
-    for (const struct panel_file *f = panel_files; f->name; f++)
-        if (str_eq(str_from(f->name), name)) return f;
-    return NULL;
-}
-
-static enum err answer_file(struct request *req, Str name, const char *cache_control)
-{
-    const struct panel_file *f = file_find(name);
-    if (!f) return ERR_NOT_FOUND;
-    request_add_header(req, "Cache-Control", str_from(cache_control));
-    request_add_header(req, "Content-Security-Policy", str_from(CONTENT_SECURITY_POLICY));
-    request_add_header(req, "Referrer-Policy", STR("no-referrer"));
-    request_add_header(req, "Cross-Origin-Opener-Policy", STR("same-origin"));
-    request_coded(req, f->content_type, (Str){f->plain, f->plain_len}, str_from(f->plain_etag),
-                  (Str){f->gzip, f->gzip_len}, str_from(f->gzip_etag));
-    return OK;
-}
-
 static enum err get_page(struct request *req)
 {
-    return answer_file(req, STR("index.html"), "no-cache");
+    return web_file_answer(req, web_file_find(panel_files, STR("index.html")), "no-cache", CONTENT_SECURITY_POLICY);
 }
 
 static enum err get_asset(struct request *req)
 {
     Str name = req->params[0];
     if (str_eq(name, STR("index.html"))) return ERR_NOT_FOUND;
-    return answer_file(req, name, "public, max-age=31536000, immutable");
+    return web_file_answer(req, web_file_find(panel_files, name), WEB_FILE_FOR_EVER, CONTENT_SECURITY_POLICY);
 }
 
 /* The page's own addresses are relative to /admin/. */
