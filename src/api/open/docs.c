@@ -61,14 +61,18 @@ static enum err get_contents_without_slash(struct request *req)
     return add_slash(req, STR("/docs/guide/"));
 }
 
-#define OPEN_PAGE HIDDEN | ANY_ACCEPT | PUBLIC_CACHE
-
 const struct route docs_routes[] = {
-    {"GET", "/docs", SCOPE_NONE, TX_NONE, NULL, get_reference_without_slash, OPEN_PAGE, .limit = LIMIT_NONE},
-    {"GET", "/docs/", SCOPE_NONE, TX_NONE, NULL, get_reference, OPEN_PAGE, .limit = LIMIT_NONE},
-    {"GET", "/docs/assets/{file}", SCOPE_NONE, TX_NONE, NULL, get_asset, OPEN_PAGE, .limit = LIMIT_NONE},
-    {"GET", "/docs/guide", SCOPE_NONE, TX_NONE, NULL, get_contents_without_slash, OPEN_PAGE, .limit = LIMIT_NONE},
-    {"GET", "/docs/guide/", SCOPE_NONE, TX_NONE, NULL, get_contents, OPEN_PAGE, .limit = LIMIT_NONE},
-    {"GET", "/docs/guide/{page}", SCOPE_NONE, TX_NONE, NULL, get_guide, OPEN_PAGE, .limit = LIMIT_NONE},
+    {"GET", "/docs", SCOPE_NONE, TX_NONE, NULL, get_reference_without_slash, HIDDEN | ANY_ACCEPT | PUBLIC_CACHE,
+     .limit = LIMIT_NONE},
+    {"GET", "/docs/", SCOPE_NONE, TX_NONE, NULL, get_reference, HIDDEN | ANY_ACCEPT | PUBLIC_CACHE,
+     .limit = LIMIT_NONE},
+    {"GET", "/docs/assets/{file}", SCOPE_NONE, TX_NONE, NULL, get_asset, HIDDEN | ANY_ACCEPT | PUBLIC_CACHE,
+     .limit = LIMIT_NONE},
+    {"GET", "/docs/guide", SCOPE_NONE, TX_NONE, NULL, get_contents_without_slash, HIDDEN | ANY_ACCEPT | PUBLIC_CACHE,
+     .limit = LIMIT_NONE},
+    {"GET", "/docs/guide/", SCOPE_NONE, TX_NONE, NULL, get_contents, HIDDEN | ANY_ACCEPT | PUBLIC_CACHE,
+     .limit = LIMIT_NONE},
+    {"GET", "/docs/guide/{page}", SCOPE_NONE, TX_NONE, NULL, get_guide, HIDDEN | ANY_ACCEPT | PUBLIC_CACHE,
+     .limit = LIMIT_NONE},
     {0},
 };

@@ -80,6 +80,7 @@ static enum err get_metrics(struct request *req)
 
 static enum err get_openapi(struct request *req)
 {
+    request_add_header(req, "Cache-Control", STR("no-cache"));
     return web_file_coded(req, &openapi_json);
 }
 
@@ -87,6 +88,6 @@ const struct route operations_routes[] = {
     {"GET", "/livez", SCOPE_NONE, TX_NONE, NULL, get_livez, .limit = LIMIT_NONE},
     {"GET", "/readyz", SCOPE_NONE, TX_READ, NULL, get_readyz, .limit = LIMIT_NONE},
     {"GET", "/metrics", SCOPE_NONE, TX_NONE, NULL, get_metrics, ANY_ACCEPT, .limit = LIMIT_NONE},
-    {"GET", "/openapi.json", SCOPE_NONE, TX_NONE, NULL, get_openapi},
+    {"GET", "/openapi.json", SCOPE_NONE, TX_NONE, NULL, get_openapi, PUBLIC_CACHE},
     {0},
 };
