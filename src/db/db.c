@@ -85,6 +85,8 @@ void db_enter(struct db *db, struct arena *arena, bool can_write)
     db->arena = arena;
     db->can_write = can_write;
     db->err = OK;
+    db->tells = false;
+    db->told = atomic_load(&db->stats->told);
 }
 
 enum err db_leave(struct db *db, enum err e)
@@ -331,6 +333,16 @@ bool db_is_grouped(const struct db *db)
 int64_t db_generation(const struct db *db)
 {
     return db->generation;
+}
+
+void db_tell(struct db *db)
+{
+    db->tells = true;
+}
+
+int64_t db_told(const struct db *db)
+{
+    return db->told;
 }
 
 bool db_enlist(struct db *db, Str name)

@@ -89,6 +89,12 @@ bool db_is_grouped(const struct db *db);
 /* In a group, as it began: a number that grows with every transaction of this process that was not a group's and may
  * have written, before it is answered. What was read under another number may be out of date. */
 int64_t db_generation(const struct db *db);
+/* For what a process keeps in memory on PostgreSQL instead of asking: a transaction that changes the original tells.
+ * Its caller learns of the commit after database_stats.told has grown. */
+void db_tell(struct db *db);
+/* That number before anything was read in this transaction. While it stays the same, no other transaction of this
+ * process has changed what was read. */
+int64_t db_told(const struct db *db);
 /* In a group: whether nobody else in it has enlisted this name (16 bytes at most). Once for each job. */
 bool db_enlist(struct db *db, Str name);
 

@@ -34,7 +34,9 @@ struct db {
     bool can_write;
     bool is_grouped;
     int64_t generation; /* of a group */
-    enum err err;       /* sticky */
+    int64_t told;       /* as this transaction began */
+    bool tells;
+    enum err err; /* sticky */
     struct stmt *open;
     struct stmt dead; /* handed out when a statement cannot be prepared: accepts everything, returns nothing */
     struct stmt_slot *slots;

@@ -220,6 +220,13 @@ static void run_members(struct pg_group *g, struct db *db)
     }
 }
 
+static bool somebody_tells(const struct pg_group *g)
+{
+    for (int i = 0; i < g->count; i++)
+        if (g->members[i].db.tells) return true;
+    return false;
+}
+
 static enum group_end commit(struct pg_group *g, struct db *db, enum tx_mode mode)
 {
     bool is_spoiled = false, is_wanted = false;
@@ -235,7 +242,9 @@ static enum group_end commit(struct pg_group *g, struct db *db, enum tx_mode mod
         return db->err ? GROUP_FAILED : is_spoiled ? GROUP_SPOILED : GROUP_DONE;
     }
     if (mode == TX_WRITE) fly(g);
-    switch (postgres_commit(db)) {
+    enum postgres_end end = postgres_commit(db);
+    if (somebody_tells(g)) atomic_fetch_add(&db->stats->told, 1);
+    switch (end) {
     case POSTGRES_COMMITTED: return GROUP_DONE;
     case POSTGRES_UNKNOWN: return GROUP_UNKNOWN;
     case POSTGRES_FAILED: break;

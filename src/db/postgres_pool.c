@@ -132,7 +132,9 @@ static bool run_once(struct worker *w, struct tx_job *job, enum err *ret)
         job->mode = TX_WRITE;
         return w->pool->options.read_only;
     }
-    switch (postgres_commit(db)) {
+    enum postgres_end end = postgres_commit(db);
+    if (db->tells) atomic_fetch_add(&db->stats->told, 1);
+    switch (end) {
     case POSTGRES_COMMITTED: return true;
     case POSTGRES_UNKNOWN:
         *ret = mode == TX_READ ? ERR_UNAVAILABLE : ERR_OUTCOME_UNKNOWN;

@@ -214,6 +214,7 @@ enum err catalog_offer(struct db *db, Id product, Id variant, enum variant_rule 
 enum err catalog_touch(struct db *db)
 {
     static const char touch[] = "UPDATE revision SET number = number + 1 WHERE name = 'catalog'";
+    db_tell(db);
     return db_run(db_prepare(db, touch));
 }
 

@@ -61,6 +61,7 @@ static enum err touch_if_empty(struct db *db, Id product, Id variant, Id from)
         "UPDATE revision SET number = number + 1 WHERE name = 'catalog' AND COALESCE"
         " ((SELECT id" FREE_POSTGRES("$3") " LIMIT 1), (SELECT id" FREE_POSTGRES("0") " LIMIT 1)) IS NULL";
 
+    db_tell(db); /* whether it was empty is not known before the commit */
     struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
     bind_id(st, product);
     bind_id(st, variant);

@@ -14,10 +14,6 @@
 
 #define LIST_BYTES_MAX ((size_t)256 * 1024 * 1024)
 
-/* On PostgreSQL two orders that take the last two codes of a pool at the same time each still see the other's code, and
- * neither reports that the pool is empty. So there a snapshot is checked again after this long. */
-#define POSTGRES_KEEPS_NS (INT64_C(2) * 1000 * 1000 * 1000)
-
 struct catalog_cache {
     pthread_mutex_t lock; /* over `present`, for a moment */
     pthread_mutex_t building;
@@ -154,7 +150,7 @@ static struct catalog_snapshot *hold_present(struct catalog_cache *cache, const 
     pthread_mutex_lock(&cache->lock);
     struct catalog_snapshot *s = cache->present;
     bool fits = s && s->revision >= revision && s->settings_revision >= settings_revision &&
-                (!db_is_postgres(db) || time_monotonic_ns() - s->built_ns < POSTGRES_KEEPS_NS);
+                (!db_is_postgres(db) || time_monotonic_ns() - s->built_ns < CATALOG_POSTGRES_KEEPS_NS);
     if (fits) atomic_fetch_add_explicit(&s->holders, 1, memory_order_relaxed);
     pthread_mutex_unlock(&cache->lock);
     return fits ? s : NULL;

@@ -10,6 +10,10 @@
 
 #define CATALOG_ETAG_BYTES 34 /* 16 bytes as hex, in quotes */
 
+/* On PostgreSQL two orders that take the last two codes of a pool at the same time each still see the other's code, and
+ * neither reports that the pool is empty. So there what was made of the catalogue is made again after this long. */
+#define CATALOG_POSTGRES_KEEPS_NS (INT64_C(2) * 1000 * 1000 * 1000)
+
 struct catalog_item {
     Id id;
     int64_t position;

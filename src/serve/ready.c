@@ -24,14 +24,23 @@ struct place {
     char key[KEY_BYTES_MAX];
     size_t key_len;
     int64_t catalog, settings; /* revisions */
+    int64_t made_ns;
     char *plain, *gzip;
     size_t plain_len, gzip_len;
     char etag[CATALOG_ETAG_BYTES + 1];
     size_t holes[HOLES_MAX], hole_count; /* where plain has the csrf of its visitor */
 };
 
+/* The catalogue's revision, as PostgreSQL last said. */
+struct known {
+    int64_t revision; /* 0: not known */
+    int64_t told;     /* db_told of the transaction that read it */
+    int64_t read_ns;  /* or a little before */
+};
+
 struct ready_cache {
     pthread_mutex_t mutex;
+    struct known known;
     struct place places[PLACES];
 };
 
@@ -105,34 +114,88 @@ static Str filled(struct request *req, const struct place *p)
     return (Str){page, p->plain_len};
 }
 
-enum err ready_answer(struct request *req, bool *ret_found)
+/* What is sent of a place. */
+struct copy {
+    Str plain, gzip, etag;
+};
+
+static bool place_fits(const struct place *p, const struct request *req, Str key, int64_t revision)
+{
+    if (!str_eq((Str){p->key, p->key_len}, key)) return false;
+    if (p->catalog != revision || p->settings != req->settings->revision) return false;
+    return database_is_sqlite(req->app->database) || time_monotonic_ns() - p->made_ns < CATALOG_POSTGRES_KEEPS_NS;
+}
+
+/* The kept page at this revision, or, with 0, at the one that is known; false: there is none, or none is known. */
+static bool copy_place(struct request *req, Str key, int64_t revision, struct copy *ret)
 {
     struct ready_cache *cache = req->app->ready;
-    Str key = key_of(req), plain = {0}, gzip = {0}, etag = {0};
-    int64_t revision;
-    *ret_found = false;
-    if (!key.len) return OK;
-    enum err e = catalog_revision(req->db, &revision);
-    if (e) return e;
-    req->ready_revision = revision; /* whatever is read from here on is at least as new */
     pthread_mutex_lock(&cache->mutex);
+    const struct known *k = &cache->known;
+    if (!revision && k->told == atomic_load(&database_stats(req->app->database)->told) &&
+        time_monotonic_ns() - k->read_ns < READY_TRUSTS_NS)
+        revision = k->revision;
     const struct place *p = place_of(cache, key);
-    bool fits =
-        str_eq((Str){p->key, p->key_len}, key) && p->catalog == revision && p->settings == req->settings->revision;
+    bool fits = revision && place_fits(p, req, key, revision);
     if (fits && req->session) {
-        plain = filled(req, p);
+        ret->plain = filled(req, p);
     } else if (fits) {
-        plain = str_dup(req->arena, (Str){p->plain, p->plain_len});
-        gzip = str_dup(req->arena, (Str){p->gzip, p->gzip_len});
-        etag = str_dup(req->arena, str_from(p->etag));
+        ret->plain = str_dup(req->arena, (Str){p->plain, p->plain_len});
+        ret->gzip = str_dup(req->arena, (Str){p->gzip, p->gzip_len});
+        ret->etag = str_dup(req->arena, str_from(p->etag));
     }
     pthread_mutex_unlock(&cache->mutex);
-    if (fits && req->session)
-        answer_session(req, plain);
-    else if (fits)
-        answer(req, plain, gzip, etag);
-    *ret_found = fits;
+    return fits;
+}
+
+static void send_copy(struct request *req, const struct copy *copy)
+{
+    if (req->session)
+        answer_session(req, copy->plain);
+    else
+        answer(req, copy->plain, copy->gzip, copy->etag);
+}
+
+bool ready_answer_at_once(struct request *req)
+{
+    if (database_is_sqlite(req->app->database) || !req->settings->storefront || visit_has_cookie(req)) return false;
+    struct copy copy;
+    Str key = key_of(req);
+    if (!key.len || !copy_place(req, key, 0, &copy)) return false;
+    send_copy(req, &copy);
+    return true;
+}
+
+/* Reads the revision, and lets it be known. */
+static enum err ask_revision(struct request *req)
+{
+    struct ready_cache *cache = req->app->ready;
+    struct known k = {.told = db_told(req->db), .read_ns = req->exchange->started_ns};
+    enum err e = catalog_revision(req->db, &k.revision);
+    if (e) return e;
+    req->ready_revision = k.revision; /* whatever is read from here on is at least as new */
+    if (!db_is_postgres(req->db)) return OK;
+    pthread_mutex_lock(&cache->mutex);
+    if (k.revision >= cache->known.revision) cache->known = k;
+    pthread_mutex_unlock(&cache->mutex);
     return OK;
+}
+
+enum err ready_answer(struct request *req, bool *ret_found)
+{
+    Str key = key_of(req);
+    struct copy copy;
+    *ret_found = false;
+    if (!key.len) return db_is_grouped(req->db) ? ERR_RUN_ALONE : OK;
+    bool found = db_is_postgres(req->db) && copy_place(req, key, 0, &copy);
+    if (!found) {
+        enum err e = ask_revision(req);
+        if (e) return e;
+        found = copy_place(req, key, req->ready_revision, &copy);
+    }
+    if (found) send_copy(req, &copy);
+    *ret_found = found;
+    return !found && db_is_grouped(req->db) ? ERR_RUN_ALONE : OK; /* a group is for look-ups by key */
 }
 
 /* Empty when zlib fails. */
@@ -178,6 +241,7 @@ static void keep(struct request *req, Str key, Str plain, Str gzip, Str etag)
     struct ready_cache *cache = req->app->ready;
     struct place made = {.catalog = req->ready_revision,
                          .settings = req->settings->revision,
+                         .made_ns = time_monotonic_ns(),
                          .plain = copy_of(plain),
                          .gzip = copy_of(gzip),
                          .plain_len = plain.len,

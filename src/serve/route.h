@@ -34,6 +34,7 @@ enum route_flags {
     STAYS = 1 << 15,       /* of the shop: available even while the storefront is off, because mails link to it */
     URGENT = 1 << 16,      /* runs before everything else that waits: people or gateways depend on it right now */
     GROUPED = 1 << 17,     /* PostgreSQL: shares its transaction with others of its kind (db_is_grouped) */
+    READY = 1 << 18,       /* of the shop: a page that may be kept (serve/ready.h) */
     SENSITIVE = CONFIRMED | OWNER_TOKEN,
 };
 

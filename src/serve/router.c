@@ -18,6 +18,7 @@
 #include "serve/call.h"
 #include "serve/metrics.h"
 #include "serve/periodic.h"
+#include "serve/ready.h"
 
 /* Request ids: unique, not secret. A random start for the process and a counter, mixed. */
 static _Atomic uint64_t request_counter;
@@ -391,6 +392,8 @@ static void on_request(void *loop_user, struct exchange *x)
     enum err e = c->is_admitted ? OK : call_admit(c);
     if (e)
         call_finish(c, e);
+    else if (c->req.route->flags & READY && ready_answer_at_once(&c->req))
+        call_finish(c, OK);
     else if (needs_transaction(c))
         submit_to_database(c);
     else

@@ -81,10 +81,20 @@ static bool comes_from_here(const struct request *req)
     return str_eq_nocase(host, request_header(req, "Host")) || (ours.len && str_eq_nocase(host, ours));
 }
 
+static Str cookie_of(const struct request *req)
+{
+    return request_cookie(req, str_from(cookie_name(req)));
+}
+
+bool visit_has_cookie(const struct request *req)
+{
+    return session_is_plausible(cookie_of(req));
+}
+
 static enum err find_session(struct call *c, struct db *db)
 {
     struct request *req = &c->req;
-    Str text = request_cookie(req, str_from(cookie_name(req)));
+    Str text = cookie_of(req);
     if (!session_is_plausible(text)) return OK;
     token_hash(text, c->token);
     struct session *s = arena_new(req->arena, struct session);

@@ -10,6 +10,9 @@ enum err visit_begin(struct request *req, Id account);
 /* Ends the present session and deletes the cookie. TX_WRITE. */
 enum err visit_end(struct request *req);
 
+/* Whether the browser sent a cookie that can be a session's. */
+bool visit_has_cookie(const struct request *req);
+
 /* The language of this visitor among those of the store. */
 enum lang visit_lang(const struct request *req);
 /* Whether the browser reached us over TLS: by the store's address, or as the trusted proxy says. */

@@ -1,6 +1,7 @@
-// What staff and buyers do to the catalogue is seen by the next customer, through the API alone.
+// What staff and buyers do to the catalogue is seen by the next customer, through the API and in the shop.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openOffice } from './lib/admin.mjs';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
 import { ENGINE, Souk } from './lib/souk.mjs';
@@ -16,6 +17,14 @@ after(() => office.stop());
 
 const shown = async (product) => dataOf(await souk.get(`/api/store/products/${product.slug}`));
 const listed = async (product) => dataOf(await souk.get('/api/store/products')).find((p) => p.id === product.id);
+/** The product's page, as a visitor without a cookie gets it. */
+const page = async (product, node = souk) => (await fetch(`${node.url}/p/${product.slug}`)).text();
+/** The page asked for twice, so that one of them is the kept one. */
+async function paged(product) {
+  const pages = [await page(product), await page(product)];
+  assert.equal(pages[0], pages[1]);
+  return pages[0];
+}
 const missing = async (product) => expectError(await souk.get(`/api/store/products/${product.slug}`), 404, 'not_found');
 
 test('a product appears, changes, goes and comes back', async () => {
@@ -64,7 +73,9 @@ test('codes come in, the last one is sold, codes come in again', async () => {
   assert.equal((await shown(product)).in_stock, true, 'a refused order takes nothing');
   assert.equal(dataOf(await buy(2)).delivery.value, 'one\ntwo');
   assert.equal((await shown(product)).in_stock, true);
+  assert.match(await paged(product), /InStock/);
   assert.equal(dataOf(await buy(1)).delivery.value, 'three');
+  assert.match(await paged(product), /OutOfStock/);
   assert.equal((await shown(product)).in_stock, false);
   assert.equal((await listed(product)).in_stock, false);
   assert.deepEqual(await add(['two', 'four']), { added: 1, duplicates: 1 }); // sold codes do not come back
@@ -115,7 +126,7 @@ test('the currency of the store is the currency of the catalogue', async () => {
   }
 });
 
-test('what one node changes the other shows at once', { skip: ENGINE !== 'pg' }, async () => {
+test('what one node changes the other shows at once, its pages a second later', { skip: ENGINE !== 'pg' }, async () => {
   const other = new Souk({ database: office.database });
   await other.start();
   try {
@@ -124,7 +135,12 @@ test('what one node changes the other shows at once', { skip: ENGINE !== 'pg' },
       dataOf(await owner.patch(`/api/admin/products/${product.id}`, { price }));
       assert.equal(dataOf(await other.get(`/api/store/products/${product.slug}`)).price, price);
       assert.equal((await shown(product)).price, price);
+      assert.match(await paged(product), new RegExp(`\\$${price}\\.00`));
     }
+    let seen = '';
+    for (const end = Date.now() + 20000; !/\$12\.00/.test(seen) && Date.now() < end; await sleep(50))
+      seen = await page(product, other);
+    assert.match(seen, /\$12\.00/);
   } finally {
     await other.stop();
   }

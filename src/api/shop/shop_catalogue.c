@@ -218,8 +218,10 @@ static enum err get_product(struct request *req)
     return shop_show_product(req, req->params[0], &(struct trouble){0});
 }
 
+#define READY_PAGE (PUBLIC_CACHE | READY | GROUPED)
+
 const struct route shop_catalogue_routes[] = {
-    {"GET", "/", SCOPE_NONE, TX_READ, NULL, get_catalogue, SHOP_PAGE | STAYS | PUBLIC_CACHE, .limit = LIMIT_NONE},
-    {"GET", "/p/{slug}", SCOPE_NONE, TX_READ, NULL, get_product, SHOP_PAGE | PUBLIC_CACHE, .limit = LIMIT_NONE},
+    {"GET", "/", SCOPE_NONE, TX_READ, NULL, get_catalogue, SHOP_PAGE | STAYS | READY_PAGE, .limit = LIMIT_NONE},
+    {"GET", "/p/{slug}", SCOPE_NONE, TX_READ, NULL, get_product, SHOP_PAGE | READY_PAGE, .limit = LIMIT_NONE},
     {0},
 };
