@@ -72,6 +72,8 @@ static const struct option options[] = {
     {"rate-v1", NUMBER, AT(rate_v1), "-1", "v1 requests per minute and token; 0: no limit; -1: the stored setting"},
     {"rate-customer", NUMBER, AT(rate_customer), "-1", "other requests per minute and caller; as above"},
     {"rate-auth", NUMBER, AT(rate_auth), "10", "failed logins per minute and e-mail address; 0: no limit"},
+    {"cheap-passwords", FLAG, AT(cheap_passwords), "",
+     "serve, for test runs only: passwords are hashed at the smallest cost; on a loopback address without a proxy"},
     {"email", TEXT, AT(email), "", "account create, token create, wallet credit", .of_command = true},
     {"name", TEXT, AT(name), "", "account create, token create", .of_command = true},
     {"role", TEXT, AT(role), "customer", "account create: customer, staff or owner", .of_command = true},

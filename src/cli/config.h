@@ -23,6 +23,7 @@ struct config {
     const char *smtp_url, *smtp_user, *smtp_password, *mail_from; /* the password: environment only */
     bool smtp_plain;
     bool create;
+    bool cheap_passwords;
     const char *ca_file;
     bool log_requests;
     int64_t loops, workers, connections_max, connections_per_address, body_memory_max, unsent_max, tokens_max;

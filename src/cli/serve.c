@@ -18,6 +18,7 @@
 #include "api/tables.h"
 #include "base/log.h"
 #include "cli/control.h"
+#include "domain/password.h"
 #include "domain/staff.h"
 #include "domain/token.h"
 #include "outbound/address.h"
@@ -222,6 +223,11 @@ int serve_command(const struct config *config, struct arena *a)
         return cli_usage("--smtp-url is smtp://host:port or smtps://host:port, and needs --mail-from with an address");
     if (!log_options(config))
         return cli_usage("--log-level is debug, info, warn or error; --log-format is logfmt or json");
+    if (config->cheap_passwords) {
+        if (!listens_on_loopback(config->listen) || *config->trusted_proxy)
+            return cli_usage("--cheap-passwords is for test runs: on a loopback address, without --trusted-proxy");
+        password_make_cheap();
+    }
     struct database *d = cli_open(config, OPEN_SERVER);
     if (!d) return EXIT_FAILED;
     int result = serve(config, a, d, &signals);

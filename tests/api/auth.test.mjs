@@ -12,7 +12,7 @@ const password = 'correct horse battery';
 let souk;
 let serial = 0;
 before(async () => {
-  souk = await startSouk();
+  souk = await startSouk({ dear: true });
 });
 after(() => souk.stop());
 

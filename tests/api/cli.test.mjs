@@ -57,6 +57,15 @@ test('without a command, with an unknown one or an unknown option: usage, 2', as
   expectFailure(await runSouk(['serve', '--db']), 2, /--db/);
 });
 
+test('cheap passwords are refused wherever others can reach the server', async () => {
+  for (const more of [
+    ['--listen', '0.0.0.0:0'],
+    ['--listen', '[::]:0'],
+    ['--listen', '127.0.0.1:0', '--trusted-proxy', '127.0.0.1'],
+  ])
+    expectFailure(await runSouk(['serve', '--cheap-passwords', ...more]), 2, /--cheap-passwords is for test runs/);
+});
+
 test('only init, demo and serve --create make a store; every other command names what is missing and leaves no trace', async (t) => {
   const { database, cli } = nowhere(t);
   const commands = [

@@ -15,7 +15,7 @@ let office,
   seed,
   number = 0;
 before(async () => {
-  office = await openOffice();
+  office = await openOffice({ dear: true });
   ({ souk } = office);
   seed = seeder(souk);
 });

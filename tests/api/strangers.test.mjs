@@ -36,7 +36,7 @@ test('a long body is not read before its token was looked up', async (t) => {
 });
 
 test('nobody logs in for clients that are gone', async (t) => {
-  const souk = await startSouk({ t });
+  const souk = await startSouk({ t, dear: true }); // so that they wait for each other;
   const { email, password } = await souk.customer();
   const body = JSON.stringify({ email, password: 'wrong password' });
   const request = `POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;

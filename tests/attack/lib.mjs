@@ -55,7 +55,7 @@ function ask(port) {
 
 /** Runs one attack on a server of its own. */
 export async function attack({ args = [], limited = false, prepare = () => ({}), run }, size) {
-  const office = await openOffice({ args, limited });
+  const office = await openOffice({ args, limited, dear: true });
   const { souk } = office;
   const pid = souk.child.pid;
   try {

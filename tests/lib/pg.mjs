@@ -13,7 +13,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { memoryFolder } from './memory.mjs';
-import { ask, endShells } from './shell.mjs';
+import { SHELL_BYTES_MAX, ask, endShells } from './shell.mjs';
 
 const SUPERUSER = 'souk';
 const SOCKET_PATH_MAX = 107;
@@ -62,14 +62,12 @@ export function psqlProgram() {
   return `${binDir()}/psql`;
 }
 
-/** A text that is longer may not fit into a pipe whose other end waits for us. */
-const SHELL_BYTES_MAX = 32768;
-
 /** What psql with these options writes for a text of statements. On the test run's own cluster its processes are kept. */
 export function psql(options, url, text) {
   const args = [...options, '-v', 'ON_ERROR_STOP=1', '-d', url, '-f', '-'];
   const isKept = process.env.SOUK_TEST_PG && withDatabase(url, '') === withDatabase(process.env.SOUK_TEST_PG, '');
-  if (isKept && Buffer.byteLength(text) <= SHELL_BYTES_MAX) return ask(psqlProgram(), args, text, 'DISCARD ALL;');
+  if (isKept && Buffer.byteLength(text) <= SHELL_BYTES_MAX)
+    return ask(psqlProgram(), args, text, 'DISCARD ALL;', '\\echo');
   return execFileSync(psqlProgram(), args, {
     encoding: 'utf8',
     stdio: ['pipe', 'pipe', 'pipe'],

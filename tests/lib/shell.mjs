@@ -1,5 +1,5 @@
-// tests/lib/shell.mjs - a database's shell that stays open between calls: to start psql, and a server process for it, takes longer
-// than most of what tests ask.
+// tests/lib/shell.mjs - a database's shell that stays open between calls: to start sqlite3, or psql and a server process for it, takes
+// longer than most of what tests ask.
 //
 // Calls wait for their answer, as execFileSync does. Between the two processes are named pipes, the only ones that Node can read
 // while it waits. A shell that ends (an error, a database that is dropped) is started again by the next call.
@@ -8,6 +8,9 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { memoryFolder } from './memory.mjs';
+
+/** A text that is longer may not fit into a pipe whose other end waits for us. */
+export const SHELL_BYTES_MAX = 32768;
 
 const open = new Map();
 
@@ -31,8 +34,8 @@ class Shell {
   }
 
   /** What the shell writes until it has done all of `text`, and `reset` behind it; null when it ended before. */
-  ask(text, reset, mark) {
-    const bytes = Buffer.from(`${text}\n${reset}\n\\echo ${mark}\n`);
+  ask(text, reset, say, mark) {
+    const bytes = Buffer.from(`${text}\n${reset}\n${say} ${mark}\n`);
     const end = Buffer.from(`${mark}\n`);
     const chunks = [];
     for (let at = 0; at < bytes.length;) at += fs.writeSync(this.input, bytes, at, Math.min(4096, bytes.length - at));
@@ -59,13 +62,13 @@ class Shell {
 
 /**
  * The output of `program` started with `args` for this text. `reset` are statements that write nothing and leave nothing behind
- * for the next call. Throws with what the program said on stderr when it ended.
+ * for the next call; `say` is the shell's command to write a word. Throws with what the program said on stderr when it ended.
  */
-export function ask(program, args, text, reset) {
+export function ask(program, args, text, reset, say) {
   const key = [program, ...args].join('\0');
   let shell = open.get(key);
   if (!shell) open.set(key, (shell = new Shell(program, args)));
-  const output = shell.ask(text, reset, randomBytes(12).toString('hex'));
+  const output = shell.ask(text, reset, say, randomBytes(12).toString('hex'));
   if (output !== null) return output;
   const said = shell.complaints;
   open.delete(key);

@@ -1,17 +1,14 @@
 // tests/lib/sql.mjs - reads and writes a store's database behind the server's back, with the engines' own programs.
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { psql, psqlProgram } from './pg.mjs';
+import { sqlite } from './sqlite.mjs';
 
 const FIELD = '\x1f';
 const ROW = '\x1e';
 
 export function isPostgres(dbArg) {
   return /^postgres(ql)?:\/\//.test(dbArg);
-}
-
-function run(program, args, input) {
-  return execFileSync(program, args, { encoding: 'utf8', input, maxBuffer: 1 << 30, stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
 /** The rows of each SELECT, all seen in one snapshot: a list of lists of arrays of texts; NULL is null. */
@@ -25,10 +22,11 @@ export function selectAll(dbArg, texts) {
         dbArg,
         `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\n${script}COMMIT;\n`,
       )
-    : run(
-        'sqlite3',
-        ['-batch', '-bail', '-readonly', '-list', '-separator', FIELD, '-newline', ROW, '-nullvalue', NULL, dbArg],
+    : sqlite(
+        ['-list', '-separator', FIELD, '-newline', ROW, '-nullvalue', NULL],
+        dbArg,
         `.timeout 10000\nBEGIN;\n${script}COMMIT;\n`,
+        true,
       );
   // psql ends each result with a line end, sqlite3 each row with ROW.
   return out
@@ -57,7 +55,7 @@ export function execute(dbArg, text) {
   } else {
     const calm =
       '.timeout 10000\nPRAGMA wal_autocheckpoint = 0;\nPRAGMA foreign_keys = OFF;\nPRAGMA ignore_check_constraints = ON;\n';
-    run('sqlite3', ['-batch', '-bail', dbArg], `${calm}BEGIN IMMEDIATE;\n${text};\nCOMMIT;\n`);
+    sqlite([], dbArg, `${calm}BEGIN IMMEDIATE;\n${text};\nCOMMIT;\n`);
   }
 }
 

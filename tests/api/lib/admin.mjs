@@ -4,9 +4,9 @@ import { dataOf } from './http.mjs';
 import { Souk, freshStore } from './souk.mjs';
 
 /** {souk, owner, staff, customer(), stop()}; owner and staff call as themselves: owner.get(path), owner.post(path, body) … */
-export async function openOffice({ args, limited } = {}) {
+export async function openOffice({ args, limited, dear } = {}) {
   const database = freshStore(undefined, 'office');
-  const office = { database, souk: new Souk({ database, args, limited }) };
+  const office = { database, souk: new Souk({ database, args, limited, dear }) };
   await office.souk.start();
   for (const [role, account] of Object.entries(database.accounts))
     office[role] = { ...account, ...callsAs(office.souk, account.token) };

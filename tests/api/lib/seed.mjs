@@ -9,18 +9,15 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { sql as postgres } from '../../lib/pg.mjs';
+import { sqlite as shell } from '../../lib/sqlite.mjs';
 import { BUILD } from './openapi.mjs';
 
 const BUSY_MS = 20000;
 const SEPARATOR = '\x1f';
 
 function sqlite(file, text) {
-  return execFileSync('sqlite3', ['-batch', '-bail', '-noheader', '-separator', SEPARATOR, file], {
-    encoding: 'utf8',
-    stdio: ['pipe', 'pipe', 'pipe'],
-    maxBuffer: 1 << 28,
-    input: `.timeout ${BUSY_MS}\n.once /dev/null\nPRAGMA wal_autocheckpoint=0;\nPRAGMA foreign_keys=ON;\n${text}`,
-  }).trimEnd();
+  const calm = `.timeout ${BUSY_MS}\n.once /dev/null\nPRAGMA wal_autocheckpoint=0;\nPRAGMA foreign_keys=ON;\n`;
+  return shell(['-noheader', '-separator', SEPARATOR], file, `${calm}${text}`).trimEnd();
 }
 
 /** A value as a literal that both engines read alike. */

@@ -36,6 +36,10 @@ const STOP_MS = 40000 * (SLOW > 1 ? 3 : 1);
 /** Limits off, so that tests may be quick; tests of the limits start their own server. */
 const UNLIMITED = ['--rate-v1', '0', '--rate-customer', '0', '--rate-auth', '0', '--tokens-max', '1000000'];
 
+/** Passwords at the smallest cost: at the real one they were a fifth of what a test run does. Refused with these options. */
+const CHEAP = ['--cheap-passwords'];
+const REFUSES_CHEAP = ['--listen', '--trusted-proxy'];
+
 const live = new Set();
 /** Test files that have started a server. */
 const starters = new Set();
@@ -147,7 +151,8 @@ export function runSouk(
  *   engine   sqlite or pg
  *   args     more options for `souk serve`
  *   env      more environment
- *   limited  true: rate limits as they are by default
+ *   limited  true: rate limits as they are by default, and passwords at their real cost
+ *   dear     true: passwords at their real cost
  *   database a freshDatabase() or freshStore() to use; it is then not removed by stop()
  *   t        a test context: the server is stopped at its end
  */
@@ -159,14 +164,15 @@ export async function startSouk(options = {}) {
 }
 
 export class Souk {
-  constructor({ engine = ENGINE, args = [], env = {}, limited = false, database = null } = {}) {
+  constructor({ engine = ENGINE, args = [], env = {}, limited = false, dear = limited, database = null } = {}) {
     this.database = database ?? freshStore(engine);
     this.ownsDatabase = database === null;
     this.engine = this.database.engine;
     this.dir = this.database.dir;
     this.dbArg = this.database.dbArg;
     this.env = { ...this.database.env, ...env };
-    this.args = [...(limited ? [] : UNLIMITED), ...args];
+    const isCheap = !dear && !args.some((arg) => REFUSES_CHEAP.includes(arg));
+    this.args = [...(limited ? [] : UNLIMITED), ...(isCheap ? CHEAP : []), ...args];
     this.stderr = '';
     this.starts = 0;
   }
