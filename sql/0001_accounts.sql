@@ -13,6 +13,17 @@ CREATE TABLE revision (
 ) @norowid;
 INSERT INTO revision (name, number) VALUES ('catalog', 1), ('settings', 1);
 
+-- Backups that were made, see domain/backup_record.h.
+CREATE TABLE backup (
+    id          @id,
+    name        TEXT NOT NULL,       -- of the file, without its folder
+    bytes       @int NOT NULL,       -- its length
+    row_count   @int NOT NULL,
+    made_at     @int NOT NULL,       -- when its snapshot began
+    verified_at @int,                -- when it was restored and checked; NULL: it was not
+    CHECK (bytes >= 0 AND row_count >= 0)
+) @strict;
+
 CREATE TABLE account (
     id            @id,
     email         TEXT NOT NULL UNIQUE,             -- lower-case

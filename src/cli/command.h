@@ -31,6 +31,7 @@ enum open_mode {
     OPEN_NEW,    /* the same, always created if missing */
     OPEN_CHANGE, /* the same, never created; refuses while a server holds the SQLite file; in a server, its own */
     OPEN_LOOK,   /* read-only, beside a running server; has this program's schema */
+    OPEN_ROWS,   /* the same, without the master key */
 };
 /* Opens the database and the vault. A database that is missing, empty or another program's is left alone, and so is a
  * missing master key of an existing one. NULL after saying why. */
@@ -42,5 +43,11 @@ void cli_close(struct database *d);
 bool cli_tx(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,
             struct arena *a);
 
+/* Whether it is the address of a PostgreSQL database. */
+bool cli_is_postgres(const char *db);
+/* mkdir -p, 0700. */
+bool cli_make_folder(const char *path);
+/* Where the master key is: --key-file, else master.key in the data folder. False: the path is too long. */
+bool cli_key_path(const struct config *config, char *ret, size_t bytes);
 /* The folder of files and master key: --data, else <file>.d beside the SQLite file, else the user's data folder. */
 const char *cli_data_dir(const struct config *config);

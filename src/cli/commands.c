@@ -2,8 +2,10 @@
 #include <stdio.h>
 
 #include "cli/accounts.h"
+#include "cli/backup.h"
 #include "cli/check.h"
 #include "cli/demo.h"
+#include "cli/move_store.h"
 #include "cli/routes_list.h"
 #include "cli/serials.h"
 #include "cli/serve.h"
@@ -78,6 +80,12 @@ const struct command commands[] = {
     {"serials import", "put codes into a product's pool: FILE or -, one per line", serials_import_command,
      .through_server = true, .reads_file = true},
     {"check", "verify every rule that the data must keep", check_command},
+    {"backup create", "write the whole store into one file, beside a running server", backup_create_command},
+    {"backup verify", "restore FILE into a scratch database and run every check", backup_verify_command},
+    {"backup restore", "make a store of FILE at --db, which must be empty", backup_restore_command},
+    {"backup keygen", "make a pair of keys: the secret one into --to, the public one is printed",
+     backup_keygen_command},
+    {"move", "copy a store that is not being served into another database, of either engine", move_command},
     {"migrate", "bring the schema up to date", migrate_command},
     {"routes", "list every endpoint", routes_command},
     {"config show", "show every option and where it comes from", config_show_command},

@@ -30,9 +30,13 @@ struct config {
     int64_t header_timeout_ms, idle_timeout_ms, drain_timeout_ms, body_rate_min;
     int64_t body_max, file_max;
     int64_t rate_v1, rate_customer, rate_auth;
+    const char *backup_folder, *backup_public_key, *backup_hook;
+    int64_t backup_every_hours, backup_keep;
+    bool backup_unverified;
     /* of single commands */
     const char *email, *name, *role, *amount, *description, *scopes, *currency, *store_name, *product, *variant;
-    bool pages, fields, password_stdin;
+    const char *from, *to, *scratch, *secret_key_file, *key_passphrase_file;
+    bool pages, fields, password_stdin, verify;
     const char *operands[8]; /* arguments that are not options */
     size_t operand_count;
 };

@@ -39,7 +39,7 @@ int cli_usage(const char *fmt, ...)
     return EXIT_USAGE;
 }
 
-static bool is_postgres(const char *db)
+bool cli_is_postgres(const char *db)
 {
     return strncmp(db, "postgres://", 11) == 0 || strncmp(db, "postgresql://", 13) == 0;
 }
@@ -50,7 +50,7 @@ const char *cli_data_dir(const struct config *config)
     if (*config->data) return config->data;
     if (*path) return path; /* written once, before the server's threads read it */
     const char *home = getenv("HOME");
-    if (!is_postgres(config->db))
+    if (!cli_is_postgres(config->db))
         snprintf(path, sizeof path, "%s.d", config->db);
     else if (home && *home)
         snprintf(path, sizeof path, "%s/.local/share/souk", home);
@@ -59,8 +59,7 @@ const char *cli_data_dir(const struct config *config)
     return path;
 }
 
-/* mkdir -p, 0700. */
-static bool make_folder(const char *path)
+bool cli_make_folder(const char *path)
 {
     char part[PATH_MAX];
     size_t n = strlen(path);
@@ -74,18 +73,22 @@ static bool make_folder(const char *path)
     return true;
 }
 
+bool cli_key_path(const struct config *config, char *ret, size_t bytes)
+{
+    int n = *config->key_file ? snprintf(ret, bytes, "%s", config->key_file)
+                              : snprintf(ret, bytes, "%s/master.key", cli_data_dir(config));
+    return n >= 0 && (size_t)n < bytes;
+}
+
 static bool open_vault(const struct config *config, bool may_create)
 {
     char path[PATH_MAX], why[512];
     const char *data = cli_data_dir(config);
-    if (!make_folder(data)) {
+    if (!cli_make_folder(data)) {
         cli_fail("cannot make the data folder %s: %s", data, strerror(errno));
         return false;
     }
-    if (*config->key_file)
-        snprintf(path, sizeof path, "%s", config->key_file);
-    else if (snprintf(path, sizeof path, "%s/master.key", data) >= (int)sizeof path)
-        return false;
+    if (!cli_key_path(config, path, sizeof path)) return false;
     if (vault_open(path, config->key, may_create, why, sizeof why) == OK) return true;
     cli_fail("%s", why);
     return false;
@@ -124,7 +127,10 @@ static bool suits(const struct config *config, enum open_mode mode, bool may_cre
         cli_fail("the database %s belongs to another program: it has tables, and none of souk's", config->db);
     else if (state == MIGRATE_EMPTY && !may_create)
         cli_fail("the database %s is empty. 'souk init --db %s' makes it a store", config->db, config->db);
-    else if (mode == OPEN_LOOK && state != MIGRATE_CURRENT)
+    else if (state == MIGRATE_UNFINISHED)
+        cli_fail("the database %s is not complete: a restore or a move into it was interrupted, or is still running",
+                 config->db);
+    else if ((mode == OPEN_LOOK || mode == OPEN_ROWS) && state != MIGRATE_CURRENT)
         cli_fail("the database has schema %d, this program needs %d", version, migrate_version());
     else
         return true;
@@ -165,7 +171,7 @@ struct database *cli_open(const struct config *config, enum open_mode mode)
     int version = 0;
     if (!look(config, may_create, &state, &version) || !suits(config, mode, may_create, state, version)) return NULL;
     struct database_options options = {.url = config->db,
-                                       .read_only = mode == OPEN_LOOK,
+                                       .read_only = mode == OPEN_LOOK || mode == OPEN_ROWS,
                                        .may_create = may_create,
                                        .workers = mode == OPEN_SERVER ? (int)config->workers : 1};
     struct database *d;
@@ -173,6 +179,7 @@ struct database *cli_open(const struct config *config, enum open_mode mode)
         cli_fail("%s", why);
         return NULL;
     }
+    if (mode == OPEN_ROWS) return d;
     if (open_vault(config, state == MIGRATE_EMPTY) && (mode == OPEN_LOOK || prepare(d))) return d;
     database_close(d);
     return NULL;

@@ -139,7 +139,7 @@ static void bind_bytes(struct stmt *st, enum bind_kind kind, Str s)
     if (may_bind(st)) st->db->engine->bind_bytes(st, st->bound, kind, s);
 }
 
-static void bind_none(struct stmt *st, enum bind_kind kind)
+void bind_none(struct stmt *st, enum bind_kind kind)
 {
     if (may_bind(st)) st->db->engine->bind_null(st, st->bound, kind);
 }

@@ -73,6 +73,8 @@ enum err db_leave(struct db *db, enum err e);
 /* Makes e the sticky error unless there already is one, and counts it. */
 void db_fail(struct db *db, enum err e);
 
+/* A NULL of this kind. */
+void bind_none(struct stmt *st, enum bind_kind kind);
 /* Several statements in one text, nothing bound, nothing read: migrations. */
 enum err db_script(struct db *db, const char *text);
 

@@ -4,6 +4,7 @@
  * again at what is recorded. On SQLite the writer thread and the lock file do the same. */
 #include "db/migrate.h"
 
+#include <sodium.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -80,6 +81,7 @@ struct run {
     int count;
     bool sqlite;
     int index; /* the one to be applied */
+    bool is_quiet;
     /* found */
     enum migrate_state state;
     int version; /* recorded last */
@@ -87,15 +89,20 @@ struct run {
     bool applied;
 };
 
-static bool has_table(struct db *db, bool sqlite)
+static bool has_named(struct db *db, bool sqlite, Str name)
 {
-    static const char in_sqlite[] =
-        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migration'";
-    static const char in_postgres[] = "SELECT CASE WHEN to_regclass('schema_migration') IS NULL THEN 0 ELSE 1 END";
+    static const char in_sqlite[] = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = $1";
+    static const char in_postgres[] = "SELECT CASE WHEN to_regclass($1) IS NULL THEN 0 ELSE 1 END";
     struct stmt *st = db_prepare(db, sqlite ? in_sqlite : in_postgres);
+    bind_text(st, name);
     bool has = db_step(st) && col_bool(st);
     db_done(st);
     return has;
+}
+
+static bool has_table(struct db *db, bool sqlite)
+{
+    return has_named(db, sqlite, STR("schema_migration"));
 }
 
 static bool has_any_table(struct db *db, bool sqlite)
@@ -133,7 +140,9 @@ static enum err look(void *arg, struct db *db)
         }
     }
     if (r->version && r->state == MIGRATE_EMPTY) r->state = r->version < r->count ? MIGRATE_BEHIND : MIGRATE_CURRENT;
-    return db_done(st);
+    enum err e = db_done(st);
+    if (!e && has_named(db, r->sqlite, STR("load_journal"))) r->state = MIGRATE_UNFINISHED;
+    return e ? e : db_err(db);
 }
 
 /* The lock is held until the transaction ends. Migrations may run and wait for longer than requests. */
@@ -197,6 +206,10 @@ static enum err explain(const struct run *r, enum err e, char *ret_why, size_t w
         snprintf(ret_why, why_bytes, "the database has tables of another program, and none of souk's");
         return ERR_CONFLICT;
     }
+    if (r->state == MIGRATE_UNFINISHED) {
+        snprintf(ret_why, why_bytes, "the database is being filled by a restore or a move that has not ended");
+        return ERR_CONFLICT;
+    }
     if (r->state == MIGRATE_CHANGED) {
         snprintf(
             ret_why, why_bytes,
@@ -219,18 +232,17 @@ enum err migrate_look_list(struct database *d, const struct migration *list, int
     return OK;
 }
 
-enum err migrate_up_list(struct database *d, const struct migration *list, int count, int *ret_applied, char *ret_why,
-                         size_t why_bytes)
+static enum err up(struct database *d, struct run *run, int *ret_applied, char *ret_why, size_t why_bytes)
 {
-    struct run r = {.list = list, .count = count, .sqlite = database_is_sqlite(d)};
+    struct run r = *run;
     enum err e = explain(&r, tx_call(d, TX_READ, look, &r, NULL), ret_why, why_bytes);
     if (!e && r.state == MIGRATE_EMPTY) {
         e = tx_call(d, TX_WRITE, make_table, &r, NULL);
         if (e) snprintf(ret_why, why_bytes, "the table of migrations cannot be made: %s", err_info(e)->message);
     }
     int applied = 0;
-    for (r.index = r.version; !e && r.index < count; r.index++) {
-        const struct migration *m = &list[r.index];
+    for (r.index = r.version; !e && r.index < r.count; r.index++) {
+        const struct migration *m = &r.list[r.index];
         e = tx_call(d, TX_WRITE, apply, &r, NULL);
         if (e) {
             snprintf(ret_why, why_bytes, "migration %04d_%s failed: %s", m->version, m->name, err_info(e)->message);
@@ -239,10 +251,17 @@ enum err migrate_up_list(struct database *d, const struct migration *list, int c
         e = explain(&r, OK, ret_why, why_bytes); /* what another node has recorded in the meantime */
         if (e || !r.applied) continue;
         applied++;
-        log_event(LOG_INFO, "db.migrated", LOGI("version", m->version), LOGC("name", m->name));
+        if (!r.is_quiet) log_event(LOG_INFO, "db.migrated", LOGI("version", m->version), LOGC("name", m->name));
     }
     if (!e) *ret_applied = applied;
     return e;
+}
+
+enum err migrate_up_list(struct database *d, const struct migration *list, int count, int *ret_applied, char *ret_why,
+                         size_t why_bytes)
+{
+    struct run r = {.list = list, .count = count, .sqlite = database_is_sqlite(d)};
+    return up(d, &r, ret_applied, ret_why, why_bytes);
 }
 
 enum err migrate_up(struct database *d, int *ret_applied, char *ret_why, size_t why_bytes)
@@ -253,6 +272,26 @@ enum err migrate_up(struct database *d, int *ret_applied, char *ret_why, size_t 
 enum err migrate_look(struct database *d, enum migrate_state *ret, int *ret_version)
 {
     return migrate_look_list(d, migrations, migrations_count, ret, ret_version);
+}
+
+enum err migrate_up_to(struct database *d, int version, char *ret_why, size_t why_bytes)
+{
+    int applied;
+    struct run r = {.list = migrations, .count = version, .sqlite = database_is_sqlite(d), .is_quiet = true};
+    return up(d, &r, &applied, ret_why, why_bytes);
+}
+
+void migrate_hash(int version, char ret[MIGRATE_HASH_CHARS + 1])
+{
+    unsigned char hash[MIGRATE_HASH_CHARS / 2];
+    crypto_generichash_state state;
+    ret[0] = '\0';
+    if (version < 1 || version > migrations_count) return;
+    crypto_generichash_init(&state, NULL, 0, sizeof hash);
+    for (int i = 0; i < version; i++)
+        crypto_generichash_update(&state, (const unsigned char *)migrations[i].hash, strlen(migrations[i].hash));
+    crypto_generichash_final(&state, hash, sizeof hash);
+    sodium_bin2hex(ret, MIGRATE_HASH_CHARS + 1, hash, sizeof hash);
 }
 
 int migrate_version(void)

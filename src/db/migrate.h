@@ -16,7 +16,8 @@ enum migrate_state {
     MIGRATE_NEWER,
     MIGRATE_CHANGED,
     MIGRATE_EMPTY,
-    MIGRATE_FOREIGN, /* has tables, and none of them is ours */
+    MIGRATE_FOREIGN,    /* has tables, and none of them is ours */
+    MIGRATE_UNFINISHED, /* is being filled, or that was interrupted: db/load.h */
 };
 
 /* Applies what is missing; *ret_applied counts it. ret_why has a sentence for the user on failure. */
@@ -25,3 +26,9 @@ enum err migrate_up(struct database *d, int *ret_applied, char *ret_why, size_t 
 enum err migrate_look(struct database *d, enum migrate_state *ret, int *ret_version);
 /* The version this program needs. */
 int migrate_version(void);
+/* For what is made by one program and read by another. The hash covers the texts of the first `version` migrations; it
+ * is "" for a version that this program does not know. */
+#define MIGRATE_HASH_CHARS 64
+void migrate_hash(int version, char ret[MIGRATE_HASH_CHARS + 1]);
+/* The same as migrate_up, without a word in the log, and stops at that version. */
+enum err migrate_up_to(struct database *d, int version, char *ret_why, size_t why_bytes);

@@ -414,14 +414,17 @@ static int sign_new_file(sqlite3 *h)
     return is_new ? sqlite3_exec(h, "PRAGMA application_id = 1936684395", NULL, NULL, NULL) : rc;
 }
 
-static int set_up(struct sqlite_db *c, int64_t busy_ms)
+static int set_up(struct sqlite_db *c, enum sqlite_mode mode, int64_t busy_ms)
 {
-    static const struct {
+    const struct {
         int what, value;
     } flags[] = {
-        {SQLITE_DBCONFIG_DEFENSIVE, 1},        {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-        {SQLITE_DBCONFIG_ENABLE_FKEY, 1},      {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
-        {SQLITE_DBCONFIG_DQS_DDL, 0},          {SQLITE_DBCONFIG_DQS_DML, 0},
+        {SQLITE_DBCONFIG_DEFENSIVE, 1},
+        {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+        {SQLITE_DBCONFIG_ENABLE_FKEY, mode != SQLITE_LOADER},
+        {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+        {SQLITE_DBCONFIG_DQS_DDL, 0},
+        {SQLITE_DBCONFIG_DQS_DML, 0},
         {SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1},
     };
     sqlite3 *h = c->handle;
@@ -468,11 +471,11 @@ enum err sqlite_open(const char *path, enum sqlite_mode mode, int64_t busy_ms, s
         return ERR_UNAVAILABLE;
     }
     db_init(&c->db, &sqlite_engine, stats);
-    c->writer = mode == SQLITE_WRITER;
+    c->writer = mode != SQLITE_READER;
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
     int rc =
         sqlite3_open_v2(path, &c->handle, flags | (c->writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY), NULL);
-    if (rc == SQLITE_OK) rc = set_up(c, busy_ms);
+    if (rc == SQLITE_OK) rc = set_up(c, mode, busy_ms);
     if (rc != SQLITE_OK) {
         snprintf(ret_why, why_bytes, "the database %s cannot be opened: %s", path,
                  c->handle ? sqlite3_errmsg(c->handle) : sqlite3_errstr(rc));

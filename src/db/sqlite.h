@@ -8,7 +8,11 @@
 
 #include "db/engine.h"
 
-enum sqlite_mode { SQLITE_READER, SQLITE_WRITER };
+enum sqlite_mode {
+    SQLITE_READER,
+    SQLITE_WRITER,
+    SQLITE_LOADER, /* a writer that does not ask foreign keys: rows come in any order, and are checked at the end */
+};
 
 /* How a transaction's end went. */
 enum sqlite_end {

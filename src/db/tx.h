@@ -37,6 +37,7 @@ struct database_options {
     const char *url; /* file path, or postgres://… */
     bool read_only;  /* CLI look-ups beside a running server */
     bool may_create; /* a missing or empty SQLite file becomes a database */
+    bool loads;      /* SQLite: foreign keys are not asked; for db/load.h, which asks them at the end */
     int workers;     /* PostgreSQL connections; 0: a default */
     int batch_max;   /* SQLite group commit cap; 0: 256 */
     int64_t busy_ms; /* how long to wait for a lock held by another process; 0: a default */

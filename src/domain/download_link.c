@@ -113,7 +113,7 @@ enum err download_count(struct db *db, Id order_item, int64_t unit, Time now)
 }
 
 /* Keys are names of our own choice, which cannot lead out of the folder. */
-static bool file_key_is_plain(Str key)
+bool download_key_is_plain(Str key)
 {
     if (key.len == 0 || key.len > FILE_KEY_MAX || key.ptr[0] == '.') return false;
     for (size_t i = 0; i < key.len; i++) {
@@ -150,7 +150,7 @@ static int open_regular(int folder, const char *name)
 
 int download_open(const char *data_dir, Str file_key)
 {
-    if (!file_key_is_plain(file_key)) return -1;
+    if (!download_key_is_plain(file_key)) return -1;
     char name[FILE_KEY_MAX + 1];
     memcpy(name, file_key.ptr, file_key.len);
     name[file_key.len] = 0;

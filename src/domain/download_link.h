@@ -37,6 +37,8 @@ enum err download_count(struct db *db, Id order_item, int64_t unit, Time now);
 
 /* Files of products are in this folder of the data folder. */
 #define DOWNLOAD_FOLDER "files"
+/* A name that can only lead to a file inside the folder. */
+bool download_key_is_plain(Str file_key);
 /* Opens a product's file for reading: nothing outside the folder, no symbolic links, regular files only. -1 when there
  * is none. The caller closes it. */
 int download_open(const char *data_dir, Str file_key);

@@ -58,16 +58,23 @@ static bool sync_folder(const char *data_dir)
     return ok;
 }
 
-enum err upload_keep(struct upload *u, const char *data_dir, struct arena *a, Str *ret_key)
+enum err upload_keep_as(struct upload *u, const char *data_dir, Str key)
 {
-    char *key = arena_alloc(a, KEY_CHARS + 1), path[sizeof u->path];
-    random_base62(key, KEY_CHARS);
-    if (!path_of(path, sizeof path, data_dir, "", (Str){key, KEY_CHARS})) return ERR_UNAVAILABLE;
+    char path[sizeof u->path];
+    if (!path_of(path, sizeof path, data_dir, "", key)) return ERR_UNAVAILABLE;
     if (fsync(u->fd) != 0 || rename(u->path, path) != 0 || !sync_folder(data_dir)) return ERR_UNAVAILABLE;
     close(u->fd);
     u->fd = -1;
-    *ret_key = (Str){key, KEY_CHARS};
     return OK;
+}
+
+enum err upload_keep(struct upload *u, const char *data_dir, struct arena *a, Str *ret_key)
+{
+    char *key = arena_alloc(a, KEY_CHARS + 1);
+    random_base62(key, KEY_CHARS);
+    enum err e = upload_keep_as(u, data_dir, (Str){key, KEY_CHARS});
+    if (!e) *ret_key = (Str){key, KEY_CHARS};
+    return e;
 }
 
 void upload_drop(struct upload *u)

@@ -20,6 +20,8 @@ enum err upload_begin(const char *data_dir, struct upload *ret);
 bool upload_write(struct upload *u, Str bytes);
 /* Syncs and renames the file: *ret_key (in the arena) is what the product stores. */
 enum err upload_keep(struct upload *u, const char *data_dir, struct arena *a, Str *ret_key);
+/* The same under a key that the product has already. */
+enum err upload_keep_as(struct upload *u, const char *data_dir, Str key);
 /* Gives up; harmless after upload_keep. */
 void upload_drop(struct upload *u);
 /* Deletes a kept file. */

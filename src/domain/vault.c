@@ -25,7 +25,7 @@ static void derive(const uint8_t master[VAULT_KEY_BYTES])
 
 /* Writes a new key under another name and links it to its final one: of several processes starting at once one wins,
  * and none ever sees half a key. */
-static bool make_file(const char *path, char *ret_why, size_t why_bytes)
+static bool make_file(const char *path, const uint8_t key[VAULT_KEY_BYTES], char *ret_why, size_t why_bytes)
 {
     char temporary[4096];
     int n = snprintf(temporary, sizeof temporary, "%s.%d.new", path, (int)getpid());
@@ -38,14 +38,11 @@ static bool make_file(const char *path, char *ret_why, size_t why_bytes)
         snprintf(ret_why, why_bytes, "cannot make the key file %s: %s", path, strerror(errno));
         return false;
     }
-    uint8_t key[VAULT_KEY_BYTES];
-    random_bytes(key, sizeof key);
     char text[2 * VAULT_KEY_BYTES + 2];
-    sodium_bin2hex(text, sizeof text, key, sizeof key);
+    sodium_bin2hex(text, sizeof text, key, VAULT_KEY_BYTES);
     text[2 * VAULT_KEY_BYTES] = '\n';
     bool ok = write(fd, text, 2 * VAULT_KEY_BYTES + 1) == 2 * VAULT_KEY_BYTES + 1 && fsync(fd) == 0;
     close(fd);
-    sodium_memzero(key, sizeof key);
     sodium_memzero(text, sizeof text);
     if (ok && link(temporary, path) != 0 && errno != EEXIST) ok = false;
     if (!ok) snprintf(ret_why, why_bytes, "cannot write the key file %s: %s", path, strerror(errno));
@@ -66,7 +63,11 @@ static bool read_file(const char *path, bool may_create, char ret[2 * VAULT_KEY_
         return false;
     }
     if (fd < 0 && errno == ENOENT) {
-        if (!make_file(path, ret_why, why_bytes)) return false;
+        uint8_t key[VAULT_KEY_BYTES];
+        random_bytes(key, sizeof key);
+        bool made = make_file(path, key, ret_why, why_bytes);
+        sodium_memzero(key, sizeof key);
+        if (!made) return false;
         fd = open(path, O_RDONLY | O_CLOEXEC);
     }
     if (fd < 0) {
@@ -82,28 +83,53 @@ static bool read_file(const char *path, bool may_create, char ret[2 * VAULT_KEY_
     return true;
 }
 
-enum err vault_open(const char *path, const char *hex, bool may_create, char *ret_why, size_t why_bytes)
+static enum err read_key(const char *path, const char *hex, bool may_create, uint8_t ret[VAULT_KEY_BYTES],
+                         char *ret_why, size_t why_bytes)
 {
     if (sodium_init() < 0) {
         snprintf(ret_why, why_bytes, "libsodium cannot be started");
         return ERR_INTERNAL;
     }
     char text[2 * VAULT_KEY_BYTES + 1] = {0};
-    uint8_t master[VAULT_KEY_BYTES];
     Str digits = str_from(hex);
     if (!digits.len) {
         if (!read_file(path, may_create, text, ret_why, why_bytes)) return ERR_INTERNAL;
         digits = (Str){text, 2 * VAULT_KEY_BYTES};
     }
-    bool ok = hex_decode(digits, master, sizeof master);
+    bool ok = hex_decode(digits, ret, VAULT_KEY_BYTES);
     sodium_memzero(text, sizeof text);
     if (!ok) {
         snprintf(ret_why, why_bytes, "the master key must be 64 hex digits");
         return ERR_INTERNAL;
     }
-    derive(master);
-    sodium_memzero(master, sizeof master);
     return OK;
+}
+
+enum err vault_open(const char *path, const char *hex, bool may_create, char *ret_why, size_t why_bytes)
+{
+    uint8_t master[VAULT_KEY_BYTES];
+    enum err e = read_key(path, hex, may_create, master, ret_why, why_bytes);
+    if (!e) derive(master);
+    sodium_memzero(master, sizeof master);
+    return e;
+}
+
+enum err vault_read(const char *path, const char *hex, uint8_t ret[VAULT_KEY_BYTES], char *ret_why, size_t why_bytes)
+{
+    return read_key(path, hex, false, ret, ret_why, why_bytes);
+}
+
+enum err vault_write(const char *path, const uint8_t key[VAULT_KEY_BYTES], char *ret_why, size_t why_bytes)
+{
+    uint8_t there[VAULT_KEY_BYTES];
+    if (!make_file(path, key, ret_why, why_bytes)) return ERR_INTERNAL;
+    enum err e = read_key(path, "", false, there, ret_why, why_bytes);
+    if (!e && sodium_memcmp(there, key, sizeof there) != 0) {
+        snprintf(ret_why, why_bytes, "%s holds another key", path);
+        e = ERR_CONFLICT;
+    }
+    sodium_memzero(there, sizeof there);
+    return e;
 }
 
 bool vault_is_open(void)

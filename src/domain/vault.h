@@ -31,6 +31,10 @@ enum vault_use {
 /* Reads the key from `hex` (64 hex digits) when given, else from `path`. With `may_create` a missing file is made
  * (0600, random); without, that is an error: a new key cannot open what was sealed with a lost one. */
 enum err vault_open(const char *path, const char *hex, bool may_create, char *ret_why, size_t why_bytes);
+/* The key itself, for a backup that is to hold it. The caller wipes it. */
+enum err vault_read(const char *path, const char *hex, uint8_t ret[VAULT_KEY_BYTES], char *ret_why, size_t why_bytes);
+/* Writes a key that came out of a backup. A file that is there is left alone: ERR_CONFLICT, unless it has this key. */
+enum err vault_write(const char *path, const uint8_t key[VAULT_KEY_BYTES], char *ret_why, size_t why_bytes);
 bool vault_is_open(void);
 
 /* Keyed BLAKE2b. */

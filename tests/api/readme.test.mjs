@@ -62,6 +62,19 @@ test('first requests: every call of the README succeeds on the demo shop', async
   assert.equal(answers.at(-1).message, 'License is valid');
 });
 
+test('the restore drill: every command succeeds beside the running demo shop', async (t) => {
+  const dir = folder(t);
+  fs.mkdirSync(path.join(dir, '.souk'));
+  const database = { engine: 'sqlite', dir, dbArg: path.join(dir, '.souk/demo.db'), env: {}, remove() {} };
+  const demo = await runSouk(['demo', '--db', database.dbArg], { cwd: dir });
+  assert.equal(demo.code, 0, demo.stderr);
+  await startSouk({ t, database });
+  const script = linesBehind('## A restore drill');
+  const run = spawnSync('sh', ['-eu'], { cwd: dir, input: script, encoding: 'utf8', env: environment(dir) });
+  assert.equal(run.status, 0, run.stderr);
+  assert.equal(run.stderr.match(/all \d+ checks passed/g).length, 3);
+});
+
 test('a store of your own: init and serve as the README has them print the link for the owner', async (t) => {
   const dir = folder(t);
   const script = linesBehind('For a store of your own').replace(/^\.\/dev build.*\n/, '');

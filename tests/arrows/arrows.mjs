@@ -1,6 +1,6 @@
 // tests/arrows/arrows.mjs - the architecture as rules over the sources: who may include whom, and SQL is fixed text.
 //
-//     base <- json, http, db, page <- domain <- view <- outbound <- gateway <- outbox <- serve <- api <- cli <- main
+//     base <- json, http, db, page <- domain <- backup <- view <- outbound <- gateway <- outbox <- serve <- api <- cli <- main
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -12,13 +12,14 @@ export const LAYERS = {
   db: ['base', 'db'],
   page: ['base', 'page'],
   domain: ['base', 'db', 'page', 'domain'], // page: amounts, dates and words of the mails that a change sends
+  backup: ['base', 'db', 'domain', 'backup'],
   view: ['base', 'json', 'domain', 'view'],
   outbound: ['base', 'http', 'outbound'],
   gateway: ['base', 'json', 'http', 'domain', 'outbound', 'gateway'],
   outbox: ['base', 'db', 'domain', 'page', 'outbound', 'gateway', 'outbox'],
-  serve: ['base', 'json', 'http', 'db', 'domain', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve'],
+  serve: ['base', 'json', 'http', 'db', 'domain', 'backup', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve'],
   api: ['base', 'json', 'http', 'db', 'domain', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve', 'api'],
-  cli: ['base', 'json', 'http', 'db', 'domain', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve', 'api', 'cli'],
+  cli: ['base', 'json', 'http', 'db', 'domain', 'backup', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve', 'api', 'cli'],
   main: ['base', 'cli'],
 };
 
