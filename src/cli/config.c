@@ -66,6 +66,8 @@ static const struct option options[] = {
      "for a connection's first byte, and from there to the end of the head"},
     {"idle-timeout-ms", NUMBER, AT(idle_timeout_ms), "60000", "between the requests of a connection"},
     {"drain-timeout-ms", NUMBER, AT(drain_timeout_ms), "30000", "for running requests to end after SIGTERM"},
+    {"drain-idle-ms", NUMBER, AT(drain_idle_ms), "1000",
+     "with a socket from systemd: for idle connections to send one more request after SIGTERM"},
     {"body-rate-min", NUMBER, AT(body_rate_min), "500", "bytes per second at which a body must arrive"},
     {"body-max", NUMBER, AT(body_max), "65536", "bytes of a JSON body"},
     {"file-max", NUMBER, AT(file_max), "4294967296", "bytes of a product file"},

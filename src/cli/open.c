@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/caller.h"
 #include "cli/command.h"
@@ -73,8 +74,18 @@ bool cli_make_folder(const char *path)
     return true;
 }
 
+/* systemd has put the master key where only this service can read it (LoadCredential=master.key). */
+static bool key_is_credential(char *ret_path, size_t bytes)
+{
+    const char *folder = getenv("CREDENTIALS_DIRECTORY");
+    if (!folder || !*folder) return false;
+    int n = snprintf(ret_path, bytes, "%s/master.key", folder);
+    return n > 0 && (size_t)n < bytes && access(ret_path, F_OK) == 0;
+}
+
 bool cli_key_path(const struct config *config, char *ret, size_t bytes)
 {
+    if (key_is_credential(ret, bytes)) return true;
     int n = *config->key_file ? snprintf(ret, bytes, "%s", config->key_file)
                               : snprintf(ret, bytes, "%s/master.key", cli_data_dir(config));
     return n >= 0 && (size_t)n < bytes;

@@ -2,7 +2,8 @@
  *
  * Signals are blocked in every thread and waited for here. SIGTERM and SIGINT drain: /readyz answers 503, nothing new
  * is accepted, running requests may finish, and the exit code is 0. A database whose last commit has an unknown outcome
- * ends the process with 1 after a drain, so that a supervisor starts it afresh. */
+ * ends the process with 1 after a drain, so that a supervisor starts it afresh. systemd is told when the server is
+ * ready, reloads or ends, and may hold the listening socket (supervisor.h). */
 #include "cli/serve.h"
 
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include "api/tables.h"
 #include "base/log.h"
 #include "cli/control.h"
+#include "cli/supervisor.h"
 #include "domain/password.h"
 #include "domain/staff.h"
 #include "domain/token.h"
@@ -92,6 +94,7 @@ static struct http_options http_options(const struct config *config)
         .body_rate_min = config->body_rate_min,
         .body_bytes_max = config->body_max,
         .drain_ms = config->drain_timeout_ms,
+        .drain_idle_ms = config->drain_idle_ms,
         .trusted_proxy = *config->trusted_proxy ? config->trusted_proxy : NULL,
     };
 }
@@ -157,13 +160,15 @@ static bool wait_for_end(const sigset_t *signals, const struct config *config, s
     }
 }
 
-static int serve(const struct config *config, struct arena *a, struct database *d, const sigset_t *signals)
+static int serve(const struct config *config, struct arena *a, struct database *d, int listen_fd,
+                 const sigset_t *signals)
 {
     struct app app = {0};
     struct app_options options = app_options(config);
     struct http_options http = http_options(config);
     struct http_hooks hooks = router_hooks(&app);
     char why[512];
+    http.listen_fd = listen_fd;
 
     token_set_max(config->tokens_max > 0 ? config->tokens_max : TOKENS_MAX);
     enum err e = app_start(&app, d, &options);
@@ -174,17 +179,22 @@ static int serve(const struct config *config, struct arena *a, struct database *
         return EXIT_FAILED;
     }
     int port = http_server_port(app.server);
-    app_listening(&app, config->listen, port);
+    const char *listen = listen_fd ? http_server_address(app.server) : config->listen;
+    app_listening(&app, listen, port);
     offer_setup(config, a, d, app.shop_url);
     struct control *control = control_start(config, d);
     bool wrote = write_port_file(config->port_file, port);
     if (!wrote)
         cli_fail("cannot write the port file %s", config->port_file);
     else
-        log_event(LOG_INFO, "listening", LOGC("listen", config->listen), LOGI("port", port),
-                  LOGC("version", SOUK_VERSION), LOGC("engine", database_is_sqlite(d) ? "sqlite" : "postgres"));
+        log_event(LOG_INFO, "listening", LOGC("listen", listen), LOGI("port", port), LOGC("version", SOUK_VERSION),
+                  LOGC("engine", database_is_sqlite(d) ? "sqlite" : "postgres"));
 
+    supervisor_tell(wrote ? "READY=1\nSTATUS=serving" : "STATUS=cannot write the port file");
+    struct pulse *pulse = pulse_start(app.server, d);
     bool asked = wrote && wait_for_end(signals, config, &app);
+    supervisor_tell("STOPPING=1\nSTATUS=letting running requests end");
+    pulse_stop(pulse);
     atomic_store(&app.is_draining, true);
     log_event(LOG_INFO, "draining", LOGC("why", asked ? "signal" : "database"));
     control_stop(control);
@@ -223,14 +233,16 @@ int serve_command(const struct config *config, struct arena *a)
         return cli_usage("--smtp-url is smtp://host:port or smtps://host:port, and needs --mail-from with an address");
     if (!log_options(config))
         return cli_usage("--log-level is debug, info, warn or error; --log-format is logfmt or json");
+    int listen_fd = supervisor_socket();
+    if (listen_fd < 0) return EXIT_FAILED;
     if (config->cheap_passwords) {
-        if (!listens_on_loopback(config->listen) || *config->trusted_proxy)
+        if (listen_fd || !listens_on_loopback(config->listen) || *config->trusted_proxy)
             return cli_usage("--cheap-passwords is for test runs: on a loopback address, without --trusted-proxy");
         password_make_cheap();
     }
     struct database *d = cli_open(config, OPEN_SERVER);
     if (!d) return EXIT_FAILED;
-    int result = serve(config, a, d, &signals);
+    int result = serve(config, a, d, listen_fd, &signals);
     database_close(d);
     return result;
 }

@@ -129,6 +129,8 @@ void connection_answered(struct connection *c)
         loop_ready(c->loop, c);
     else if (c->is_eof)
         connection_close(c);
+    else if (c->loop->is_draining) /* its answer was begun before, and promised to keep it open */
+        connection_drain(c);
 }
 
 /* Moves the head out of the buffer it was read in. */
@@ -479,7 +481,7 @@ void connection_deadline(struct connection *c)
 
 void connection_drain(struct connection *c)
 {
-    connection_give_up(c);
+    if (!c->loop->spares_idle) connection_give_up(c);
 }
 
 bool connection_give_up(struct connection *c)

@@ -13,7 +13,8 @@
 #include "http/loop.h"
 
 #define ACCEPTS_PER_EVENT 64
-#define ROUNDS_PER_PASS 32 /* rounds of pipelined requests before other sockets are looked at again */
+#define ACCEPTS_PER_EVENT_SHARED 2 /* of a socket that all loops are woken for: the others get some, too */
+#define ROUNDS_PER_PASS 32         /* rounds of pipelined requests before other sockets are looked at again */
 #define SPARE_EXCHANGES_MAX 256
 
 struct exchange *loop_take_exchange(struct http_loop *loop, struct connection *c)
@@ -155,7 +156,8 @@ static void accept_some(struct http_loop *loop, int most)
 static void on_listener(uv_poll_t *poll, int status, int events)
 {
     (void)status, (void)events; /* accept reports the error */
-    accept_some(poll->data, ACCEPTS_PER_EVENT);
+    struct http_loop *loop = poll->data;
+    accept_some(loop, loop->server->options.listen_fd ? ACCEPTS_PER_EVENT_SHARED : ACCEPTS_PER_EVENT);
 }
 
 static void accept_start(struct http_loop *loop)
@@ -226,6 +228,7 @@ static void end(struct http_loop *loop)
     close_handle((uv_handle_t *)&loop->idle);
     close_handle((uv_handle_t *)&loop->tick);
     close_handle((uv_handle_t *)&loop->drain_timer);
+    close_handle((uv_handle_t *)&loop->drain_idle_timer);
     for (struct every *e = loop->timers; e; e = e->next) close_handle((uv_handle_t *)&e->timer);
 }
 
@@ -241,10 +244,22 @@ static void on_drain_timeout(uv_timer_t *timer)
     end(loop);
 }
 
+static void on_drain_idle_timeout(uv_timer_t *timer)
+{
+    struct http_loop *loop = timer->data;
+    loop->spares_idle = false;
+    for (struct connection *c = loop->connections; c; c = c->next) connection_drain(c);
+}
+
 static void drain(struct http_loop *loop)
 {
-    /* Connections in the backlog would be reset when their listener closes: they are served instead. */
-    accept_some(loop, SOMAXCONN);
+    const struct http_options *o = &loop->server->options;
+    /* Connections in the backlog would be reset when their listener closes: they are served instead. The backlog of a
+     * socket that a supervisor holds is the next process's. */
+    if (!o->listen_fd) accept_some(loop, SOMAXCONN);
+    loop->spares_idle = o->listen_fd && o->drain_idle_ms > 0;
+    if (loop->spares_idle)
+        uv_timer_start(&loop->drain_idle_timer, on_drain_idle_timeout, (uint64_t)o->drain_idle_ms, 0);
     loop->is_draining = true;
     uv_close((uv_handle_t *)&loop->listener, NULL);
     close(loop->listen_fd);
@@ -257,6 +272,7 @@ static void drain(struct http_loop *loop)
 static void on_async(uv_async_t *async)
 {
     struct http_loop *loop = async->data;
+    loop->turns = loop->server->turns;
     if (loop->server->draining && !loop->is_draining) drain(loop);
     loop->pass_wanted = true;
     loop->server->hooks.woken(loop->user);
@@ -301,12 +317,14 @@ static void setup(struct http_loop *loop)
     r |= uv_idle_init(&loop->uv, &loop->idle);
     r |= uv_timer_init(&loop->uv, &loop->tick);
     r |= uv_timer_init(&loop->uv, &loop->drain_timer);
+    r |= uv_timer_init(&loop->uv, &loop->drain_idle_timer);
     r |= uv_poll_init(&loop->uv, &loop->listener, loop->listen_fd);
     if (r) { /* at start, with no descriptors or memory left for a handful of handles */
         log_event(LOG_ERROR, "http_loop_failed", LOGI("loop", loop->index));
         abort();
     }
-    loop->async.data = loop->check.data = loop->tick.data = loop->drain_timer.data = loop->listener.data = loop;
+    loop->async.data = loop->check.data = loop->tick.data = loop->listener.data = loop;
+    loop->drain_timer.data = loop->drain_idle_timer.data = loop;
     uv_check_start(&loop->check, on_check);
 }
 

@@ -103,14 +103,16 @@ struct http_loop {
     uv_check_t check;
     uv_idle_t idle;  /* active while connections are ready: the next pass must not wait */
     uv_timer_t tick; /* active while there are connections or accepting is paused */
-    uv_timer_t drain_timer;
+    uv_timer_t drain_timer, drain_idle_timer;
     uv_poll_t listener;
     int listen_fd; /* -1 once closed */
     bool is_accepting;
     bool is_draining;
+    bool spares_idle; /* while draining: connections without a request are kept for a moment */
     bool is_ending;
-    bool pass_wanted;     /* hooks.pass has something to do */
-    uv_mutex_t wake_lock; /* over is_over and the use of `async` by other threads */
+    _Atomic int64_t turns; /* the last of the server's `turns` that this loop has seen */
+    bool pass_wanted;      /* hooks.pass has something to do */
+    uv_mutex_t wake_lock;  /* over is_over and the use of `async` by other threads */
     bool is_over;
     void *user;
     struct every *timers;
@@ -134,9 +136,11 @@ struct http_server {
     struct http_hooks hooks;
     char trusted_proxy[INET6_ADDRSTRLEN];
     int port;
+    char address[INET6_ADDRSTRLEN + 8]; /* with the port; of an inherited socket only */
     struct http_stats stats;
     struct quota *connections_held, *body_held; /* by network; a network has one place in both */
     _Atomic bool draining;
+    _Atomic int64_t turns; /* how often the loops were asked whether they move */
     bool is_started;
     uv_sem_t started; /* posted by each loop */
     size_t loop_count;

@@ -74,8 +74,32 @@ static bool port_is_free(const struct sockaddr_storage *a, socklen_t len)
     return is_free;
 }
 
+/* Each loop polls a descriptor of its own for the one socket. False: it is not one that TCP clients connect to. */
+static bool sockets_share(struct http_server *s, int fd)
+{
+    struct sockaddr_storage bound = {0};
+    socklen_t bound_len = sizeof bound, int_len = sizeof(int);
+    int on = 1, is_listening = 0;
+    if (getsockname(fd, (struct sockaddr *)&bound, &bound_len) != 0) return false;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &int_len) != 0) return false;
+    if ((bound.ss_family != AF_INET && bound.ss_family != AF_INET6) || !is_listening) {
+        errno = ENOTSOCK;
+        return false;
+    }
+    char host[INET6_ADDRSTRLEN];
+    address_text(&bound, host);
+    s->port = port_get(&bound);
+    snprintf(s->address, sizeof s->address, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host, s->port);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) return false;
+    for (size_t i = 0; i < s->loop_count; i++)
+        if ((s->loops[i].listen_fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) return false;
+    return true;
+}
+
 static bool sockets_open(struct http_server *s, struct sockaddr_storage *a, socklen_t len)
 {
+    if (s->options.listen_fd) return sockets_share(s, s->options.listen_fd);
     if (port_get(a) && !port_is_free(a, len)) return false;
     for (size_t i = 0; i < s->loop_count; i++) {
         int fd = socket_bind(a, len, s->loop_count > 1);
@@ -118,7 +142,7 @@ enum err http_server_start(const struct http_options *options, const struct http
 {
     struct sockaddr_storage address = {0};
     socklen_t address_len = 0;
-    if (!address_parse(options->listen, &address, &address_len)) {
+    if (!options->listen_fd && !address_parse(options->listen, &address, &address_len)) {
         snprintf(ret_why, why_bytes, "cannot listen on \"%s\": not an address and port", options->listen);
         return ERR_UNAVAILABLE;
     }
@@ -151,7 +175,8 @@ enum err http_server_start(const struct http_options *options, const struct http
         is_open = sockets_open(s, &address, sizeof any);
     }
     if (!is_open) {
-        snprintf(ret_why, why_bytes, "cannot listen on \"%s\": %s", options->listen, strerror(errno));
+        snprintf(ret_why, why_bytes, "cannot listen on %s%s%s: %s", options->listen_fd ? "the inherited socket" : "\"",
+                 options->listen_fd ? "" : options->listen, options->listen_fd ? "" : "\"", strerror(errno));
         http_server_free(s);
         return ERR_UNAVAILABLE;
     }
@@ -175,9 +200,22 @@ int http_server_port(const struct http_server *s)
 {
     return s->port;
 }
+const char *http_server_address(const struct http_server *s)
+{
+    return s->address;
+}
 bool http_server_is_draining(const struct http_server *s)
 {
     return s->draining;
+}
+bool http_server_is_moving(struct http_server *s)
+{
+    bool all = true;
+    for (size_t i = 0; i < s->loop_count; i++) all = all && s->loops[i].turns == s->turns;
+    if (!all) return false;
+    s->turns++;
+    for (size_t i = 0; i < s->loop_count; i++) http_loop_wake(&s->loops[i]);
+    return true;
 }
 const struct http_stats *http_server_stats(const struct http_server *s)
 {

@@ -1,7 +1,8 @@
 /* http/server.h - connections on libuv loops.
  *
  * The server accepts, reads, frames and answers; what a request means is its owner's business, through struct
- * http_hooks. N loop threads each have their own listening socket (SO_REUSEPORT). All hooks of one exchange run on its
+ * http_hooks. N loop threads each have their own listening socket (SO_REUSEPORT), or share one that a supervisor holds
+ * (listen_fd). All hooks of one exchange run on its
  * loop's thread, and exchange_answer must be called there, exactly once, then or later (a deferred answer comes through
  * the owner's own wake-up, hooks.woken). Requests of one connection are handled one at a time, in order; pipelined ones
  * wait in the buffer. An exchange whose client is gone lives on until it is answered, and the answer is dropped.
@@ -86,7 +87,13 @@ struct http_hooks {
 };
 
 struct http_options {
-    const char *listen;  /* "127.0.0.1:8080", "[::1]:0", ":8080" */
+    const char *listen; /* "127.0.0.1:8080", "[::1]:0", ":8080" */
+    /* A TCP socket that listens already, instead of `listen`; 0: none. It stays the caller's, and open: connections
+     * that nobody has accepted when the server stops are for the next process. */
+    int listen_fd;
+    /* With listen_fd: how long connections without a request stay open while draining, so that a request that is on
+     * its way is answered. */
+    int64_t drain_idle_ms;
     int loops;           /* 0: cores */
     int connections_max; /* in all; 0: 10000. Beyond the cap: accepted, counted and closed at once */
     /* of one network; 0: no cap. A trusted proxy has none. Beyond it a connection that waits for a request makes room,
@@ -116,12 +123,17 @@ enum err http_server_start(const struct http_options *options, const struct http
                            char *ret_why, size_t why_bytes);
 /* The port that was bound (for ":0"). */
 int http_server_port(const struct http_server *s);
-/* Stops accepting, lets running exchanges end (at most drain_ms), closes idle connections at once, joins the threads.
+/* What listen_fd is bound to: "127.0.0.1:8080", "[::]:443". */
+const char *http_server_address(const struct http_server *s);
+/* Stops accepting, lets running exchanges end (at most drain_ms), closes idle connections at once (with listen_fd:
+ * after drain_idle_ms), joins the threads.
  * http_loop_wake is still allowed afterwards, and does nothing. */
 void http_server_stop(struct http_server *s);
 /* After http_server_stop, once no other thread can call http_loop_wake any more. */
 void http_server_free(struct http_server *s);
 bool http_server_is_draining(const struct http_server *s);
+/* Whether every loop has come around since the last call; each call asks them again. From one thread. */
+bool http_server_is_moving(struct http_server *s);
 const struct http_stats *http_server_stats(const struct http_server *s);
 
 void *http_loop_user(struct http_loop *loop);
