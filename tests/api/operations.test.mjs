@@ -263,7 +263,7 @@ test('no password, token or key is found in the database, its files or the log',
     for (const entry of fs.readdirSync(dir, { withFileTypes: true })) {
       const file = path.join(dir, entry.name);
       if (entry.isDirectory()) read(file);
-      else places[file] = fs.readFileSync(file);
+      else if (entry.isFile()) places[file] = fs.readFileSync(file);
     }
   };
   read(database.dir);

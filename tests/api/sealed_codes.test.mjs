@@ -39,7 +39,7 @@ function written() {
     for (const entry of fs.readdirSync(dir, { withFileTypes: true })) {
       const file = path.join(dir, entry.name);
       if (entry.isDirectory()) walk(file);
-      else texts.push(fs.readFileSync(file, 'latin1'));
+      else if (entry.isFile()) texts.push(fs.readFileSync(file, 'latin1'));
     }
   };
   walk(souk.dir);
