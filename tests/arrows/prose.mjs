@@ -34,7 +34,7 @@ export const RULES = [
 const CODE = /\.(c|h|def|mjs|ts|tsx|css)$/;
 const TEXT = /\.(md|yaml|sql|py|txt|html)$|^web\/shop\/words\/en$|^dev$/;
 const SKIPPED = /(^|\/)node_modules(\/|$)|^(\.git|build[^/]*|\.souk|docs\/screenshots)(\/|$)|package-lock\.json$/;
-const ROOTS = ['api', 'bench', 'docs', 'sql', 'src', 'tests', 'tools', 'web'];
+const ROOTS = ['api', 'bench', 'clients', 'docs', 'sql', 'src', 'tests', 'tools', 'web'];
 
 /** The prose of a file with its line breaks: of programs the comments and the literals with spaces in them. */
 export function prose(file, text) {
