@@ -61,6 +61,8 @@ CREATE UNIQUE INDEX payment_paying ON payment (order_id) WHERE paid_order = 1; -
 CREATE UNIQUE INDEX payment_by_group ON payment (gateway_id, group_ref) WHERE group_ref IS NOT NULL;
 CREATE UNIQUE INDEX payment_by_ref ON payment (gateway_id, payment_ref) WHERE payment_ref IS NOT NULL;
 CREATE INDEX payment_by_account ON payment (account_id, id);
+CREATE INDEX payment_open ON payment (id) WHERE ended_at IS NULL;      -- how many there are, and how much waits:
+CREATE INDEX payment_waiting ON payment (waiting) WHERE waiting > 0;   -- figures for the operator
 CREATE INDEX payment_by_success ON payment (gateway_id, succeeded_at) WHERE succeeded_at IS NOT NULL; -- what a day's report lists
 
 -- What gateways told us: written in the transaction of its effect, once per event.
@@ -116,6 +118,7 @@ CREATE TABLE refund (
 ) @strict;
 CREATE INDEX refund_by_payment ON refund (payment_id, id) WHERE payment_id IS NOT NULL;
 CREATE INDEX refund_by_order ON refund (order_id, id) WHERE order_id IS NOT NULL;
+CREATE INDEX refund_open ON refund (status, amount) WHERE status <> 'done'; -- figures for the operator
 CREATE INDEX refund_by_time ON refund (requested_at); -- what reconciliation compares
 
 -- A customer's bank or the provider asks for a payment's money back. Decided once.
@@ -133,6 +136,7 @@ CREATE TABLE dispute (
     UNIQUE (payment_id, ref),
     CHECK (lost = 0 OR status = 'lost')
 ) @strict;
+CREATE INDEX dispute_open ON dispute (id) WHERE status = 'open';            -- figures for the operator
 CREATE INDEX dispute_by_time ON dispute (opened_at); -- what reconciliation compares
 
 -- Money that a provider took back without naming a dispute. It is the same money that disputes were lost for.

@@ -20,6 +20,7 @@ enum outbox_kind {
     OUTBOX_RECONCILE, /* compare a gateway's books with ours; the payload is the gateway's id */
 };
 extern const char *const outbox_kind_names[];
+#define OUTBOX_KINDS_MAX 32 /* more than there are */
 
 struct outbox_item {
     Id id;

@@ -9,7 +9,7 @@
 #include "db/db.h"
 #include "domain/payment_event.h"
 
-enum webhook_status { WEBHOOK_HANDLED, WEBHOOK_UNMATCHED, WEBHOOK_REVIEW, WEBHOOK_IGNORED };
+enum webhook_status { WEBHOOK_HANDLED, WEBHOOK_UNMATCHED, WEBHOOK_REVIEW, WEBHOOK_IGNORED, WEBHOOK_STATUS_COUNT };
 extern const char *const webhook_status_names[];
 
 struct webhook_event {

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "db/tx.h"
+#include "domain/outbox.h"
 #include "domain/payment.h"
 #include "gateway/link.h"
 
@@ -19,8 +20,9 @@ struct mail_options {
 
 /* Since the start. */
 struct outbox_stats {
-    _Atomic int64_t mail_failed; /* attempts */
-    _Atomic int64_t given_up;    /* rows, of any kind */
+    _Atomic int64_t mail_failed;                                        /* attempts */
+    _Atomic int64_t given_up;                                           /* rows, of any kind */
+    _Atomic int64_t done[OUTBOX_KINDS_MAX], failures[OUTBOX_KINDS_MAX]; /* attempts, by enum outbox_kind */
 };
 
 struct dispatch_options {

@@ -78,6 +78,8 @@ void errand_run(const struct dispatch_options *options, const struct outbox_item
         if (kind->carry_out) kind->carry_out(&x);
         x.now = time_now();
         e = tx_call(options->database, TX_WRITE, record, &x, a);
+        _Atomic int64_t *count = x.reply == REPLY_OK ? options->stats->done : options->stats->failures;
+        atomic_fetch_add_explicit(&count[item->kind], 1, memory_order_relaxed);
     }
     if (e)
         log_event(LOG_WARN, "errand_not_recorded", LOGC("kind", outbox_kind_names[item->kind]), LOGI("id", item->id.v),

@@ -19,6 +19,7 @@
 #include "serve/periodic.h"
 #include "serve/ready.h"
 #include "serve/seen.h"
+#include "serve/store_metrics.h"
 #include "serve/turn.h"
 
 #define POOL_THREADS 4
@@ -70,6 +71,8 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     app->database = database;
     app->matcher = matcher_new(options->routes);
     app->metrics = metrics_new(matcher_count(app->matcher));
+    app->store_metrics = store_metrics_new();
+    app->started_at = time_now();
     app->limiter = limiter_new();
     app->unsent = quota_new();
     if (!database_is_sqlite(database))
@@ -180,6 +183,7 @@ void app_stop(struct app *app)
     turns_free(app->call_turns);
     guesses_free(app->guesses);
     metrics_free(app->metrics);
+    store_metrics_free(app->store_metrics);
     matcher_free(app->matcher);
     for (struct settings_snapshot *s = atomic_load(&app->settings), *older; s; s = older) {
         older = s->older;

@@ -14,6 +14,7 @@ struct quota;
 struct turns;
 struct guesses;
 struct metrics;
+struct store_metrics;
 struct matcher;
 struct catalog_cache;
 struct ready_cache;
@@ -68,6 +69,8 @@ struct app {
     struct quota *unsent;    /* bytes of long answers on their way, by account or network */
     struct guesses *guesses; /* of passwords and codes */
     struct metrics *metrics;
+    struct store_metrics *store_metrics;
+    Time started_at;
     struct matcher *matcher;
     struct catalog_cache *catalog;
     struct ready_cache *ready; /* pages of the shop */

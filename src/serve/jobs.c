@@ -10,6 +10,7 @@
 #include "serve/app.h"
 #include "serve/periodic.h"
 #include "serve/seen.h"
+#include "serve/store_metrics.h"
 
 /* Another node, or the admin panel, may have changed the settings. */
 static enum err reload_settings(struct app *app, struct db *db)
@@ -63,6 +64,8 @@ const struct periodic periodic_jobs[] = {
     {"retention", 1000, TX_READ, keep_for_a_while, false},
     {"reconciliation", 10000, TX_READ, reconcile, false},
     {"stock", 5000, TX_READ, watch_stock, false},
+    {"vitals", 5000, TX_READ, store_metrics_read, false},
+    {"flow", 1000, TX_READ, store_metrics_follow, false},
     {"reservations", 1000, TX_READ, free_reserved_codes, false},
     {"tokens", 10000, TX_READ, forget_old_tokens, false},
     {"idempotency", 1000, TX_READ, forget_old_keys, false},

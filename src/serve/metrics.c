@@ -4,8 +4,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "domain/outbox.h"
+#include "domain/webhook_event.h"
 #include "serve/app.h"
 #include "serve/match.h"
+#include "serve/metric_text.h"
+#include "serve/process_metrics.h"
+#include "serve/store_metrics.h"
 #include "serve/version.h"
 
 /* Codes that are counted separately; any other counts as its hundred. */
@@ -27,6 +32,7 @@ struct route_metrics {
 struct metrics {
     size_t routes;
     _Atomic int64_t events[METRIC_EVENTS];
+    _Atomic int64_t webhooks[WEBHOOK_STATUS_COUNT];
     struct route_metrics route[]; /* one more for requests that matched no route */
 };
 
@@ -81,27 +87,24 @@ void metrics_event(struct metrics *m, enum metric_event e)
     add(&m->events[e], 1);
 }
 
-static void head(struct buf *out, const char *name, const char *type, const char *help)
+void metrics_webhook(struct metrics *m, enum webhook_status status)
 {
-    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    add(&m->webhooks[status], 1);
 }
 
-static void single(struct buf *out, const char *name, const char *type, const char *help, int64_t value)
+static void write_webhooks(struct app *app, struct buf *out)
 {
-    head(out, name, type, help);
-    buf_printf(out, "%s %lld\n", name, (long long)value);
-}
-
-/* Nanoseconds as seconds with six decimals, without floating point. */
-static void seconds(struct buf *out, int64_t ns)
-{
-    buf_printf(out, "%lld.%06lld", (long long)(ns / 1000000000), (long long)(ns / 1000 % 1000000));
+    metric_head(out, "souk_webhooks_received_total", "counter",
+                "Genuine events of payment gateways, by what became of them.");
+    for (int i = 0; i < WEBHOOK_STATUS_COUNT; i++)
+        metric_line(out, "souk_webhooks_received_total", "status", webhook_status_names[i],
+                    get(&app->metrics->webhooks[i]));
 }
 
 static void write_requests(struct app *app, struct buf *out)
 {
     const struct metrics *m = app->metrics;
-    head(out, "souk_requests_total", "counter", "Requests answered, by route, method and code.");
+    metric_head(out, "souk_requests_total", "counter", "Requests answered, by route, method and code.");
     for (size_t i = 0; i <= m->routes; i++) {
         const struct route *r = i < m->routes ? matcher_route(app->matcher, i) : NULL;
         for (size_t c = 0; c < CODES; c++) {
@@ -111,7 +114,7 @@ static void write_requests(struct app *app, struct buf *out)
                            r ? r->path : "none", r ? r->method : "none", codes[c], (long long)n);
         }
     }
-    head(out, "souk_request_seconds", "histogram", "From the first byte of a request to its answer.");
+    metric_head(out, "souk_request_seconds", "histogram", "From the first byte of a request to its answer.");
     for (size_t i = 0; i <= m->routes; i++) {
         const struct route *r = i < m->routes ? matcher_route(app->matcher, i) : NULL;
         const char *path = r ? r->path : "none", *method = r ? r->method : "none";
@@ -122,13 +125,13 @@ static void write_requests(struct app *app, struct buf *out)
         for (size_t b = 0; b < BUCKETS; b++) {
             so_far += get(&m->route[i].by_bucket[b]);
             buf_printf(out, "souk_request_seconds_bucket{route=\"%s\",method=\"%s\",le=\"", path, method);
-            seconds(out, buckets_us[b] * 1000);
+            metric_seconds(out, buckets_us[b] * 1000);
             buf_printf(out, "\"} %lld\n", (long long)so_far);
         }
         buf_printf(out, "souk_request_seconds_bucket{route=\"%s\",method=\"%s\",le=\"+Inf\"} %lld\n", path, method,
                    (long long)total);
         buf_printf(out, "souk_request_seconds_sum{route=\"%s\",method=\"%s\"} ", path, method);
-        seconds(out, get(&m->route[i].sum_ns));
+        metric_seconds(out, get(&m->route[i].sum_ns));
         buf_printf(out, "\nsouk_request_seconds_count{route=\"%s\",method=\"%s\"} %lld\n", path, method,
                    (long long)total);
     }
@@ -137,11 +140,11 @@ static void write_requests(struct app *app, struct buf *out)
 static void write_database(struct app *app, struct buf *out)
 {
     const struct database_stats *s = database_stats(app->database);
-    single(out, "souk_writer_queue", "gauge", "Transactions that wait for the writer or a worker.",
-           get(&s->queue_length));
-    single(out, "souk_batches_total", "counter", "Commits that wrote.", get(&s->batches));
-    single(out, "souk_batch_jobs_total", "counter", "Requests in them.", get(&s->batch_jobs));
-    head(out, "souk_batch_size", "histogram", "Requests per commit.");
+    metric_single(out, "souk_writer_queue", "gauge", "Transactions that wait for the writer or a worker.",
+                  get(&s->queue_length));
+    metric_single(out, "souk_batches_total", "counter", "Commits that wrote.", get(&s->batches));
+    metric_single(out, "souk_batch_jobs_total", "counter", "Requests in them.", get(&s->batch_jobs));
+    metric_head(out, "souk_batch_size", "histogram", "Requests per commit.");
     int64_t so_far = 0;
     for (int i = 0; i < 9; i++) {
         so_far += get(&s->batch_buckets[i]);
@@ -150,44 +153,58 @@ static void write_database(struct app *app, struct buf *out)
     so_far += get(&s->batch_buckets[9]);
     buf_printf(out, "souk_batch_size_bucket{le=\"+Inf\"} %lld\nsouk_batch_size_sum %lld\nsouk_batch_size_count %lld\n",
                (long long)so_far, (long long)get(&s->batch_jobs), (long long)so_far);
-    single(out, "souk_db_errors_total", "counter", "Statements and commits that failed.", get(&s->errors));
-    single(out, "souk_db_retries_total", "counter", "Transactions run again after a conflict.", get(&s->retries));
-    single(out, "souk_db_alone_total", "counter", "Requests that left their group and were run by themselves.",
-           get(&s->alone));
-    single(out, "souk_db_reconnects_total", "counter", "Reconnections to the database.", get(&s->reconnects));
-    single(out, "souk_db_checkpoints_total", "counter", "SQLite checkpoints.", get(&s->checkpoints));
+    metric_single(out, "souk_db_errors_total", "counter", "Statements and commits that failed.", get(&s->errors));
+    metric_single(out, "souk_db_retries_total", "counter", "Transactions run again after a conflict.",
+                  get(&s->retries));
+    metric_single(out, "souk_db_alone_total", "counter", "Requests that left their group and were run by themselves.",
+                  get(&s->alone));
+    metric_single(out, "souk_db_reconnects_total", "counter", "Reconnections to the database.", get(&s->reconnects));
+    metric_single(out, "souk_db_checkpoints_total", "counter", "SQLite checkpoints.", get(&s->checkpoints));
 }
 
 static void write_outbox(struct app *app, struct buf *out)
 {
     if (!app->dispatcher) return;
     const struct outbox_stats *s = dispatcher_stats(app->dispatcher);
-    single(out, "souk_mail_failures_total", "counter", "Attempts to send a message that failed.", get(&s->mail_failed));
-    single(out, "souk_outbox_given_up_total", "counter", "Messages and calls that were given up.", get(&s->given_up));
-    single(out, "souk_gateways_left_alone", "gauge", "Gateways that do not answer and are not called for now.",
-           link_left_alone(app->link));
+    metric_single(out, "souk_mail_failures_total", "counter", "Attempts to send a message that failed.",
+                  get(&s->mail_failed));
+    metric_single(out, "souk_outbox_given_up_total", "counter", "Messages and calls that were given up.",
+                  get(&s->given_up));
+    metric_head(out, "souk_outbox_done_total", "counter", "Messages sent and calls made, by kind.");
+    for (int i = 0; outbox_kind_names[i]; i++)
+        metric_line(out, "souk_outbox_done_total", "kind", outbox_kind_names[i], get(&s->done[i]));
+    metric_head(out, "souk_outbox_failures_total", "counter", "Attempts at them that failed, by kind.");
+    for (int i = 0; outbox_kind_names[i]; i++)
+        metric_line(out, "souk_outbox_failures_total", "kind", outbox_kind_names[i], get(&s->failures[i]));
+    metric_single(out, "souk_gateways_left_alone", "gauge", "Gateways that do not answer and are not called for now.",
+                  link_left_alone(app->link));
 }
 
 void metrics_write(struct app *app, struct buf *out)
 {
     const struct http_stats *h = http_server_stats(app->server);
-    head(out, "souk_build_info", "gauge", "The version that runs.");
+    metric_head(out, "souk_build_info", "gauge", "The version that runs.");
     buf_printf(out, "souk_build_info{version=\"%s\",engine=\"%s\"} 1\n", SOUK_VERSION,
                database_is_sqlite(app->database) ? "sqlite" : "postgres");
-    single(out, "souk_connections_open", "gauge", "Open client connections.", get(&h->open));
-    single(out, "souk_connections_total", "counter", "Connections accepted.", get(&h->accepted));
-    single(out, "souk_connections_refused_total", "counter", "Connections closed at the cap.", get(&h->refused_cap));
-    single(out, "souk_connections_refused_address_total", "counter", "Connections closed at the cap of their address.",
-           get(&h->refused_address));
-    single(out, "souk_connections_given_up_total", "counter", "Idle connections closed to make room for new ones.",
-           get(&h->given_up));
-    single(out, "souk_body_bytes", "gauge", "Bytes of request bodies in memory.", get(&h->body_bytes));
-    single(out, "souk_bodies_refused_total", "counter", "Bodies refused because too many bytes of them were in memory.",
-           get(&h->refused_bodies));
-    single(out, "souk_connection_timeouts_total", "counter", "Connections cut by a deadline.", get(&h->timeouts));
-    single(out, "souk_bad_requests_total", "counter", "Requests that were not HTTP.", get(&h->bad_requests));
+    metric_single(out, "souk_connections_open", "gauge", "Open client connections.", get(&h->open));
+    metric_single(out, "souk_connections_total", "counter", "Connections accepted.", get(&h->accepted));
+    metric_single(out, "souk_connections_refused_total", "counter", "Connections closed at the cap.",
+                  get(&h->refused_cap));
+    metric_single(out, "souk_connections_refused_address_total", "counter",
+                  "Connections closed at the cap of their address.", get(&h->refused_address));
+    metric_single(out, "souk_connections_given_up_total", "counter",
+                  "Idle connections closed to make room for new ones.", get(&h->given_up));
+    metric_single(out, "souk_body_bytes", "gauge", "Bytes of request bodies in memory.", get(&h->body_bytes));
+    metric_single(out, "souk_bodies_refused_total", "counter",
+                  "Bodies refused because too many bytes of them were in memory.", get(&h->refused_bodies));
+    metric_single(out, "souk_connection_timeouts_total", "counter", "Connections cut by a deadline.",
+                  get(&h->timeouts));
+    metric_single(out, "souk_bad_requests_total", "counter", "Requests that were not HTTP.", get(&h->bad_requests));
     for (int i = 0; i < METRIC_EVENTS; i++)
-        single(out, event_names[i], "counter", "Since the start.", get(&app->metrics->events[i]));
+        metric_single(out, event_names[i], "counter", "Since the start.", get(&app->metrics->events[i]));
+    process_metrics_write(app, out);
+    store_metrics_write(app->store_metrics, out);
+    write_webhooks(app, out);
     write_outbox(app, out);
     write_database(app, out);
     write_requests(app, out);

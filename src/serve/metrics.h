@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "domain/webhook_event.h"
 
 struct app;
 struct metrics;
@@ -24,5 +25,7 @@ enum metric_event {
     METRIC_EVENTS
 };
 void metrics_event(struct metrics *m, enum metric_event e);
+/* A genuine event of a payment gateway. */
+void metrics_webhook(struct metrics *m, enum webhook_status status);
 /* Prometheus text format 0.0.4. */
 void metrics_write(struct app *app, struct buf *out);

@@ -6,6 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { sql } from '../lib/pg.mjs';
 import { dataOf, expectError, expectStatus } from './lib/http.mjs';
 import { connect, once } from './lib/raw.mjs';
@@ -133,6 +134,49 @@ test('/metrics is what Prometheus reads', async () => {
       `${name} has no type`,
     );
   }
+});
+
+test('every metric that the alert rules and the dashboard name is there', async (t) => {
+  const { text } = await souk.get('/metrics', { headers: { Accept: 'text/plain' } });
+  const types = new Map([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map((m) => [m[1], m[2]]));
+  const dashboard = JSON.parse(fs.readFileSync(new URL('../../ops/grafana.json', import.meta.url), 'utf8'));
+  const rules = fileURLToPath(new URL('../../ops/alerts.yml', import.meta.url));
+  const expressions = [
+    ...dashboard.panels.flatMap((p) => p.targets ?? []).map((x) => x.expr),
+    ...dashboard.annotations.list.map((a) => a.expr),
+    ...[...fs.readFileSync(rules, 'utf8').matchAll(/^ *expr: (.*(?:\n {10}.*)*)/gm)].map((m) => m[1]),
+  ];
+  assert.ok(expressions.length > 40);
+  const named = new Set(expressions.flatMap((e) => e.match(/\b(souk|process)_\w+/g) ?? []));
+  for (const name of named) {
+    const base = name.replace(/_(bucket|sum|count)$/, '');
+    assert.ok(types.has(name) || types.get(base) === 'histogram', `${name} is not in /metrics`);
+  }
+  // A counter is looked at through its growth, a gauge as it is.
+  for (const e of expressions)
+    for (const [, around, name] of e.matchAll(/(rate\(|increase\()?\b(souk_\w+_total)\b/g))
+      assert.ok(around, `${name} is a counter: ${e}`);
+  // Every rule says what to do.
+  const parts = fs
+    .readFileSync(rules, 'utf8')
+    .split(/^ {6}- alert: /m)
+    .slice(1);
+  for (const rule of parts) assert.match(rule, /severity: (page|ticket)[^]*summary: .+\n *action: .+/);
+  if (spawnSync('promtool', ['--version']).status !== 0) return t.diagnostic('promtool is not installed');
+  const checked = spawnSync('promtool', ['check', 'rules', rules], { encoding: 'utf8' });
+  assert.equal(checked.status, 0, checked.stdout + checked.stderr);
+  const read = spawnSync('promtool', ['check', 'metrics'], { encoding: 'utf8', input: text });
+  assert.ok(read.status === 0 || read.status === 3, read.stdout + read.stderr); // 3: opinions about names
+});
+
+test('the process says what it uses', async () => {
+  const metrics = await souk.metrics();
+  assert.ok(metrics.get('process_resident_memory_bytes') > 1e6);
+  assert.ok(metrics.get('process_open_fds') > 5 && metrics.get('process_max_fds') >= metrics.get('process_open_fds'));
+  assert.ok(metrics.get('process_threads') > 5);
+  assert.ok(metrics.get('process_cpu_seconds_total') > 0);
+  assert.ok(Math.abs(metrics.get('process_start_time_seconds') - Date.now() / 1000) < 900);
+  assert.ok(metrics.get('souk_disk_free_bytes') > 0);
 });
 
 test('histograms add up', async () => {

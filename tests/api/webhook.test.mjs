@@ -456,4 +456,49 @@ test("Stripe's own library reads what we take, and refuses what we refuse", asyn
   expectError(await shop.post('stripe', altered, { 'Stripe-Signature': header }), 400, 'signature_invalid');
 });
 
+test('the figures for the operator are those of the store', async () => {
+  const count = (of) => shop.seed.number(`SELECT COUNT(*) FROM ${of}`);
+  const started = await shop.souk.metrics();
+  const buyer = await shop.buyerWith([[editor, 1]]);
+  const { order_id } = await shop.checkout(buyer, 'card_gateway_a');
+  dataOf(
+    await shop.event(
+      'stripe',
+      stripeEvent('payment_intent.succeeded', { order: order_id, amount: 100, intent: 'pi_short' }),
+    ),
+  );
+  const wanted = () => ({
+    souk_orders_pending: count("orders WHERE status = 'pending'"),
+    souk_orders_on_hold: count('orders WHERE on_hold = 1'),
+    souk_payments_open: count('payment WHERE ended_at IS NULL'),
+    souk_disputes_open: count("dispute WHERE status = 'open'"),
+    'souk_reviews_open{kind="amount"}': count("review WHERE status = 'open' AND kind = 'amount'"),
+    'souk_webhook_events_open{status="unmatched"}': count("webhook_event WHERE status = 'unmatched'"),
+    'souk_webhook_events_open{status="review"}': count("webhook_event WHERE status = 'review'"),
+    'souk_money_minor_units{state="waiting"}': shop.seed.number('SELECT SUM(waiting) FROM payment'),
+    'souk_outbox_rows{kind="mail",status="waiting"}': count("outbox WHERE kind = 'mail' AND status = 'waiting'"),
+  });
+  assert.ok(wanted()['souk_money_minor_units{state="waiting"}'] >= 100);
+  assert.ok(wanted()['souk_reviews_open{kind="amount"}'] >= 1);
+  await shop.until(
+    async () => {
+      const now = await shop.souk.metrics();
+      return Object.entries(wanted()).every(([name, value]) => now.get(name) === value);
+    },
+    `the figures are ${JSON.stringify(wanted())}`,
+  );
+  const now = await shop.souk.metrics();
+  const grown = (name) => now.get(name) - started.get(name);
+  assert.equal(grown('souk_webhooks_received_total{status="review"}'), 1);
+  // What flows is counted when it has been there for ten seconds.
+  await shop.until(
+    async () => (await shop.souk.metrics()).get('souk_transfers_total{kind="received"}') >= 1,
+    'money that arrived was counted',
+    30000,
+  );
+  const later = await shop.souk.metrics();
+  assert.ok(later.get('souk_transferred_minor_units_total{kind="received"}') >= 100);
+  assert.ok(later.get('souk_orders_placed_total') >= 1);
+});
+
 test('the books are in order', () => shop.check());

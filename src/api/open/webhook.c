@@ -77,6 +77,7 @@ static enum err post_webhook(struct request *req)
     log_event(LOG_INFO, "webhook", LOGS("gateway", in->gateway->label), LOGS("type", in->event.type),
               LOGC("status", webhook_status_names[in->outcome.status]), LOGC("reason", in->outcome.reason),
               LOGI("event", in->outcome.event.v), LOGI("payment", in->outcome.payment.v));
+    metrics_webhook(req->app->metrics, in->outcome.status);
     dispatcher_wake(req->app->dispatcher);
     return OK;
 }
