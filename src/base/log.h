@@ -21,6 +21,9 @@ struct log_field {
 #define LOGC(k, c) ((struct log_field){.key = (k), .kind = LOG_STR, .text = str_from(c)})
 #define LOGI(k, i) ((struct log_field){.key = (k), .kind = LOG_INT, .number = (int64_t)(i)})
 
+/* The last of a record: left out when there is no trace (base/trace.h). */
+#define LOGT(t) ((t).id[0] ? LOGC("trace_id", (t).id) : (struct log_field){0})
+
 /* For events that may happen thousands of times a second: one record every ten seconds, with a count. */
 struct log_gate {
     int64_t next_ns; /* no record before this time */

@@ -96,8 +96,13 @@ static bool has_no_nul(Str s)
     return !s.len || !memchr(s.ptr, '\0', s.len);
 }
 
-static bool set_headers(struct transfer_state *s, const struct http_call *call, struct arena *a)
+static bool set_headers(struct transfer_state *s, const struct http_call *call, const char *traceparent,
+                        struct arena *a)
 {
+    if (*traceparent) {
+        s->headers = curl_slist_append(s->headers, str_cstr(a, str_printf(a, "traceparent: %s", traceparent)));
+        must(s->headers != NULL);
+    }
     for (size_t i = 0; i < call->header_count; i++) {
         Str line = str_printf(a, "%.*s: %.*s", STR_FMT(call->headers[i].name), STR_FMT(call->headers[i].value));
         for (size_t k = 0; k < line.len; k++)
@@ -122,7 +127,7 @@ static const char *prepare_http(struct outbound_job *job)
     s->allows_private = at.names_private;
     SET(s->easy, CURLOPT_URL, str_cstr(job->arena, call->url));
     SET(s->easy, CURLOPT_PROTOCOLS_STR, at.is_https ? "https" : "http");
-    if (!set_headers(s, call, job->arena)) return "a header has a control character";
+    if (!set_headers(s, call, job->traceparent, job->arena)) return "a header has a control character";
     if (strcmp(call->method, "GET") == 0) {
         SET(s->easy, CURLOPT_HTTPGET, 1L);
     } else {
@@ -379,6 +384,7 @@ void outbound_stop(struct outbound *o)
 void outbound_submit(struct outbound *o, struct outbound_job *job)
 {
     assert((job->call != NULL) != (job->mail != NULL));
+    trace_header(job->traceparent);
     mailbox_post(&o->box, &job->letter);
 }
 

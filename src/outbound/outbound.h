@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/mailbox.h"
+#include "base/trace.h"
 #include "outbound/http_call.h"
 
 #define OUTBOUND_REPLY_MAX (256 * 1024)
@@ -50,6 +51,7 @@ struct outbound_job {
                               refused: its reply */
     int64_t retry_after_s; /* as the other side asked; 0: it did not */
     /* The module's own. */
+    char traceparent[TRACEPARENT_LEN + 1]; /* of the thread that submitted it; "": none */
     struct transfer_state *state;
 };
 

@@ -11,6 +11,18 @@ Str request_header(const struct request *req, const char *name)
     return http_header_get(&req->exchange->head, name);
 }
 
+void request_trace(const struct request *req, struct trace *ret)
+{
+    const struct http_head *head = &req->exchange->head;
+    Str only = {0};
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (!str_eq_nocase(head->headers[i].name, STR("traceparent"))) continue;
+        if (only.ptr) return; /* two say nothing */
+        only = head->headers[i].value;
+    }
+    trace_read(only, ret);
+}
+
 Str request_cookie(const struct request *req, Str name)
 {
     Str list = request_header(req, "Cookie"), found = {0};

@@ -5,6 +5,7 @@
  * the start (PostgreSQL retries): everything it sets here is reset before each run. Memory comes from req->arena. */
 #pragma once
 
+#include "base/trace.h"
 #include "http/server.h"
 #include "serve/route.h"
 #include "json/writer.h"
@@ -60,6 +61,8 @@ struct request {
 
 /* The value of a header as sent, or an empty Str. */
 Str request_header(const struct request *req, const char *name);
+/* The trace that the caller names; unchanged when there is none. */
+void request_trace(const struct request *req, struct trace *ret);
 /* The value of a cookie; empty also when there are two of this name, because neither can then be trusted. */
 Str request_cookie(const struct request *req, Str name);
 

@@ -183,7 +183,11 @@ static void run_on_pool(struct pool_job *job)
     c->pool_result = call_is_wanted(c);
     if (!c->pool_result) {
         call_intake_end(c);
+        struct trace trace = {0};
+        request_trace(&c->req, &trace);
+        trace_enter(&trace);
         c->pool_result = c->req.route->handler(&c->req);
+        trace_enter(NULL);
     }
     turn_give(&c->turn);
     mailbox_post(&c->loop->home, &c->home);
@@ -417,10 +421,12 @@ static void on_finished(void *loop_user, struct exchange *x, int status, int64_t
     int64_t ns = time_monotonic_ns() - x->started_ns;
     size_t route = c && c->req.route ? c->match.index : matcher_count(app->matcher);
     metrics_count(app->metrics, route, status, ns);
-    if (app->options.log_requests && c)
-        log_event(LOG_INFO, "request", LOGS("request_id", c->req.id), LOGS("method", x->head.method),
-                  LOGS("path", call_path(c)), LOGI("status", status), LOGI("bytes", bytes), LOGI("us", ns / 1000),
-                  LOGS("peer", x->peer), LOGI("account", c->req.account.v));
+    if (!app->options.log_requests || !c) return;
+    struct trace trace = {0};
+    request_trace(&c->req, &trace);
+    log_event(LOG_INFO, "request", LOGS("request_id", c->req.id), LOGS("method", x->head.method),
+              LOGS("path", call_path(c)), LOGI("status", status), LOGI("bytes", bytes), LOGI("us", ns / 1000),
+              LOGS("peer", x->peer), LOGI("account", c->req.account.v), LOGT(trace));
 }
 
 static void wake_loop(void *ctx)

@@ -152,6 +152,8 @@ static void log_seldom(struct call *c, struct log_gate *gate, enum err e)
 
 static void log_failure(struct call *c, enum err e)
 {
+    struct trace trace = {0};
+    request_trace(&c->req, &trace);
     if (e == ERR_OVERLOADED)
         log_seldom(c, &c->loop->overloaded, e);
     else if (e == ERR_RATE_LIMITED)
@@ -159,7 +161,7 @@ static void log_failure(struct call *c, enum err e)
     else if (err_info(e)->status >= 500)
         log_event(LOG_ERROR, "request_failed", LOGS("request_id", c->req.id),
                   LOGS("method", c->req.exchange->head.method), LOGS("path", call_path(c)),
-                  LOGC("code", err_info(e)->code));
+                  LOGC("code", err_info(e)->code), LOGT(trace));
 }
 
 /* What the client is told; dropped when the client is gone. */

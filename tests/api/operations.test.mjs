@@ -217,6 +217,9 @@ test('every line of the log is one record, whatever a client sends', async (t) =
     const other = await startSouk({ t, args: ['--log-requests', '--log-format', format, '--log-level', 'debug'] });
     const evil = 'evil%0d%0alevel=error%20event=forged';
     await other.get(`/${evil}?a="b"`);
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    await other.get('/livez', { headers: { traceparent: `00-${trace}-00f067aa0ba902b7-01` } });
+    await other.get('/livez', { headers: { traceparent: `00-${trace}-0-01"level=error` } });
     await other.get('/api/auth/me', { token: 'souk_login_x"y' });
     await once(other.url, `GET /x\x1b[31m HTTP/1.1\r\nHost: a\r\nUser-Agent: a"b\\c\x09\r\n\r\n`);
     await once(other.url, 'GET /\xff\xfe HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -231,6 +234,7 @@ test('every line of the log is one record, whatever a client sends', async (t) =
       lines.some((l) => l.includes('request')),
       other.stderr,
     );
+    assert.equal(lines.filter((l) => /\/livez/.test(l) && l.includes(trace)).length, 1, other.stderr);
     for (const line of lines) {
       // eslint-disable-next-line no-control-regex
       assert.ok(!/[\x00-\x08\x0b-\x1f\x7f]/.test(line), `control character in: ${JSON.stringify(line)}`);

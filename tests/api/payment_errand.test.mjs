@@ -287,4 +287,21 @@ test('a provider that gives no answer several times is left alone for a while, t
   assert.equal(await leftAlone(), 0);
 });
 
+test('a valid traceparent goes with the call to the gateway, under a parent id of our own', async () => {
+  const id = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const parent = '00f067aa0ba902b7';
+  const sent = async (headers) => {
+    const player = await shop.played('stripe');
+    const buyer = await shop.buyerWith([[editor, 1]]);
+    dataOf(await shop.checkoutAnswer(buyer, LABELS.stripe, {}, { headers }), 201);
+    return player.to('POST', /^\/v1\/checkout\/sessions$/).at(-1).headers.traceparent;
+  };
+  const passed = await sent({ traceparent: `00-${id}-${parent}-01` });
+  assert.match(passed, new RegExp(`^00-${id}-[0-9a-f]{16}-01$`));
+  assert.ok(!passed.includes(parent));
+  assert.equal(await sent({}), undefined);
+  for (const bad of [`00-${id}-${parent}-01-x`, `00-${id.toUpperCase()}-${parent}-01`, 'x'.repeat(4000)])
+    assert.equal(await sent({ traceparent: bad }), undefined, bad);
+});
+
 test('the books are in order', () => shop.check());
