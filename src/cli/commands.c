@@ -5,6 +5,7 @@
 #include "cli/backup.h"
 #include "cli/check.h"
 #include "cli/demo.h"
+#include "cli/doctor.h"
 #include "cli/move_store.h"
 #include "cli/routes_list.h"
 #include "cli/serials.h"
@@ -79,6 +80,7 @@ const struct command commands[] = {
      .through_server = true},
     {"serials import", "put codes into a product's pool: FILE or -, one per line", serials_import_command,
      .through_server = true, .reads_file = true},
+    {"doctor", "say what is wrong with the store and its surroundings, and what to do", doctor_command},
     {"check", "verify every rule that the data must keep", check_command},
     {"backup create", "write the whole store into one file, beside a running server", backup_create_command},
     {"backup verify", "restore FILE into a scratch database and run every check", backup_verify_command},

@@ -96,6 +96,7 @@ static const struct option options[] = {
     {"store-name", TEXT, AT(store_name), "", "init", .of_command = true},
     {"product", TEXT, AT(product), "", "serials import: slug", .of_command = true},
     {"pages", FLAG, AT(pages), "", "routes: the shop's pages and forms too", .of_command = true},
+    {"json", FLAG, AT(json), "", "doctor: as JSON", .of_command = true},
     {"variant", TEXT, AT(variant), "", "serials import: id", .of_command = true},
     {"from", TEXT, AT(from), "", "move: the database that the store leaves", .of_command = true},
     {"to", TEXT, AT(to), "", "backup create, backup keygen: file to make; move: the new database", .of_command = true},

@@ -219,6 +219,13 @@ enum err settings_check_key(struct db *db)
     return str_eq(stored, mine) ? OK : ERR_CONFLICT;
 }
 
+Str settings_instance_proof(struct arena *a, Str nonce)
+{
+    uint8_t hash[VAULT_HASH_BYTES];
+    vault_hash(VAULT_INSTANCE, nonce, hash);
+    return hex_encode(a, hash, 16);
+}
+
 enum err settings_check_unproven(struct db *db)
 {
     Str value;

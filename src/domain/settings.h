@@ -55,3 +55,5 @@ enum err settings_check_unproven(struct db *db);
 enum err settings_set_currency(struct db *db, Str code);
 /* The first time, stores the vault's fingerprint; ERR_CONFLICT when this database belongs to another master key. */
 enum err settings_check_key(struct db *db);
+/* What only holders of this store's master key can answer to `nonce`: 32 hex digits. */
+Str settings_instance_proof(struct arena *a, Str nonce);

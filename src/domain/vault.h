@@ -25,6 +25,7 @@ enum vault_use {
     VAULT_SERIAL,
     VAULT_CSRF,
     VAULT_REF,
+    VAULT_INSTANCE,
     VAULT_USES
 };
 

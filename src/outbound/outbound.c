@@ -179,13 +179,18 @@ static const char *prepare_mail(struct outbound_job *job)
         SET(s->easy, CURLOPT_USERNAME, str_cstr(job->arena, m->user));
         SET(s->easy, CURLOPT_PASSWORD, str_cstr(job->arena, m->password));
     }
-    SET(s->easy, CURLOPT_MAIL_FROM, str_cstr(job->arena, m->from));
-    s->receivers = curl_slist_append(NULL, str_cstr(job->arena, m->to));
-    must(s->receivers != NULL);
-    SET(s->easy, CURLOPT_MAIL_RCPT, s->receivers);
-    SET(s->easy, CURLOPT_UPLOAD, 1L);
-    SET(s->easy, CURLOPT_READFUNCTION, on_read);
-    SET(s->easy, CURLOPT_READDATA, job);
+    if (m->is_probe) {
+        SET(s->easy, CURLOPT_CUSTOMREQUEST, "NOOP");
+        SET(s->easy, CURLOPT_NOBODY, 1L);
+    } else {
+        SET(s->easy, CURLOPT_MAIL_FROM, str_cstr(job->arena, m->from));
+        s->receivers = curl_slist_append(NULL, str_cstr(job->arena, m->to));
+        must(s->receivers != NULL);
+        SET(s->easy, CURLOPT_MAIL_RCPT, s->receivers);
+        SET(s->easy, CURLOPT_UPLOAD, 1L);
+        SET(s->easy, CURLOPT_READFUNCTION, on_read);
+        SET(s->easy, CURLOPT_READDATA, job);
+    }
     SET(s->easy, CURLOPT_WRITEFUNCTION, on_drop);
     SET(s->easy, CURLOPT_HEADERFUNCTION, on_said);
     SET(s->easy, CURLOPT_HEADERDATA, s);

@@ -32,6 +32,7 @@ struct outbound_mail {
     Str user, password; /* empty: no login */
     Str from, to;
     Str bytes;
+    bool is_probe; /* only connects, encrypts and logs in; from, to and bytes are not used */
 };
 
 struct outbound_job {

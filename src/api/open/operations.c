@@ -4,6 +4,7 @@
 #include "api/open/openapi_json.h"
 #include "api/tables.h"
 #include "db/migrate.h"
+#include "domain/settings.h"
 #include "domain/vault.h"
 #include "serve/app.h"
 #include "serve/metrics.h"
@@ -13,11 +14,23 @@
 #define REFUSED_MS (30 * TIME_SECOND)              /* how long a write that found no room counts */
 #define METRICS_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
+struct livez_query {
+    Str nonce;
+};
+static const struct field livez_fields[] = {
+    {"nonce", FIELD_LINE, 0, offsetof(struct livez_query, nonce), .min = 16, .max = 64},
+    {0},
+};
+static const struct shape livez_query = {livez_fields, sizeof(struct livez_query)};
+
+/* With a nonce it proves which store answers: `souk doctor` asks the public address for it. */
 static enum err get_livez(struct request *req)
 {
+    const struct livez_query *in = req->query;
     struct json_writer *w = &req->out;
     json_begin_object(w);
     json_kv_bool(w, "alive", true);
+    if (in->nonce.len) json_kv_str(w, "instance", settings_instance_proof(req->arena, in->nonce));
     json_end_object(w);
     return OK;
 }
@@ -85,7 +98,7 @@ static enum err get_openapi(struct request *req)
 }
 
 const struct route operations_routes[] = {
-    {"GET", "/livez", SCOPE_NONE, TX_NONE, NULL, get_livez, .limit = LIMIT_NONE},
+    {"GET", "/livez", SCOPE_NONE, TX_NONE, NULL, get_livez, .limit = LIMIT_NONE, .query = &livez_query},
     {"GET", "/readyz", SCOPE_NONE, TX_READ, NULL, get_readyz, .limit = LIMIT_NONE},
     {"GET", "/metrics", SCOPE_NONE, TX_NONE, NULL, get_metrics, ANY_ACCEPT, .limit = LIMIT_NONE},
     {"GET", "/openapi.json", SCOPE_NONE, TX_NONE, NULL, get_openapi, PUBLIC_CACHE},

@@ -67,6 +67,8 @@ class Sink {
           awaiting = true;
           say('334 ');
         }
+      } else if (verb === 'NOOP') {
+        say('250 ok');
       } else if (verb === 'MAIL') {
         mail = { ...mail, from: /<(.*?)>/.exec(line)[1] };
         say('250 ok');

@@ -1,0 +1,121 @@
+/* cli/doctor_store.c - see doctor.h: the database, its schema, the master key that fits it, its idea of the time. */
+#include <limits.h>
+
+#include "cli/doctor.h"
+#include "db/migrate.h"
+#include "domain/settings.h"
+#include "domain/vault.h"
+
+#define CLOCK_APART_MS (5 * TIME_SECOND)
+
+static void judge_schema(struct doctor *d, enum migrate_state state, int version)
+{
+    Str what = str_printf(d->arena, "the database has schema %d, this program needs %d", version, migrate_version());
+    switch (state) {
+    case MIGRATE_CURRENT:
+        doctor_found(d, FINDING_OK, "schema", str_printf(d->arena, "it is at version %d", version), "");
+        return;
+    case MIGRATE_BEHIND: doctor_found(d, FINDING_BROKEN, "schema", what, "Run souk migrate, after a backup"); return;
+    case MIGRATE_NEWER: doctor_found(d, FINDING_BROKEN, "schema", what, "Install the newer souk that made it"); return;
+    case MIGRATE_CHANGED:
+        doctor_found(d, FINDING_BROKEN, "schema", STR("it was made by another build of this version"),
+                     "Use the build that made it, or restore a backup into a new database");
+        return;
+    case MIGRATE_EMPTY:
+        doctor_found(d, FINDING_BROKEN, "schema", STR("the database is empty"), "Run souk init to make a store");
+        return;
+    case MIGRATE_FOREIGN:
+        doctor_found(d, FINDING_BROKEN, "schema", STR("the tables belong to another program"),
+                     "Give souk a database of its own with --db");
+        return;
+    }
+}
+
+void doctor_database(struct doctor *d)
+{
+    char why[512];
+    struct database_options options = {.url = d->config->db, .read_only = true, .workers = 1};
+    struct database *db;
+    enum migrate_state state;
+    int version = 0;
+    enum err e = database_open(&options, &db, why, sizeof why);
+    if (e) {
+        doctor_found(d, FINDING_BROKEN, "database", str_dup(d->arena, str_from(why)),
+                     e == ERR_NOT_FOUND ? "Give the right --db, or make a store with souk init"
+                                        : "See that the database server runs, and that address and password are right");
+        return;
+    }
+    e = migrate_look(db, &state, &version);
+    if (e) {
+        doctor_found(d, FINDING_BROKEN, "database", str_printf(d->arena, "it cannot be read: %s", err_info(e)->message),
+                     "Restore the last backup if it is damaged");
+        database_close(db);
+        return;
+    }
+    doctor_found(d, FINDING_OK, "database",
+                 database_is_sqlite(db) ? STR("the SQLite file can be read") : STR("PostgreSQL answers"), "");
+    judge_schema(d, state, version);
+    if (state == MIGRATE_CURRENT)
+        d->database = db;
+    else
+        database_close(db);
+}
+
+static enum err check_key(void *arg, struct db *db)
+{
+    (void)arg;
+    return settings_check_key(db);
+}
+
+void doctor_key(struct doctor *d)
+{
+    char path[PATH_MAX], why[512];
+    if (!cli_key_path(d->config, path, sizeof path)) return;
+    if (vault_open(path, d->config->key, false, why, sizeof why) != OK) {
+        doctor_found(
+            d, FINDING_BROKEN, "key", str_dup(d->arena, str_from(why)),
+            "Bring the master key back from where it was kept: without it no token, code or secret can be read");
+        return;
+    }
+    if (!d->database) return;
+    enum err e = tx_call(d->database, TX_READ, check_key, NULL, d->arena);
+    if (e == ERR_CONFLICT)
+        doctor_found(d, FINDING_BROKEN, "key", STR("the master key is not the one that this database was made with"),
+                     "Give the right --key-file or SOUK_KEY");
+    else if (e && e != ERR_NEEDS_WRITE)
+        doctor_found(d, FINDING_BROKEN, "key", str_from(err_info(e)->message), "");
+    else
+        doctor_found(d, FINDING_OK, "key", STR("the master key fits the database"), "");
+    d->has_key = !e;
+}
+
+/* The time as PostgreSQL has it, and of the newest record. */
+static enum err read_times(void *arg, struct db *db)
+{
+    static const char sqlite[] = "SELECT 0, COALESCE((SELECT created_at FROM transfer ORDER BY id DESC LIMIT 1), 0)";
+    static const char postgres[] = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT),"
+                                   " COALESCE((SELECT created_at FROM transfer ORDER BY id DESC LIMIT 1), 0)";
+    int64_t *times = arg;
+    struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
+    if (db_step(st)) {
+        times[0] = col_int(st);
+        times[1] = col_int(st);
+    }
+    return db_done(st);
+}
+
+void doctor_records(struct doctor *d)
+{
+    int64_t times[2] = {0}, now;
+    if (!d->database || tx_call(d->database, TX_READ, read_times, times, d->arena) != OK) return;
+    now = time_now().ms;
+    if (times[0] && (times[0] - now > CLOCK_APART_MS || now - times[0] > CLOCK_APART_MS))
+        doctor_found(d, FINDING_LOOK, "clock",
+                     str_printf(d->arena, "this machine's and the database server's are %lld s apart",
+                                (long long)((times[0] > now ? times[0] - now : now - times[0]) / TIME_SECOND)),
+                     "Switch on time synchronisation on both");
+    if (times[1] > now + TIME_MINUTE)
+        doctor_found(d, FINDING_BROKEN, "clock",
+                     STR("the newest record of the ledger is from the future: it went back"),
+                     "Set the clock right; what is dated wrongly stays so");
+}
