@@ -51,5 +51,3 @@ bool cli_make_folder(const char *path);
 bool cli_key_path(const struct config *config, char *ret, size_t bytes);
 /* The folder of files and master key: --data, else <file>.d beside the SQLite file, else the user's data folder. */
 const char *cli_data_dir(const struct config *config);
-/* Where the master key is, unless it comes from the environment. False: the path is too long. */
-bool cli_key_path(const struct config *config, char *ret, size_t bytes);

@@ -60,8 +60,8 @@ static void print_json(const struct doctor *d)
 int doctor_command(const struct config *config, struct arena *a)
 {
     static void (*const checks[])(struct doctor *) = {
-        doctor_clock,   doctor_permissions, doctor_disk,     doctor_database, doctor_key,
-        doctor_records, doctor_mail,        doctor_gateways, doctor_address,
+        doctor_clock,   doctor_permissions, doctor_disk, doctor_database, doctor_key,
+        doctor_records, doctor_backup,      doctor_mail, doctor_gateways, doctor_address,
     };
     static const int codes[] = {[FINDING_OK] = 0, [FINDING_LOOK] = 1, [FINDING_BROKEN] = 2};
     if (config->operand_count) return cli_usage("doctor takes options alone");

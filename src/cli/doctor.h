@@ -37,6 +37,7 @@ void doctor_disk(struct doctor *d);        /* doctor_machine.c */
 void doctor_database(struct doctor *d);    /* doctor_store.c: the schema, too */
 void doctor_key(struct doctor *d);         /* doctor_store.c */
 void doctor_records(struct doctor *d);     /* doctor_store.c: the clock, as the database sees it */
+void doctor_backup(struct doctor *d);      /* doctor_store.c */
 void doctor_mail(struct doctor *d);        /* doctor_outside.c */
 void doctor_gateways(struct doctor *d);    /* doctor_outside.c */
 void doctor_address(struct doctor *d);     /* doctor_outside.c */

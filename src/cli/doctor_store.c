@@ -3,9 +3,13 @@
 
 #include "cli/doctor.h"
 #include "db/migrate.h"
+#include "domain/backup_record.h"
 #include "domain/settings.h"
 #include "domain/vault.h"
 
+#define BACKUP_OLD_DAYS 2
+#define BACKUP_LOST_DAYS 8
+#define BACKUP_UNPROVEN_DAYS 32
 #define CLOCK_APART_MS (5 * TIME_SECOND)
 
 static void judge_schema(struct doctor *d, enum migrate_state state, int version)
@@ -23,6 +27,10 @@ static void judge_schema(struct doctor *d, enum migrate_state state, int version
         return;
     case MIGRATE_EMPTY:
         doctor_found(d, FINDING_BROKEN, "schema", STR("the database is empty"), "Run souk init to make a store");
+        return;
+    case MIGRATE_UNFINISHED:
+        doctor_found(d, FINDING_BROKEN, "schema", STR("a restore or a move into this database was not finished"),
+                     "Do it again into an empty database");
         return;
     case MIGRATE_FOREIGN:
         doctor_found(d, FINDING_BROKEN, "schema", STR("the tables belong to another program"),
@@ -118,4 +126,36 @@ void doctor_records(struct doctor *d)
         doctor_found(d, FINDING_BROKEN, "clock",
                      STR("the newest record of the ledger is from the future: it went back"),
                      "Set the clock right; what is dated wrongly stays so");
+}
+
+struct backups {
+    Time made, verified;
+};
+
+static enum err read_backups(void *arg, struct db *db)
+{
+    struct backups *b = arg;
+    return backup_record_last(db, &b->made, &b->verified);
+}
+
+void doctor_backup(struct doctor *d)
+{
+    static const char *const make_one =
+        "Make one a day (souk backup create, or --backup-folder), and keep it elsewhere";
+    struct backups b = {0};
+    if (!d->database || tx_call(d->database, TX_READ, read_backups, &b, d->arena) != OK) return;
+    int64_t now = time_now().ms, age = (now - b.made.ms) / TIME_DAY, proven = (now - b.verified.ms) / TIME_DAY;
+    if (!time_is(b.made))
+        doctor_found(d, FINDING_LOOK, "backup", STR("none yet"), make_one);
+    else if (age >= BACKUP_OLD_DAYS)
+        doctor_found(d, age >= BACKUP_LOST_DAYS ? FINDING_BROKEN : FINDING_LOOK, "backup",
+                     str_printf(d->arena, "the newest is %lld days old", (long long)age), make_one);
+    else if (!time_is(b.verified) || proven >= BACKUP_UNPROVEN_DAYS)
+        doctor_found(d, FINDING_LOOK, "backup", STR("no recent one was proven to be good"),
+                     "Restore one into a scratch database: souk backup verify FILE");
+    else
+        doctor_found(d, FINDING_OK, "backup",
+                     str_printf(d->arena, "the newest is %lld days old, the newest proven one %lld", (long long)age,
+                                (long long)proven),
+                     "");
 }

@@ -1,6 +1,7 @@
 /* domain/vitals.c - see vitals.h. */
 #include "domain/vitals.h"
 
+#include "domain/backup_record.h"
 #include "domain/ledger.h"
 #include "domain/outbox.h"
 #include "domain/review.h"
@@ -94,6 +95,7 @@ enum err vitals_read(struct db *db, struct vitals *ret)
     if (!e) e = read_reviews(db, &v);
     if (!e) e = read_outbox(db, &v);
     if (!e) e = read_reconciliations(db, &v);
+    if (!e) e = backup_record_last(db, &v.backup_made, &v.backup_verified);
     if (!e) *ret = v;
     return e;
 }

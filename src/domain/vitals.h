@@ -18,10 +18,11 @@ struct vitals {
     int64_t reviews_open[VITALS_KINDS_MAX];   /* by enum review_kind */
     int64_t outbox_waiting[VITALS_KINDS_MAX]; /* by enum outbox_kind */
     int64_t outbox_failed[VITALS_KINDS_MAX];
-    Time outbox_due;      /* of the row that is due for longest; 0: none waits */
-    Time reconciled_at;   /* of the gateway that was compared longest ago; 0: none was */
-    int64_t differences;  /* of all gateways, at their last comparison */
-    int64_t unreconciled; /* gateways whose books could not be read */
+    Time outbox_due;                   /* of the row that is due for longest; 0: none waits */
+    Time reconciled_at;                /* of the gateway that was compared longest ago; 0: none was */
+    int64_t differences;               /* of all gateways, at their last comparison */
+    int64_t unreconciled;              /* gateways whose books could not be read */
+    Time backup_made, backup_verified; /* of the newest backup, and of the newest that was proven to be good; 0: none */
 };
 enum err vitals_read(struct db *db, struct vitals *ret);
 

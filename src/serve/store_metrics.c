@@ -116,6 +116,15 @@ static void write_work(const struct vitals *v, Time now, struct buf *out)
                   v->unreconciled);
 }
 
+static void write_backups(const struct vitals *v, struct buf *out)
+{
+    metric_single(out, "souk_backup_timestamp_seconds", "gauge", "When the newest backup was made; 0: never.",
+                  v->backup_made.ms / TIME_SECOND);
+    metric_single(out, "souk_backup_verified_timestamp_seconds", "gauge",
+                  "When the newest backup was made that was restored and checked; 0: never.",
+                  v->backup_verified.ms / TIME_SECOND);
+}
+
 void store_metrics_write(struct store_metrics *m, struct buf *out)
 {
     pthread_mutex_lock(&m->lock);
@@ -129,4 +138,5 @@ void store_metrics_write(struct store_metrics *m, struct buf *out)
     write_open(&v, out);
     write_money(&v, &f, out);
     write_work(&v, time_now(), out);
+    write_backups(&v, out);
 }

@@ -71,6 +71,7 @@ test('a sound store: every subject is looked at; text and JSON say the same', as
   const found = await doctor(args, env);
   assert.deepEqual([...new Set(found.findings.map((f) => f.subject))].sort(), [
     'address',
+    'backup',
     'clock',
     'database',
     'disk',
@@ -158,6 +159,28 @@ test('the database: missing, empty, of a newer program, with another key', async
   );
   find(await doctor(), 'schema', 'broken', /schema 999, this program needs \d+/);
   shop.seed.sql('DELETE FROM schema_migration WHERE version = 999;');
+});
+
+test('backups: none, old, not proven, good', async () => {
+  const DAY = 86400_000;
+  const have = (made, verified) =>
+    shop.seed.sql(
+      `DELETE FROM backup; INSERT INTO backup (name, bytes, row_count, made_at, verified_at) VALUES ('b', 1, 1, ${Date.now() - made * DAY - 1000}, ${verified ? Date.now() : 'NULL'});`,
+    );
+  find(await doctor(), 'backup', 'look', /none yet/);
+  have(3, true);
+  find(await doctor(), 'backup', 'look', /3 days old/);
+  have(9, true);
+  find(await doctor(), 'backup', 'broken', /9 days old/);
+  have(1, false);
+  find(await doctor(), 'backup', 'look', /proven/);
+  have(1, true);
+  find(await doctor(), 'backup', 'ok', /newest is 1 days old/);
+  await shop.until(
+    async () =>
+      (await shop.souk.metrics()).get('souk_backup_verified_timestamp_seconds') > Date.now() / 1000 - 2 * 86400,
+    'the figures say so',
+  );
 });
 
 test('the clock went back', async () => {
