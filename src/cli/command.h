@@ -47,7 +47,8 @@ bool cli_tx(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, st
 bool cli_is_postgres(const char *db);
 /* mkdir -p, 0700. */
 bool cli_make_folder(const char *path);
-/* Where the master key is: --key-file, else master.key in the data folder. False: the path is too long. */
+/* Where the master key is: systemd's credential, else --key-file, else master.key in the data folder. False: the path
+ * is too long. */
 bool cli_key_path(const struct config *config, char *ret, size_t bytes);
 /* The folder of files and master key: --data, else <file>.d beside the SQLite file, else the user's data folder. */
 const char *cli_data_dir(const struct config *config);

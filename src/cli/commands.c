@@ -6,6 +6,7 @@
 #include "cli/check.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
+#include "cli/manual.h"
 #include "cli/move_store.h"
 #include "cli/routes_list.h"
 #include "cli/serials.h"
@@ -91,6 +92,8 @@ const struct command commands[] = {
     {"migrate", "bring the schema up to date", migrate_command},
     {"routes", "list every endpoint", routes_command},
     {"config show", "show every option and where it comes from", config_show_command},
+    {"manual", "print the manual page 1 (the program) or 5 (its config file), for man", manual_command},
+    {"completion", "print the completion script for bash", completion_command},
     {"version", "print the version", version_command},
     {0},
 };

@@ -382,17 +382,32 @@ void config_show(void)
     }
 }
 
-void config_help(FILE *to)
+void config_each(void (*fn)(void *ctx, const struct config_row *row), void *ctx)
 {
     for (size_t i = 0; i < OPTIONS; i++) {
         const struct option *o = &options[i];
-        char name[64];
-        env_name(o, name, sizeof name);
-        if (o->is_secret)
-            fprintf(to, "  %s (environment only)  %s\n", name, o->help);
-        else
-            fprintf(to, "  --%-20s %s%s%s%s\n", o->name, o->help, *o->fallback ? " [" : "", o->fallback,
-                    *o->fallback ? "]" : "");
+        struct config_row row = {.name = o->name,
+                                 .fallback = o->fallback,
+                                 .help = o->help,
+                                 .is_flag = o->kind == FLAG,
+                                 .is_secret = o->is_secret,
+                                 .of_command = o->of_command};
+        env_name(o, row.env, sizeof row.env);
+        fn(ctx, &row);
     }
+}
+
+static void help_line(void *to, const struct config_row *row)
+{
+    if (row->is_secret)
+        fprintf(to, "  %s (environment only)  %s\n", row->env, row->help);
+    else
+        fprintf(to, "  --%-20s %s%s%s%s\n", row->name, row->help, *row->fallback ? " [" : "", row->fallback,
+                *row->fallback ? "]" : "");
+}
+
+void config_help(FILE *to)
+{
+    config_each(help_line, to);
     fprintf(to, "  --%-20s lines of name = value\n", "config");
 }

@@ -52,5 +52,14 @@ size_t config_command_words(const char **ret, size_t max);
 bool config_of_command(const struct config *server, size_t count, char **words, struct config *ret);
 /* Every option with its value and where the value came from. Secrets are not shown. */
 void config_show(void);
+/* One row of the table of options. */
+struct config_row {
+    const char *name, *fallback, *help;
+    char env[64];    /* SOUK_NAME */
+    bool is_flag;    /* takes no value on the command line */
+    bool is_secret;  /* environment only */
+    bool of_command; /* flag only */
+};
+void config_each(void (*fn)(void *ctx, const struct config_row *row), void *ctx);
 /* The list for --help. */
 void config_help(FILE *to);

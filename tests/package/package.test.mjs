@@ -1,0 +1,106 @@
+// The Debian package, made from the release build: what is in it, and that it works where it is unpacked. Installing it on a
+// bare machine takes minutes: ./dev package --test.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import zlib from 'node:zlib';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+let dir, tree, control;
+
+function run(program, args, options = {}) {
+  const out = spawnSync(program, args, { cwd: dir, encoding: 'utf8', ...options });
+  assert.equal(out.status, 0, `${program} ${args.join(' ')}: ${out.error ?? ''}${out.stdout}${out.stderr}`);
+  return out.stdout;
+}
+const souk = (...args) => run(path.join(tree, 'usr/bin/souk'), args);
+const read = (name) => fs.readFileSync(path.join(tree, name), 'utf8');
+
+before(() => {
+  dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-package-test-'));
+  run(path.join(ROOT, 'tools/package'), ['--built', path.join(ROOT, 'build'), '--to', dir]);
+  const [deb] = fs.readdirSync(dir).filter((name) => name.endsWith('.deb'));
+  tree = path.join(dir, 'tree');
+  control = path.join(dir, 'control');
+  run('dpkg-deb', ['--extract', deb, tree]);
+  run('dpkg-deb', ['--control', deb, control]);
+});
+after(() => fs.rmSync(dir, { recursive: true, force: true }));
+
+const unit = (name) =>
+  ['lib', 'usr/lib'].map((lib) => `${lib}/systemd/system/${name}`).find((file) => fs.existsSync(path.join(tree, file)));
+const page = (name) => zlib.gunzipSync(fs.readFileSync(path.join(tree, `usr/share/man/${name}.gz`))).toString();
+
+test('program, units, user, config file, manual pages, completion and licence are in it', () => {
+  for (const file of [
+    'usr/bin/souk',
+    unit('souk.service'),
+    unit('souk.socket'),
+    'usr/lib/sysusers.d/souk.conf',
+    'etc/souk/souk.conf',
+    'usr/share/bash-completion/completions/souk',
+    'usr/share/doc/souk/copyright',
+  ])
+    assert.ok(file && fs.existsSync(path.join(tree, file)), String(file));
+  assert.equal(fs.readFileSync(path.join(control, 'conffiles'), 'utf8'), '/etc/souk/souk.conf\n');
+  const fields = fs.readFileSync(path.join(control, 'control'), 'utf8');
+  assert.equal(/^Version: (.*)$/m.exec(fields)[1], souk('version').trim().split(' ')[1]);
+  assert.match(fields, /^Depends: .*libsqlite3-0/m);
+  assert.match(read(unit('souk.service')), /^ExecStart=\/usr\/bin\/souk serve .*--config \/etc\/souk\/souk\.conf$/m);
+  for (const script of ['postinst', 'prerm', 'postrm']) run('sh', ['-n', path.join(control, script)]);
+});
+
+test('its config file can be read, and names no option that is not there, also where it is commented out', () => {
+  const text = read('etc/souk/souk.conf').replaceAll(/^#(?=[a-z-]+ = )/gm, '');
+  fs.writeFileSync(path.join(dir, 'all.conf'), text);
+  const shown = souk('config', 'show', '--config', path.join(dir, 'all.conf'));
+  assert.match(shown, /^db = \/var\/lib\/souk\/souk\.db {2}# file$/m);
+  assert.match(shown, /^trusted-proxy = 127\.0\.0\.1 {2}# file$/m);
+});
+
+test('the manual has every command and every option', () => {
+  const text = (roff) => roff.replaceAll('\\-', '-').replaceAll('\\&', '');
+  const [program, file] = [text(page('man1/souk.1')), text(page('man5/souk.conf.5'))];
+  const help = souk('--help');
+  const names = (pattern) => [...help.matchAll(pattern)].map((m) => m[1]);
+  const commands = names(/^ {2}([a-z]+(?: [a-z]+)?) {2,}/gm);
+  assert.ok(commands.includes('serve') && commands.includes('wallet credit'), commands.join(', '));
+  for (const command of commands) assert.ok(program.includes(`\n.B ${command}\n`), command);
+  for (const option of names(/^ {2}--([a-z0-9-]+) /gm)) assert.ok(program.includes(`\n.B --${option}\n`), option);
+  for (const [, name] of souk('config', 'show').matchAll(/^([a-z0-9-]+) = (?!\(set\))/gm))
+    assert.ok(
+      file.includes(`\n.B ${name}\n`) || file.includes(`\n.B SOUK_${name.toUpperCase().replaceAll('-', '_')}\n`),
+      name,
+    );
+});
+
+test('the shell completes commands, their options and files', () => {
+  const script = path.join(tree, 'usr/share/bash-completion/completions/souk');
+  const complete = (...words) => {
+    const program = '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _souk; printf "%s\\n" "${COMPREPLY[@]}"';
+    return run('bash', ['-c', program, script, 'souk', ...words])
+      .split('\n')
+      .filter(Boolean);
+  };
+  assert.deepEqual(complete('wal'), ['wallet']);
+  assert.deepEqual(complete('wallet', ''), ['credit']);
+  assert.deepEqual(complete('wallet', 'credit', '--am'), ['--amount']);
+  assert.deepEqual(complete('serve', '--am'), []);
+  assert.deepEqual(complete('serve', '--lis'), ['--listen']);
+  assert.deepEqual(complete('serve', '--config', 'contr'), ['control']);
+});
+
+test('the service is locked in: systemd-analyze gives it 1.5 at most', () => {
+  const out = run('systemd-analyze', [
+    'security',
+    '--offline=yes',
+    '--no-pager',
+    path.join(tree, unit('souk.service')),
+  ]);
+  const [, exposure] = /Overall exposure level for \S+: ([\d.]+)/.exec(out);
+  assert.ok(Number(exposure) <= 1.5, out);
+});
