@@ -45,29 +45,32 @@ struct start {
     bool has_another;
 };
 
-static enum err start(void *arg, struct db *db)
+static enum err begin(void *arg, struct db *db)
 {
     struct start *s = arg;
-    enum err e = schema_read(db, &s->l->memory, &s->l->tables, &s->l->table_count);
-    if (e) return e;
-    if (!s->l->was_resumed) return load_begin(db, s->l->tables, s->l->table_count, s->source);
     Str source;
-    e = load_source(db, &source);
-    s->has_another = !e && (!s->source.len || !str_eq(source, s->source));
+    if (!s->l->was_resumed) return load_begin(db, s->source);
+    enum err e = load_source(db, &source);
+    s->has_another = !e && !str_eq(source, s->source);
     return e;
+}
+
+static enum err clear(void *arg, struct db *db)
+{
+    struct loader *l = arg;
+    enum err e = schema_read(db, &l->memory, &l->tables, &l->table_count);
+    return e ? e : load_clear(db, l->tables, l->table_count);
 }
 
 static enum err prepare(struct loader *l, const struct loader_options *o)
 {
-    if (!l->was_resumed) {
-        enum err e = migrate_up_to(l->target, (int)o->schema, l->why, ARCHIVE_WHY_BYTES);
-        if (e) return e;
-    }
     struct start s = {.l = l, .source = o->source};
-    enum err e = say(l, tx_call(l->target, TX_WRITE, start, &s, NULL), "the database cannot be prepared");
+    enum err e = say(l, tx_call(l->target, TX_WRITE, begin, &s, NULL), "the database cannot be prepared");
     if (!e && s.has_another)
         e = refuse(l, "the database is not empty: a restore, or a move of another store, was interrupted there."
                       " Remove it and make an empty one");
+    if (!e) e = migrate_up_to(l->target, (int)o->schema, l->why, ARCHIVE_WHY_BYTES);
+    if (!e) e = say(l, tx_call(l->target, TX_WRITE, clear, l, NULL), "the tables cannot be emptied");
     if (!e) l->sums = arena_array(&l->memory, struct table_sum, l->table_count + 1);
     return e;
 }
@@ -124,11 +127,6 @@ enum err loader_has(struct loader *l, const struct schema_table *t, bool *ret)
     return say(l, e, "the journal of the move cannot be read");
 }
 
-static enum err empty(void *arg, struct db *db)
-{
-    return table_empty(db, arg);
-}
-
 enum err loader_table(struct loader *l, Str packed)
 {
     Str name = {0};
@@ -140,8 +138,7 @@ enum err loader_table(struct loader *l, Str packed)
         return ERR_CONFLICT;
     }
     l->table = t;
-    if (!l->was_resumed) return OK;
-    return say(l, tx_call(l->target, TX_WRITE, empty, (void *)(uintptr_t)t, NULL), "a table cannot be emptied");
+    return OK;
 }
 
 struct flushing {

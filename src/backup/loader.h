@@ -34,7 +34,7 @@ struct loader_options {
 enum err loader_open(const struct loader_options *o, struct loader *ret, char *ret_why);
 /* A move that was interrupted had this table complete. */
 enum err loader_has(struct loader *l, const struct schema_table *t, bool *ret);
-/* packed: as table_pack has it. Rows of an interrupted load are removed. */
+/* packed: as table_pack has it. */
 enum err loader_table(struct loader *l, Str packed);
 enum err loader_row(struct loader *l, Str row);
 enum err loader_table_end(struct loader *l, const struct table_sum *sum, int64_t last_id);

@@ -3,12 +3,11 @@
 
 #define SOURCE_ROW "" /* no table has this name */
 
-enum err load_begin(struct db *db, const struct schema_table *tables, size_t count, Str source)
+enum err load_begin(struct db *db, Str source)
 {
     static const char table[] = "CREATE TABLE load_journal (name TEXT PRIMARY KEY, source TEXT NOT NULL)";
     static const char record[] = "INSERT INTO load_journal (name, source) VALUES ('" SOURCE_ROW "', $1)";
     enum err e = db_script(db, table);
-    for (size_t i = count; !e && i > 0; i--) e = table_empty(db, &tables[i - 1]); /* referencing rows go first */
     if (e) return e;
     struct stmt *st = db_prepare(db, record);
     bind_text(st, source);
@@ -38,6 +37,17 @@ enum err load_is_complete(struct db *db, Str table, bool *ret)
 {
     Str source;
     return find(db, table, ret, &source);
+}
+
+enum err load_clear(struct db *db, const struct schema_table *tables, size_t count)
+{
+    enum err e = OK;
+    for (size_t i = count; !e && i > 0; i--) { /* referencing rows go first */
+        bool is_complete;
+        e = load_is_complete(db, tables[i - 1].name, &is_complete);
+        if (!e && !is_complete) e = table_empty(db, &tables[i - 1]);
+    }
+    return e;
 }
 
 enum err load_complete(struct db *db, const struct schema_table *t, int64_t last_id)

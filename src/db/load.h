@@ -10,8 +10,11 @@
 
 #define LOAD_SOURCE_CHARS_MAX 200
 
-/* The schema is there, and nothing but what it brings along: makes the journal and empties the tables. TX_WRITE. */
-enum err load_begin(struct db *db, const struct schema_table *tables, size_t count, Str source);
+/* Makes the journal, before anything else is there. TX_WRITE. */
+enum err load_begin(struct db *db, Str source);
+/* Empties the tables that are not complete, once the schema is there: of the rows that it brings along, and of those of
+ * an interrupted load. TX_WRITE. */
+enum err load_clear(struct db *db, const struct schema_table *tables, size_t count);
 /* Whose rows they are; ERR_NOT_FOUND when no load is under way. */
 enum err load_source(struct db *db, Str *ret);
 /* Whether the table is complete. */

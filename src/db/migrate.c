@@ -80,13 +80,14 @@ struct run {
     const struct migration *list;
     int count;
     bool sqlite;
-    int index; /* the one to be applied */
-    bool is_quiet;
+    int index;    /* the one to be applied */
+    bool is_load; /* of a database that is being filled: not a word in the log */
     /* found */
     enum migrate_state state;
     int version; /* recorded last */
     int wrong;   /* MIGRATE_CHANGED: which */
     bool applied;
+    bool is_unfinished; /* being filled */
 };
 
 static bool has_named(struct db *db, bool sqlite, Str name)
@@ -123,8 +124,9 @@ static enum err look(void *arg, struct db *db)
     struct run *r = arg;
     r->version = 0;
     r->state = MIGRATE_EMPTY;
+    r->is_unfinished = has_named(db, r->sqlite, STR("load_journal"));
     if (!has_table(db, r->sqlite)) {
-        if (has_any_table(db, r->sqlite)) r->state = MIGRATE_FOREIGN;
+        if (!r->is_unfinished && has_any_table(db, r->sqlite)) r->state = MIGRATE_FOREIGN;
         return db_err(db);
     }
     struct stmt *st = db_prepare(db, recorded);
@@ -140,9 +142,7 @@ static enum err look(void *arg, struct db *db)
         }
     }
     if (r->version && r->state == MIGRATE_EMPTY) r->state = r->version < r->count ? MIGRATE_BEHIND : MIGRATE_CURRENT;
-    enum err e = db_done(st);
-    if (!e && has_named(db, r->sqlite, STR("load_journal"))) r->state = MIGRATE_UNFINISHED;
-    return e ? e : db_err(db);
+    return db_done(st);
 }
 
 /* The lock is held until the transaction ends. Migrations may run and wait for longer than requests. */
@@ -206,7 +206,7 @@ static enum err explain(const struct run *r, enum err e, char *ret_why, size_t w
         snprintf(ret_why, why_bytes, "the database has tables of another program, and none of souk's");
         return ERR_CONFLICT;
     }
-    if (r->state == MIGRATE_UNFINISHED) {
+    if (r->is_unfinished && !r->is_load) {
         snprintf(ret_why, why_bytes, "the database is being filled by a restore or a move that has not ended");
         return ERR_CONFLICT;
     }
@@ -227,7 +227,7 @@ enum err migrate_look_list(struct database *d, const struct migration *list, int
     struct run r = {.list = list, .count = count, .sqlite = database_is_sqlite(d)};
     enum err e = tx_call(d, TX_READ, look, &r, NULL);
     if (e) return e;
-    *ret = r.state;
+    *ret = r.is_unfinished ? MIGRATE_UNFINISHED : r.state;
     *ret_version = r.version;
     return OK;
 }
@@ -251,7 +251,7 @@ static enum err up(struct database *d, struct run *run, int *ret_applied, char *
         e = explain(&r, OK, ret_why, why_bytes); /* what another node has recorded in the meantime */
         if (e || !r.applied) continue;
         applied++;
-        if (!r.is_quiet) log_event(LOG_INFO, "db.migrated", LOGI("version", m->version), LOGC("name", m->name));
+        if (!r.is_load) log_event(LOG_INFO, "db.migrated", LOGI("version", m->version), LOGC("name", m->name));
     }
     if (!e) *ret_applied = applied;
     return e;
@@ -277,7 +277,7 @@ enum err migrate_look(struct database *d, enum migrate_state *ret, int *ret_vers
 enum err migrate_up_to(struct database *d, int version, char *ret_why, size_t why_bytes)
 {
     int applied;
-    struct run r = {.list = migrations, .count = version, .sqlite = database_is_sqlite(d), .is_quiet = true};
+    struct run r = {.list = migrations, .count = version, .sqlite = database_is_sqlite(d), .is_load = true};
     return up(d, &r, &applied, ret_why, why_bytes);
 }
 

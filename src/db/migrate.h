@@ -30,5 +30,5 @@ int migrate_version(void);
  * is "" for a version that this program does not know. */
 #define MIGRATE_HASH_CHARS 64
 void migrate_hash(int version, char ret[MIGRATE_HASH_CHARS + 1]);
-/* The same as migrate_up, without a word in the log, and stops at that version. */
+/* The same as migrate_up for a database that is being filled (db/load.h); stops at that version. */
 enum err migrate_up_to(struct database *d, int version, char *ret_why, size_t why_bytes);
