@@ -127,7 +127,9 @@ static enum err begin_table(void *ctx, Str name, Str packed)
 
 static enum err on_row(void *ctx, Str row)
 {
-    return loader_row(&((struct restoring *)ctx)->loader, row);
+    struct restoring *r = ctx;
+    if (r->plan->stop && atomic_load(r->plan->stop)) return refuse(r, ERR_UNAVAILABLE, "it was given up");
+    return loader_row(&r->loader, row);
 }
 
 static enum err end_table(void *ctx, const struct table_sum *sum, int64_t last_id)
@@ -249,8 +251,8 @@ static enum err check(const char *url, struct arena *a, struct verified *v, char
     return e;
 }
 
-enum err backup_verify(const char *from, const struct archive_key *key, const char *scratch, struct arena *a,
-                       struct verified *ret, char *ret_why)
+enum err backup_verify(const char *from, const struct archive_key *key, const char *scratch, const _Atomic bool *stop,
+                       struct arena *a, struct verified *ret, char *ret_why)
 {
     char folder[PATH_MAX] = "", url[PATH_MAX];
     if (is_postgres(scratch)) {
@@ -262,7 +264,7 @@ enum err backup_verify(const char *from, const struct archive_key *key, const ch
     } else {
         snprintf(url, sizeof url, "%.*s/souk.db", (int)(sizeof url - 16), folder);
     }
-    struct restore_plan plan = {.from = from, .key = key, .url = url};
+    struct restore_plan plan = {.from = from, .key = key, .url = url, .stop = stop};
     struct verified v = {0};
     enum err e = backup_restore(&plan, a, &v.restored, ret_why);
     if (!e) e = check(url, a, &v, ret_why);

@@ -3,6 +3,8 @@
  * The whole file is read and found right before anything is written. */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "backup/walk.h"
 #include "db/tx.h"
 
@@ -13,6 +15,7 @@ struct restore_plan {
     const char *data_dir;                                      /* product files go there; NULL: they are checked only */
     Str passphrase;                                            /* of the master key inside; empty: it stays there */
     const char *key_path;                                      /* where the master key goes */
+    const _Atomic bool *stop;                                  /* NULL, or set by another thread to give up */
     void (*tell)(void *ctx, const char *doing, int64_t bytes); /* may be NULL; twice a second at most */
     void *ctx;
 };
@@ -36,5 +39,5 @@ struct verified {
 /* Restores into a scratch database and runs every check of domain/invariant.h. scratch: a folder, in which a database
  * is made and removed again; or the address of an empty PostgreSQL database, which is left for a look.
  * ERR_INVALID_STATE: the backup is damaged, or what is in it breaks a rule. */
-enum err backup_verify(const char *from, const struct archive_key *key, const char *scratch, struct arena *a,
-                       struct verified *ret, char *ret_why);
+enum err backup_verify(const char *from, const struct archive_key *key, const char *scratch, const _Atomic bool *stop,
+                       struct arena *a, struct verified *ret, char *ret_why);

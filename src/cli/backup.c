@@ -80,9 +80,10 @@ static const char *scratch_of(const struct config *config)
 static void leave_note(const struct config *config, struct arena *a, const struct backup_record *r)
 {
     char path[PATH_MAX], unfinished[PATH_MAX];
+    const char *name = time_is(r->verified_at) ? BACKUP_VERIFIED_FILE : BACKUP_RECORD_FILE;
     Str text = backup_record_text(a, r);
-    if (snprintf(path, sizeof path, "%s/" BACKUP_RECORD_FILE, cli_data_dir(config)) >= (int)sizeof path ||
-        snprintf(unfinished, sizeof unfinished, "%s/" BACKUP_RECORD_FILE ".%d", cli_data_dir(config), (int)getpid()) >=
+    if (snprintf(path, sizeof path, "%s/%s", cli_data_dir(config), name) >= (int)sizeof path ||
+        snprintf(unfinished, sizeof unfinished, "%s/%s.%d", cli_data_dir(config), name, (int)getpid()) >=
             (int)sizeof unfinished)
         return;
     int fd = open(unfinished, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -99,7 +100,7 @@ static int verify_made(const struct config *config, struct arena *a, const struc
     char why[ARCHIVE_WHY_BYTES];
     struct verified v;
     struct archive_key key = {.stream_key = made->stream_key};
-    if (backup_verify(config->to, is_sealed ? &key : NULL, scratch_of(config), a, &v, why) != OK)
+    if (backup_verify(config->to, is_sealed ? &key : NULL, scratch_of(config), NULL, a, &v, why) != OK)
         return cli_fail("the backup was made, and is not good: %s", why);
     fprintf(stderr, "souk: verified: restored, and all %zu checks passed\n", v.checks);
     return EXIT_OK;
@@ -190,7 +191,7 @@ int backup_verify_command(const struct config *config, struct arena *a)
     struct verified v;
     if (config->operand_count != 1) return cli_usage("backup verify wants one FILE");
     if (!read_secret_key(config, a, &o)) return EXIT_FAILED;
-    enum err e = backup_verify(config->operands[0], o.has_key ? &o.key : NULL, scratch_of(config), a, &v, why);
+    enum err e = backup_verify(config->operands[0], o.has_key ? &o.key : NULL, scratch_of(config), NULL, a, &v, why);
     sodium_memzero(&o, sizeof o);
     if (e) return cli_fail("%s is not good: %s", config->operands[0], why);
     print_what(&v.restored);

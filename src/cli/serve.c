@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "api/tables.h"
+#include "backup/backup_keys.h"
 #include "base/log.h"
 #include "cli/control.h"
 #include "cli/supervisor.h"
@@ -50,6 +51,13 @@ static bool mail_options_are_fine(const struct config *config)
            (!config->smtp_plain || at.names_private);
 }
 
+static bool backup_options_are_fine(const struct config *config)
+{
+    uint8_t key[ARCHIVE_KEY_BYTES];
+    return config->backup_every_hours >= 1 && config->backup_every_hours <= 24 * 366 && config->backup_keep >= 0 &&
+           (!*config->backup_public_key || backup_public_key(str_from(config->backup_public_key), key));
+}
+
 static struct app_options app_options(const struct config *config)
 {
     struct app_options o = {
@@ -71,7 +79,15 @@ static struct app_options app_options(const struct config *config)
         .metrics_token = config->metrics_token,
         .routes = route_tables,
         .jobs = periodic_jobs,
+        .backup = {.url = config->db,
+                   .folder = config->backup_folder,
+                   .hook = config->backup_hook,
+                   .every_ms = config->backup_every_hours * TIME_HOUR,
+                   .keep = config->backup_keep,
+                   .is_unverified = config->backup_unverified,
+                   .is_sealed = *config->backup_public_key},
     };
+    backup_public_key(str_from(config->backup_public_key), o.backup.recipient); /* backup_options_are_fine has looked */
     for (Str rest = str_from(config->cors_origins); rest.len && o.cors_count < CORS_ORIGINS_MAX;) {
         Str origin = rest, after = {0};
         str_cut(rest, ',', &origin, &after);
@@ -231,6 +247,10 @@ int serve_command(const struct config *config, struct arena *a)
 
     if (!mail_options_are_fine(config))
         return cli_usage("--smtp-url is smtp://host:port or smtps://host:port, and needs --mail-from with an address");
+    if (!backup_options_are_fine(config))
+        return cli_usage(
+            "--backup-every-hours is 1 or more, --backup-keep 0 or more, and --backup-public-key a key that starts"
+            " with " BACKUP_PUBLIC_PREFIX);
     if (!log_options(config))
         return cli_usage("--log-level is debug, info, warn or error; --log-format is logfmt or json");
     int listen_fd = supervisor_socket();

@@ -21,4 +21,6 @@ enum err backup_record_last(struct db *db, Time *ret_made, Time *ret_verified);
  * server reads. */
 Str backup_record_text(struct arena *a, const struct backup_record *r);
 bool backup_record_parse(Str text, struct backup_record *ret);
+/* One for each, so that a backup that was not verified does not hide one that was. */
 #define BACKUP_RECORD_FILE "last-backup"
+#define BACKUP_VERIFIED_FILE "last-verified-backup"

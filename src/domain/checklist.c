@@ -1,6 +1,7 @@
 /* domain/checklist.c - see checklist.h. */
 #include "domain/checklist.h"
 
+#include "domain/backup_record.h"
 #include "domain/mail.h"
 #include "domain/settings.h"
 
@@ -41,7 +42,9 @@ enum err checklist_read(struct db *db, bool has_address, bool ret_is_done[CHECKL
     if (!e) e = any(db, gateways, &is[CHECKLIST_GATEWAY]);
     is[CHECKLIST_MAIL] = mail_is_enabled();
     is[CHECKLIST_ADDRESS] = has_address;
-    is[CHECKLIST_BACKUP] = false;
+    Time made, verified = {0};
+    if (!e) e = backup_record_last(db, &made, &verified);
+    is[CHECKLIST_BACKUP] = time_is(verified);
     is[CHECKLIST_CURRENCY] |= is[CHECKLIST_PRODUCT]; /* there are prices: it cannot be changed any more */
     for (int i = 0; !e && i < CHECKLIST_COUNT; i++) {
         bool otherwise;

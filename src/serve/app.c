@@ -157,6 +157,7 @@ void app_listening(struct app *app, const char *listen, int port)
         .shop_url = app->shop_url,
     };
     app->dispatcher = dispatcher_start(&options);
+    app->backups = backup_schedule_start(app->database, app->options.data_dir, &app->options.backup);
     warn_of_sandbox(app);
     warn_of_base_url(app);
 }
@@ -167,6 +168,7 @@ void app_stop(struct app *app)
     pool_free(app->calls);
     pool_free(app->files);
     pool_free(app->reports);
+    backup_schedule_stop(app->backups);
     outbound_cancel(app->outbound);
     dispatcher_stop(app->dispatcher);
     link_free(app->link);

@@ -8,6 +8,7 @@
 #include "domain/settings.h"
 #include "http/server.h"
 #include "outbox/dispatch.h"
+#include "serve/backup_schedule.h"
 
 struct limiter;
 struct quota;
@@ -39,7 +40,8 @@ struct app_options {
     struct mail_options mail;
     const struct periodic *jobs; /* periodic jobs; ends with {0} */
     const char *metrics_token;   /* who may read /metrics; "": this machine alone */
-    const char *ca_file;         /* authorities to trust for calls to the outside; "": the system's */
+    struct backup_options backup;
+    const char *ca_file; /* authorities to trust for calls to the outside; "": the system's */
 };
 
 /* A snapshot; replaced ones are kept until the end, because requests may still read them. Changes are rare. */
@@ -59,6 +61,7 @@ struct app {
     struct outbound *outbound;
     struct gateway_link *link;
     struct dispatcher *dispatcher;
+    struct backup_schedule *backups;
     bool is_public;       /* listens on an address that others can reach */
     char self_url[128];   /* where this process can reach itself */
     const char *shop_url; /* the address in mails and for gateways: options.base_url, or self_url without one */

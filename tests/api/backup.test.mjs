@@ -5,11 +5,12 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { dump, tablesOf } from '../lib/dump.mjs';
 import { execute, number, select } from '../lib/sql.mjs';
 import { openOffice } from './lib/admin.mjs';
 import { dataOf } from './lib/http.mjs';
-import { BINARY, ENGINE, freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
+import { BINARY, ENGINE, SLOW, freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGD4DwABBAEAX+XDSwAAAABJRU5ErkJggg==',
@@ -50,6 +51,14 @@ async function create(name, args = []) {
   const run = await souk.cli(['backup', 'create', '--to', fileOf(name), ...args]);
   assert.equal(run.code, 0, run.stderr);
   return fileOf(name);
+}
+
+async function until(isTrue) {
+  const deadline = Date.now() + 30000 * SLOW;
+  while (!(await isTrue())) {
+    assert.ok(Date.now() < deadline, `never: ${isTrue}`);
+    await sleep(50);
+  }
 }
 
 /** The place of a database on this engine, with nothing there; gone after the test. */
@@ -259,4 +268,72 @@ test('rows that break a rule are found by verify, however well they were copied'
   execute(place.dbArg, `UPDATE ledger_account SET balance = balance + 1 WHERE kind = 'wallet'`);
   await ok(['backup', 'create', '--to', fileOf('unsound.souk'), ...place.args]);
   await refused(['backup', 'verify', fileOf('unsound.souk')], /breaks a rule: /);
+});
+
+test('the server makes backups by itself: verified, recorded, handed on; only so many are kept', async (t) => {
+  const folder = fs.mkdtempSync(path.join(dir, 'scheduled-'));
+  const [hook, handed] = [path.join(folder, 'hook'), path.join(folder, 'handed')];
+  fs.writeFileSync(hook, `#!/bin/sh\nprintf '%s\\n' "$@" >'${handed}.new' && mv '${handed}.new' '${handed}'\n`, {
+    mode: 0o755,
+  });
+  const old = ['souk-20200101T000000Z.souk', 'souk-20200102T000000Z.souk', 'souk-20200103T000000Z.souk'];
+  for (const name of [...old, 'another.souk']) fs.writeFileSync(path.join(folder, name), 'old');
+  const recipient = (await ok(['backup', 'keygen', '--to', path.join(folder, 'secret')])).stdout.trim();
+  const args = [
+    '--backup-folder',
+    folder,
+    '--backup-keep',
+    '2',
+    '--backup-hook',
+    hook,
+    '--backup-public-key',
+    recipient,
+  ];
+  const server = await startSouk({ t, args });
+  await until(() => fs.existsSync(handed));
+  const [made, ...more] = fs.readFileSync(handed, 'utf8').trim().split('\n');
+  assert.deepEqual(more, [], 'the program gets one argument');
+  assert.match(path.basename(made), /^souk-\d{8}T\d{6}Z\.souk$/);
+  const left = fs.readdirSync(folder).filter((name) => name.endsWith('.souk'));
+  assert.deepEqual(left.sort(), ['another.souk', old[2], path.basename(made)].sort(), 'the oldest are removed');
+  await ok(['backup', 'verify', made, '--secret-key-file', path.join(folder, 'secret')]);
+  const [[name, isVerified]] = select(server.dbArg, 'SELECT name, verified_at >= made_at FROM backup');
+  assert.equal(name, path.basename(made));
+  assert.match(isVerified, /^(1|t)$/);
+  const metrics = await server.metrics();
+  assert.ok(metrics.get('souk_backup_last_verified_timestamp_seconds') * 1000 > Date.now() - 600000);
+  assert.ok(metrics.get('souk_backup_verified_age_seconds') < 600);
+  assert.equal(metrics.get('souk_backup_failures_total'), 0);
+});
+
+test('dashboard, checklist and metrics know the backups that commands make beside the server', async () => {
+  const isDone = async () =>
+    dataOf(await office.staff.get('/api/admin/checklist')).find((c) => c.item === 'backup').is_done;
+  const stats = async () => dataOf(await office.staff.get('/api/admin/stats')).backup;
+  const last = (await stats()).made_at;
+  await create('noted.souk');
+  await until(async () => (await stats()).made_at > (last ?? ''));
+  await create('proven.souk', ['--verify']);
+  await until(async () => (await stats()).verified_at > (last ?? ''));
+  assert.ok(await isDone());
+  await until(async () => (await souk.metrics()).get('souk_backup_verified_age_seconds') < 600);
+});
+
+test('a folder that cannot be written is said and counted, and the store goes on selling', async (t) => {
+  const server = await startSouk({ t, args: ['--backup-folder', path.join(dir, 'not-there')] });
+  await until(async () => (await server.metrics()).get('souk_backup_failures_total') === 1);
+  assert.match(server.stderr, /event="backup.failed" reason="[^"]*No such file/);
+  assert.equal((await server.get('/readyz')).status, 200);
+});
+
+test('wrong options of the schedule are refused at the start', async () => {
+  for (const wrong of [
+    ['--backup-every-hours', '0'],
+    ['--backup-keep', '-1'],
+    ['--backup-public-key', 'soukpub1'],
+  ]) {
+    const run = await souk.cli(['serve', ...wrong]);
+    assert.equal(run.code, 2, run.stderr);
+    assert.match(run.stderr, /--backup/);
+  }
 });

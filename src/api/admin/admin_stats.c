@@ -1,6 +1,7 @@
 /* api/admin/admin_stats.c - the dashboard: its figures, and what a new store still needs. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
+#include "domain/backup_record.h"
 #include "domain/checklist.h"
 #include "domain/serial.h"
 #include "domain/settings.h"
@@ -58,11 +59,13 @@ static enum err get_stats(struct request *req)
     int days = q->days ? (int)q->days : DAYS_DEFAULT;
     struct day_sales *sales = arena_array(req->arena, struct day_sales, (size_t)days);
     struct open_work work;
+    Time made, verified;
     struct serial_shortage *shortages;
     size_t count;
     enum err e = stats_sales(req->db, req->now, days, sales);
     if (!e) e = stats_open_work(req->db, &work);
     if (!e) e = serial_shortages(req->db, LOW_STOCK, &shortages, &count);
+    if (!e) e = backup_record_last(req->db, &made, &verified);
     if (e) return e;
     struct json_writer *w = &req->out;
     json_begin_object(w);
@@ -79,6 +82,11 @@ static enum err get_stats(struct request *req)
     json_kv_int(w, "outbox", work.outbox);
     json_end_object(w);
     view_shortages(w, shortages, count);
+    json_key(w, "backup");
+    json_begin_object(w);
+    json_kv_time(w, "made_at", made);
+    json_kv_time(w, "verified_at", verified);
+    json_end_object(w);
     json_end_object(w);
     return OK;
 }

@@ -7,7 +7,7 @@ import { useLoad } from '../load';
 import { href } from '../route';
 import { settings } from '../session';
 import { shown } from '../theme';
-import { Badge, Card, Empty, LinkButton, Load, Page } from '../ui/basic';
+import { Badge, Card, Empty, LinkButton, Load, Page, Time } from '../ui/basic';
 import { Checklist } from '../parts/admin_checklist';
 import { Table } from '../ui/table';
 
@@ -83,6 +83,20 @@ function Tile({ to, label, count }: { to: string; label: string; count: number }
   );
 }
 
+const TWO_DAYS_MS = 48 * 3600 * 1000;
+
+/** How old the newest backup is that was restored and checked; silent for a store that backs itself up in another way. */
+function Backup({ backup }: { backup: Stats['backup'] }) {
+  if (!backup.made_at) return null;
+  const isOld = !backup.verified_at || Date.now() - Date.parse(backup.verified_at) > TWO_DAYS_MS;
+  return (
+    <p class="muted">
+      Last verified backup: <Time at={backup.verified_at} none="never" />{' '}
+      {isOld && <Badge status="low">Look at your backups</Badge>}
+    </p>
+  );
+}
+
 export function Dashboard() {
   const [days, setDays] = useState(30);
   const stats = useLoad(async () => (await get('/api/admin/stats', { query: { days } })).data, [days]);
@@ -105,6 +119,7 @@ export function Dashboard() {
               <Tile to={href('/reviews')} label="Open reviews" count={s.open.reviews} />
               <Tile to={href('/outbox')} label="Failed in the outbox" count={s.open.outbox} />
             </div>
+            <Backup backup={s.backup} />
             <div class="columns">
               <Card
                 title="Sales by day"

@@ -22,7 +22,10 @@ const TEXTS: Record<Item['item'], { what: string; why: string; to?: string }> = 
     what: 'Tell souk its address',
     why: 'Mails and gateways lead there: start souk with --base-url https://your.shop.',
   },
-  backup: { what: 'Set up backups', why: 'Copy the database every day, and try once to get it back.' },
+  backup: {
+    what: 'Set up backups',
+    why: 'Start souk with --backup-folder: it makes one every day and restores it to see that it is good.',
+  },
 };
 
 export function Checklist() {
