@@ -85,7 +85,7 @@ function Tile({ to, label, count }: { to: string; label: string; count: number }
 
 const TWO_DAYS_MS = 48 * 3600 * 1000;
 
-/** How old the newest backup is that was restored and checked; silent for a store that backs itself up in another way. */
+/** How old the newest verified backup is; silent for a store that is backed up in another way. */
 function Backup({ backup }: { backup: Stats['backup'] }) {
   if (!backup.made_at) return null;
   const isOld = !backup.verified_at || Date.now() - Date.parse(backup.verified_at) > TWO_DAYS_MS;
