@@ -29,7 +29,8 @@ struct backup_schedule {
     struct database *database;
     const char *data_dir;
     const struct backup_options *options;
-    struct backup_stats stats;
+    _Atomic int64_t failures;
+    int64_t made_ms; /* when the newest was made; 0: never, or not known yet */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t woken;
@@ -48,8 +49,7 @@ static void look(struct backup_schedule *s)
 {
     Time last[2];
     if (tx_call(s->database, TX_READ, read_last, last, NULL) != OK) return;
-    atomic_store(&s->stats.made_ms, last[0].ms);
-    atomic_store(&s->stats.verified_ms, last[1].ms);
+    s->made_ms = last[0].ms;
 }
 
 static enum err add_record(void *arg, struct db *db)
@@ -82,7 +82,7 @@ static void read_note(struct backup_schedule *s, const char *name)
 
 static void failed(struct backup_schedule *s, const char *why)
 {
-    atomic_fetch_add(&s->stats.failures, 1);
+    atomic_fetch_add(&s->failures, 1);
     log_event(LOG_ERROR, "backup.failed", LOGC("reason", why));
 }
 
@@ -164,7 +164,7 @@ static void turn(struct backup_schedule *s)
         s->look_ms = now + LOOK_MS;
     }
     if (!*s->options->folder || now < s->due_ms) return;
-    int64_t made = atomic_load(&s->stats.made_ms);
+    int64_t made = s->made_ms;
     if (made && made <= now && now < made + s->options->every_ms) {
         s->due_ms = made + s->options->every_ms;
         return;
@@ -210,9 +210,9 @@ struct backup_schedule *backup_schedule_start(struct database *database, const c
     return s;
 }
 
-const struct backup_stats *backup_schedule_stats(const struct backup_schedule *s)
+int64_t backup_schedule_failures(const struct backup_schedule *s)
 {
-    return &s->stats;
+    return atomic_load(&s->failures);
 }
 
 void backup_schedule_stop(struct backup_schedule *s)

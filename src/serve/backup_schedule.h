@@ -22,16 +22,11 @@ struct backup_options {
     uint8_t recipient[ARCHIVE_KEY_BYTES]; /* if sealed: to this public key */
 };
 
-struct backup_stats {
-    _Atomic int64_t made_ms;     /* when the newest was made; 0: never, or not known yet */
-    _Atomic int64_t verified_ms; /* when the newest that was restored and checked was made */
-    _Atomic int64_t failures;    /* backups that could not be made or were not good, since the start */
-};
-
 struct backup_schedule;
 /* The options and the data folder must outlive it. */
 struct backup_schedule *backup_schedule_start(struct database *database, const char *data_dir,
                                               const struct backup_options *options);
-const struct backup_stats *backup_schedule_stats(const struct backup_schedule *s);
+/* Backups that could not be made or were not good, since the start. */
+int64_t backup_schedule_failures(const struct backup_schedule *s);
 /* Gives up a backup that is being made. */
 void backup_schedule_stop(struct backup_schedule *s);

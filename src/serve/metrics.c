@@ -180,23 +180,6 @@ static void write_outbox(struct app *app, struct buf *out)
                   link_left_alone(app->link));
 }
 
-/* The age is there only when there is a backup: an alert on its absence finds a store that never had one. */
-static void write_backups(struct app *app, struct buf *out)
-{
-    if (!app->backups) return;
-    const struct backup_stats *s = backup_schedule_stats(app->backups);
-    int64_t verified = get(&s->verified_ms);
-    single(out, "souk_backup_last_made_timestamp_seconds", "gauge", "When the newest backup was made; 0: never.",
-           get(&s->made_ms) / 1000);
-    single(out, "souk_backup_last_verified_timestamp_seconds", "gauge",
-           "When the newest backup that was restored and checked was made; 0: never.", verified / 1000);
-    if (verified)
-        single(out, "souk_backup_verified_age_seconds", "gauge", "How old the newest verified backup is.",
-               (time_now().ms - verified) / 1000);
-    single(out, "souk_backup_failures_total", "counter", "Scheduled backups that failed or were not good.",
-           get(&s->failures));
-}
-
 void metrics_write(struct app *app, struct buf *out)
 {
     const struct http_stats *h = http_server_stats(app->server);
@@ -223,7 +206,9 @@ void metrics_write(struct app *app, struct buf *out)
     store_metrics_write(app->store_metrics, out);
     write_webhooks(app, out);
     write_outbox(app, out);
-    write_backups(app, out);
+    if (app->backups)
+        metric_single(out, "souk_backup_failures_total", "counter", "Scheduled backups that failed or were not good.",
+                      backup_schedule_failures(app->backups));
     write_database(app, out);
     write_requests(app, out);
 }
