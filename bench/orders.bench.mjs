@@ -4,8 +4,8 @@
 //
 //     node bench/orders.bench.mjs [ORDERS] [VERIFICATIONS]
 //
-//   SOUK_BEFORE=DIR   another build folder, measured on PostgreSQL first: before and after, one beside the other
-//   SOUK_ENGINE=pg    PostgreSQL only
+//   SOUK_BEFORE=DIR   another build folder, measured first: before and after, one beside the other
+//   SOUK_ENGINE=pg    PostgreSQL only; sqlite: SQLite only
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -31,10 +31,11 @@ if (postmaster) {
 } else {
   const cluster = startCluster({ fsync: true });
   const runs = [
-    ...(process.env.SOUK_ENGINE === 'pg' ? [] : [{ name: 'SQLite', engine: 'sqlite', build }]),
+    ...(process.env.SOUK_BEFORE ? [{ name: 'SQLite, before', engine: 'sqlite', build: process.env.SOUK_BEFORE }] : []),
+    { name: 'SQLite', engine: 'sqlite', build },
     ...(process.env.SOUK_BEFORE ? [{ name: 'PostgreSQL, before', engine: 'pg', build: process.env.SOUK_BEFORE }] : []),
     { name: 'PostgreSQL', engine: 'pg', build },
-  ];
+  ].filter((run) => !process.env.SOUK_ENGINE || run.engine === process.env.SOUK_ENGINE);
   try {
     for (const run of runs) {
       const out = spawnSync(process.execPath, [fileURLToPath(import.meta.url), String(ORDERS), String(VERIFICATIONS)], {

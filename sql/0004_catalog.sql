@@ -56,6 +56,7 @@ CREATE INDEX serial_by_item ON serial (taken_by) WHERE taken_by IS NOT NULL;
 CREATE TABLE stock_notice (
     product_id @int NOT NULL,                       -- may be deleted: the row goes at the next look
     variant_id @int NOT NULL,                       -- 0: the product has none
+    is_empty   @int NOT NULL DEFAULT 0 CHECK (is_empty IN (0, 1)), -- that the last one is gone was told, too
     told_at    @int NOT NULL,
     PRIMARY KEY (product_id, variant_id)
 ) @norowid;

@@ -43,6 +43,8 @@ const struct route *const route_tables[] = {
     sandbox_page_routes,
     admin_gateways_routes,
     admin_webhook_events_routes,
+    admin_webhook_endpoints_routes,
+    admin_webhook_deliveries_routes,
     admin_outbox_routes,
     admin_reconciliations_routes,
     reset_routes,

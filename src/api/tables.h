@@ -28,6 +28,8 @@ extern const struct route v1_license_routes[];
 extern const struct route customer_orders_routes[];
 extern const struct route download_routes[];
 extern const struct route admin_coupons_routes[];
+extern const struct route admin_webhook_endpoints_routes[];
+extern const struct route admin_webhook_deliveries_routes[];
 extern const struct route admin_products_routes[];
 extern const struct route admin_serials_routes[];
 extern const struct route admin_tickets_routes[];

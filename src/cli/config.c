@@ -52,6 +52,8 @@ static const struct option options[] = {
     {"smtp-plain", FLAG, AT(smtp_plain), "", "mail without encryption, inside the private network only"},
     {"mail-from", TEXT, AT(mail_from), "", "address that mail is sent from"},
     {"ca-file", TEXT, AT(ca_file), "", "authorities to trust for outgoing calls and mail; default: the system's"},
+    {"webhook-private-ok", FLAG, AT(webhook_private_ok), "",
+     "events may be sent to private addresses and without encryption: for trying things out"},
     {"loops", NUMBER, AT(loops), "0", "event loop threads; 0: one per core"},
     {"workers", NUMBER, AT(workers), "0", "PostgreSQL connections; 0: chosen by cores"},
     {"connections-max", NUMBER, AT(connections_max), "10000", "open client connections at most"},

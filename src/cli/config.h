@@ -25,6 +25,7 @@ struct config {
     bool create;
     bool cheap_passwords;
     const char *ca_file;
+    bool webhook_private_ok;
     bool log_requests;
     int64_t loops, workers, connections_max, connections_per_address, body_memory_max, unsent_max, tokens_max;
     int64_t header_timeout_ms, idle_timeout_ms, drain_timeout_ms, drain_idle_ms, body_rate_min;

@@ -315,7 +315,7 @@ static void live_through(struct demo *d)
     answer_ticket(d, refund, "No harm done: the money is back in your wallet, and the code is closed.",
                   days_ago(d, 29, 1));
     buy(d, THEO, (struct purchase){"hollow-pines", "Deluxe", 1}, "WELCOME10", days_ago(d, 29, 2));
-    if (!d->err) d->err = ticket_close(d->db, refund, d->people[THEO].id, &closed);
+    if (!d->err) d->err = ticket_close(d->db, refund, d->people[THEO].id, days_ago(d, 28, 1), &closed);
     const struct purchase basket[] = {{"the-quiet-inbox", NULL, 1}, {"outline-icons", NULL, 1}};
     check_out(d, ADA, basket, 2, "FRIENDS", days_ago(d, 22, 6), true);
     Id first = withdraw(d, ADA, 2000, days_ago(d, 20, 0));

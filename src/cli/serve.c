@@ -76,6 +76,7 @@ static struct app_options app_options(const struct config *config)
                  .from = config->mail_from,
                  .is_plain = config->smtp_plain},
         .ca_file = config->ca_file,
+        .webhook_private_ok = config->webhook_private_ok,
         .metrics_token = config->metrics_token,
         .routes = route_tables,
         .jobs = periodic_jobs,

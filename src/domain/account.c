@@ -1,6 +1,8 @@
 /* domain/account.c - see account.h. */
 #include "domain/account.h"
 
+#include "domain/event.h"
+
 const char *const role_names[] = {"", "customer", "staff", "owner", NULL};
 
 enum err account_create(struct db *db, const struct account *a, Time now, struct account *ret)
@@ -25,7 +27,7 @@ enum err account_create(struct db *db, const struct account *a, Time now, struct
     ret->id = id;
     ret->is_active = true;
     ret->created_at = now;
-    return OK;
+    return a->role == ROLE_CUSTOMER ? event_add(db, EVENT_CUSTOMER_CREATED, id, now) : OK;
 }
 
 #define ACCOUNT_COLUMNS                                                                                                \
@@ -97,11 +99,13 @@ enum err account_set_email(struct db *db, Id id, Str email)
 {
     static const char set[] = "UPDATE account SET email = $2 WHERE id = $1 AND NOT EXISTS"
                               " (SELECT 1 FROM account a WHERE a.email = $2 AND a.id <> $1) RETURNING id";
+    enum err e = event_write_out_account(db, id);
+    if (e) return e;
     struct stmt *st = db_prepare(db, set);
     bind_id(st, id);
     bind_text(st, email);
     bool changed = db_step(st);
-    enum err e = db_done(st);
+    e = db_done(st);
     if (e) return e == ERR_CONFLICT ? ERR_EMAIL_TAKEN : e;
     return changed ? OK : ERR_EMAIL_TAKEN;
 }

@@ -3,6 +3,7 @@
 #include "domain/delivery.h"
 
 #include "domain/download_link.h"
+#include "domain/event.h"
 #include "domain/license.h"
 #include "domain/sealed_code.h"
 #include "domain/serial.h"
@@ -249,7 +250,7 @@ Str delivery_text(struct arena *a, const char *base_url, const struct delivery *
     return str_printf(a, "%s%.*s", base_url, STR_FMT(d->value));
 }
 
-enum err delivery_revoke(struct db *db, Id order)
+enum err delivery_revoke(struct db *db, Id order, Time now)
 {
     static const char revoke[] = "UPDATE delivery SET is_revoked = 1"
                                  " WHERE order_item_id IN (SELECT id FROM order_item WHERE order_id = $1)";
@@ -260,7 +261,7 @@ enum err delivery_revoke(struct db *db, Id order)
     for (size_t i = 0; i < count && !e; i++)
         if (jobs[i].type == DELIVERY_SERIAL_CODE) e = serial_mark_refunded(db, jobs[i].order_item);
     if (e) return e;
-    e = license_refund_order(db, order);
+    e = license_refund_order(db, order, now);
     if (e) return e;
     struct stmt *st = db_prepare(db, revoke);
     bind_id(st, order);
@@ -268,13 +269,15 @@ enum err delivery_revoke(struct db *db, Id order)
 }
 
 /* Only the code that is still this unit's is replaced: of any number of callers for one. */
-static enum err replace_serial(struct db *db, const struct delivery_job *job, const struct delivery *d, Time now)
+static enum err replace_serial(struct db *db, Id order, const struct delivery_job *job, const struct delivery *d,
+                               Time now)
 {
     static const char update[] = "UPDATE delivery SET serial_id = $4 WHERE order_item_id = $1 AND unit = $2"
                                  " AND serial_id = $3 AND is_revoked = 0 RETURNING id";
 
     struct serial s;
-    enum err e = serial_take(db, job->product, job->variant, job->order_item, now, &s.id, &s.code);
+    enum err e = event_write_out_order(db, order);
+    if (!e) e = serial_take(db, job->product, job->variant, job->order_item, now, &s.id, &s.code);
     if (!e) e = serial_mark_replaced(db, d->serial_id);
     if (e) return e;
     struct stmt *st = db_prepare(db, update);
@@ -301,8 +304,8 @@ enum err delivery_replace(struct db *db, Id order, Id order_item, int64_t unit, 
     if (i == count || j == job_count) return ERR_NOT_FOUND;
     if (units[i].is_revoked) return ERR_INVALID_STATE;
     switch (units[i].type) {
-    case DELIVERY_LICENSE_KEY: return license_replace_key(db, units[i].license_id);
-    case DELIVERY_SERIAL_CODE: return replace_serial(db, &jobs[j], &units[i], now);
+    case DELIVERY_LICENSE_KEY: return license_replace_key(db, units[i].license_id, now);
+    case DELIVERY_SERIAL_CODE: return replace_serial(db, order, &jobs[j], &units[i], now);
     case DELIVERY_DOWNLOAD_URL: break;
     }
     return ERR_INVALID_STATE;

@@ -52,4 +52,4 @@ enum err delivery_replace(struct db *db, Id order, Id order_item, int64_t unit, 
 Str delivery_text(struct arena *a, const char *base_url, const struct delivery *d);
 
 /* The order was refunded: its licences and serials are marked, its downloads closed. */
-enum err delivery_revoke(struct db *db, Id order);
+enum err delivery_revoke(struct db *db, Id order, Time now);

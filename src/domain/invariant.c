@@ -357,6 +357,33 @@ static const struct check checks[] = {
         " AND NOT EXISTS (SELECT 1 FROM review v WHERE v.payment_id = p.id AND v.status = 'open') ORDER BY p.id",
     },
     {
+        "event_resource",
+        "event",
+        "an event tells of something that does not exist",
+        "SELECT e.id FROM event e WHERE (e.type LIKE 'order.%' AND NOT EXISTS (SELECT 1 FROM orders x"
+        " WHERE x.id = e.resource_id)) OR (e.type LIKE 'license.%' AND NOT EXISTS (SELECT 1 FROM license x"
+        " WHERE x.id = e.resource_id)) OR (e.type IN ('wallet.credited', 'customer.created') AND NOT EXISTS"
+        " (SELECT 1 FROM account x WHERE x.id = e.resource_id)) OR (e.type LIKE 'withdrawal.%' AND NOT EXISTS"
+        " (SELECT 1 FROM withdrawal x WHERE x.id = e.resource_id)) OR (e.type LIKE 'ticket.%' AND NOT EXISTS"
+        " (SELECT 1 FROM ticket x WHERE x.id = e.resource_id)) OR (e.type = 'payment.review' AND NOT EXISTS"
+        " (SELECT 1 FROM review x WHERE x.id = e.resource_id)) ORDER BY e.id",
+    },
+    {
+        "webhook_delivery_parts",
+        "delivery",
+        "a delivery has no endpoint or no event, or is not of its event's type",
+        "SELECT d.id FROM webhook_delivery d LEFT JOIN event e ON e.id = d.event_id"
+        " LEFT JOIN webhook_endpoint p ON p.id = d.endpoint_id WHERE e.id IS NULL OR p.id IS NULL OR e.type <> d.type"
+        " ORDER BY d.id",
+    },
+    {
+        "webhook_delivery_state",
+        "delivery",
+        "a delivery is both waiting and over, or counts other tries than were recorded",
+        "SELECT d.id FROM webhook_delivery d WHERE (d.status = 'pending') <> (d.done_at IS NULL)"
+        " OR d.tries <> (SELECT COUNT(*) FROM webhook_try t WHERE t.delivery_id = d.id) ORDER BY d.id",
+    },
+    {
         "payment_forgotten",
         "payment",
         "a payment may still be paid, and nobody will ask what became of it",

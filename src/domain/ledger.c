@@ -5,6 +5,8 @@
  * may be behind that of another which got the lock first. */
 #include "domain/ledger.h"
 
+#include "domain/event.h"
+
 #include <assert.h>
 
 #include "db/rows.h"
@@ -81,7 +83,8 @@ enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer
     if (e) return e;
     if (!fits) return ERR_FIELD_RANGE;
     e = record(db, from, wallet, t, at);
-    return e || !debt.minor ? e : repay(db, wallet, debt, balance, at);
+    if (!e && debt.minor) e = repay(db, wallet, debt, balance, at);
+    return e ? e : event_add_thing(db, EVENT_WALLET_CREDITED, account, t, t->at, NULL);
 }
 
 /* The limit is subtracted from the amount, not added to the balance, so that nothing can overflow. */

@@ -4,6 +4,8 @@
 #include <assert.h>
 
 #include "base/text.h"
+#include "db/rows.h"
+#include "domain/event.h"
 #include "domain/sealed_code.h"
 
 const char *const license_status_names[] = {"active", "revoked", "refunded", NULL};
@@ -54,6 +56,7 @@ static enum err bind_hardware(struct db *db, Id id, Str hardware_id, Time now, b
     bind_time(st, now);
     bool bound = db_step(st);
     enum err e = db_done(st);
+    if (!e && bound) e = event_add(db, EVENT_LICENSE_BOUND, id, now);
     if (e) return e;
     *ret_bound = bound;
     return OK;
@@ -122,7 +125,7 @@ enum err license_make(struct db *db, const struct license *l, Id order_item, Str
     enum err e = db_run(st);
     if (e) return e;
     *ret_key = key;
-    return OK;
+    return id_is(order_item) ? event_add_delivered(db, hash, now) : OK;
 }
 
 /* Through the deliveries: nothing else looks a licence up by its order item. */
@@ -289,8 +292,8 @@ enum err license_issue(struct db *db, Id product, Id variant, Id account, Time e
     Str key;
     uint8_t hash[LICENSE_HASH_BYTES];
     e = license_make(db, &l, (Id){0}, prefix, now, &key, hash);
-    if (e) return e;
-    return find_by_key(db, key, ret);
+    if (!e) e = find_by_key(db, key, ret);
+    return e ? e : event_add(db, EVENT_LICENSE_CREATED, ret->id, now);
 }
 
 /* For an UPDATE … RETURNING id that changed nothing: is the licence missing, or in another state? */
@@ -310,7 +313,7 @@ static enum err run_transition(struct db *db, struct stmt *st, Id id)
     return found ? ERR_INVALID_STATE : ERR_NOT_FOUND;
 }
 
-enum err license_revoke(struct db *db, Id id, Str reason)
+enum err license_revoke(struct db *db, Id id, Str reason, Time now)
 {
     static const char revoke[] =
         "UPDATE license SET status = 'revoked', reason = $2 WHERE id = $1 AND status = 'active' RETURNING id";
@@ -318,40 +321,47 @@ enum err license_revoke(struct db *db, Id id, Str reason)
     struct stmt *st = db_prepare(db, revoke);
     bind_id(st, id);
     bind_text(st, reason);
-    return run_transition(db, st, id);
+    enum err e = run_transition(db, st, id);
+    return e ? e : event_add(db, EVENT_LICENSE_REVOKED, id, now);
 }
 
-enum err license_reinstate(struct db *db, Id id)
+enum err license_reinstate(struct db *db, Id id, Time now)
 {
     static const char reinstate[] =
         "UPDATE license SET status = 'active', reason = '' WHERE id = $1 AND status = 'revoked' RETURNING id";
 
     struct stmt *st = db_prepare(db, reinstate);
     bind_id(st, id);
-    return run_transition(db, st, id);
+    enum err e = run_transition(db, st, id);
+    return e ? e : event_add(db, EVENT_LICENSE_REINSTATED, id, now);
 }
 
-enum err license_clear_hardware(struct db *db, Id id)
+enum err license_clear_hardware(struct db *db, Id id, Time now)
 {
-    static const char clear[] = "UPDATE license SET hardware_id = NULL, bound_at = NULL WHERE id = $1 RETURNING id";
+    static const char clear[] = "UPDATE license SET hardware_id = NULL, bound_at = NULL"
+                                " WHERE id = $1 AND hardware_id IS NOT NULL RETURNING id";
 
     struct stmt *st = db_prepare(db, clear);
     bind_id(st, id);
-    return run_transition(db, st, id);
+    enum err e = run_transition(db, st, id);
+    if (e == ERR_INVALID_STATE) return OK; /* it was not bound */
+    return e ? e : event_add(db, EVENT_LICENSE_RELEASED, id, now);
 }
 
 enum err license_set_expiry(struct db *db, Id id, Time expires_at)
 {
     static const char extend[] =
-        "UPDATE license SET expires_at = $2 WHERE id = $1 AND status <> 'refunded' RETURNING id";
+        "UPDATE license SET expires_at = $2, expiry_told = 0 WHERE id = $1 AND status <> 'refunded' RETURNING id";
 
+    enum err e = event_write_out_license(db, id);
+    if (e) return e;
     struct stmt *st = db_prepare(db, extend);
     bind_id(st, id);
     bind_opt_time(st, expires_at);
     return run_transition(db, st, id);
 }
 
-enum err license_replace_key(struct db *db, Id id)
+enum err license_replace_key(struct db *db, Id id, Time now)
 {
     static const char replace[] = "UPDATE license SET sealed_key = $2, key_hash = $3, hardware_id = NULL,"
                                   " bound_at = NULL WHERE id = $1 AND status = 'active' RETURNING id";
@@ -361,6 +371,7 @@ enum err license_replace_key(struct db *db, Id id)
     uint8_t bytes[LICENSE_HASH_BYTES];
     enum err e = license_find(db, id, &l);
     if (!e) e = find_product(db, l.product_id, (Id){0}, &prefix);
+    if (!e) e = event_write_out_license(db, id);
     if (e) return e;
     Str key = license_key_make(db_arena(db), prefix), hash = {(const char *)bytes, sizeof bytes};
     if (!license_key_hash(key, bytes)) return ERR_INTERNAL;
@@ -368,26 +379,97 @@ enum err license_replace_key(struct db *db, Id id)
     bind_id(st, id);
     bind_blob(st, code_seal(db_arena(db), hash, key));
     bind_blob(st, hash);
-    return run_transition(db, st, id);
+    e = run_transition(db, st, id);
+    return e || !l.hardware_id.len ? e : event_add(db, EVENT_LICENSE_RELEASED, id, now);
 }
 
-enum err license_refund_order(struct db *db, Id order)
+/* A licence that changed, and whether its owner could use it before. */
+struct touched {
+    Id id;
+    bool was_good;
+};
+
+static void read_touched(struct stmt *st, struct touched *t)
+{
+    t->id = col_id(st);
+    t->was_good = col_bool(st);
+}
+DB_READER(read_touched);
+
+/* The licences of an order that are not on hold, or that are; read before they change. */
+static enum err find_active(struct db *db, Id order, bool on_hold, struct touched **ret, size_t *ret_count)
+{
+    static const char find[] = "SELECT id, 1 - on_hold FROM license" OF_ORDER
+                               " AND status = 'active' AND on_hold = $2 ORDER BY id";
+
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, order);
+    bind_bool(st, on_hold);
+    return db_rows(st, read_touched, ROWS_ALL, ret, ret_count);
+}
+
+static enum err tell_all(struct db *db, enum event_type type, const struct touched *list, size_t count, Time now)
+{
+    enum err e = OK;
+    for (size_t i = 0; !e && i < count; i++) e = event_add(db, type, list[i].id, now);
+    return e;
+}
+
+/* Those on hold were told as revoked when their order was disputed. */
+enum err license_refund_order(struct db *db, Id order, Time now)
 {
     static const char refund[] = "UPDATE license SET status = 'refunded'" OF_ORDER;
 
+    struct touched *list;
+    size_t count;
+    enum err e = find_active(db, order, false, &list, &count);
+    if (e) return e;
     struct stmt *st = db_prepare(db, refund);
     bind_id(st, order);
-    return db_run(st);
+    e = db_run(st);
+    return e ? e : tell_all(db, EVENT_LICENSE_REVOKED, list, count, now);
 }
 
-enum err license_hold_order(struct db *db, Id order, bool on_hold)
+enum err license_hold_order(struct db *db, Id order, bool on_hold, Time now)
 {
     static const char hold[] = "UPDATE license SET on_hold = $2" OF_ORDER;
 
+    struct touched *list;
+    size_t count;
+    enum err e = find_active(db, order, !on_hold, &list, &count);
+    if (e) return e;
     struct stmt *st = db_prepare(db, hold);
     bind_id(st, order);
     bind_bool(st, on_hold);
-    return db_run(st);
+    e = db_run(st);
+    return e ? e : tell_all(db, on_hold ? EVENT_LICENSE_REVOKED : EVENT_LICENSE_REINSTATED, list, count, now);
+}
+
+#define TOLD_AT_ONCE_MAX 200
+
+enum err license_tell_expired(struct db *db, Time now)
+{
+    static const char find[] = "SELECT id, CASE WHEN status = 'active' AND on_hold = 0 THEN 1 ELSE 0 END FROM license"
+                               " WHERE expires_at IS NOT NULL AND expiry_told = 0 AND expires_at <= $1"
+                               " ORDER BY expires_at LIMIT $2";
+    static const char mark[] = "UPDATE license SET expiry_told = 1 WHERE id = $1 AND expiry_told = 0 RETURNING id";
+
+    struct touched *list;
+    size_t count;
+    struct stmt *st = db_prepare(db, find);
+    bind_time(st, now);
+    bind_int(st, TOLD_AT_ONCE_MAX);
+    enum err e = db_rows(st, read_touched, TOLD_AT_ONCE_MAX, &list, &count);
+    if (e || !count) return e;
+    if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+    for (size_t i = 0; !e && i < count; i++) {
+        st = db_prepare(db, mark);
+        bind_id(st, list[i].id);
+        bool is_first = db_step(st); /* another server may have been faster */
+        e = db_done(st);
+        if (!e && is_first && list[i].was_good) e = event_add(db, EVENT_LICENSE_EXPIRED, list[i].id, now);
+    }
+    return e;
 }
 
 enum err license_seen(struct db *db, Id id, int64_t count, Time at)

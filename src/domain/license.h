@@ -58,20 +58,23 @@ enum err license_list(struct db *db, Id account, Id before, int64_t limit, struc
 enum err license_search(struct db *db, Str q, Id before, int64_t limit, struct license **ret, size_t *ret_count);
 
 /* By staff. ERR_NOT_FOUND; ERR_INVALID_STATE: revoking what is not active, reinstating what is not revoked. */
-enum err license_revoke(struct db *db, Id id, Str reason);
-enum err license_reinstate(struct db *db, Id id);
+enum err license_revoke(struct db *db, Id id, Str reason, Time now);
+enum err license_reinstate(struct db *db, Id id, Time now);
 /* Unbinding what is not bound changes nothing. */
-enum err license_clear_hardware(struct db *db, Id id);
+enum err license_clear_hardware(struct db *db, Id id, Time now);
 /* 0: never expires. A refunded licence cannot be extended: ERR_INVALID_STATE. */
 enum err license_set_expiry(struct db *db, Id id, Time expires_at);
 
 /* Replaces the key with a new one, unbound; the old key is no longer ours. A licence that is not active keeps its key:
  * ERR_INVALID_STATE. ERR_NOT_FOUND. */
-enum err license_replace_key(struct db *db, Id id);
+enum err license_replace_key(struct db *db, Id id, Time now);
 
 /* Everything that one order gave. */
-enum err license_refund_order(struct db *db, Id order);
-enum err license_hold_order(struct db *db, Id order, bool on_hold);
+enum err license_refund_order(struct db *db, Id order, Time now);
+enum err license_hold_order(struct db *db, Id order, bool on_hold, Time now);
+
+/* Tells of licences that have expired, once each; some at a time. ERR_NEEDS_WRITE in a read when there are any. */
+enum err license_tell_expired(struct db *db, Time now);
 
 /* Counts verifications that were collected in memory: `count` more, the latest at `at`. */
 enum err license_seen(struct db *db, Id id, int64_t count, Time at);

@@ -17,19 +17,32 @@ enum err notification_add(struct db *db, Id account, const struct notification *
     return db_run(st);
 }
 
-enum err notification_add_staff(struct db *db, const struct notification *n, Time now)
-{
-    static const char insert[] =
-        "INSERT INTO notification (account_id, kind, message, reference_id, created_at)"
-        " SELECT id, CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS BIGINT) FROM account"
-        " WHERE role IN ('staff', 'owner') AND role <> 'customer' AND is_active = 1";
+/* The condition on role lets the partial index of those who work here find them. */
+#define TO_THOSE(roles)                                                                                                \
+    "INSERT INTO notification (account_id, kind, message, reference_id, created_at)"                                   \
+    " SELECT id, CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS BIGINT) FROM account"              \
+    " WHERE role IN (" roles ") AND role <> 'customer' AND is_active = 1"
 
+static enum err tell_those(struct db *db, const char *insert, const struct notification *n, Time now)
+{
     struct stmt *st = db_prepare(db, insert);
     bind_text(st, n->kind);
     bind_text(st, n->message);
     bind_id(st, n->reference);
     bind_time(st, now);
     return db_run(st);
+}
+
+enum err notification_add_staff(struct db *db, const struct notification *n, Time now)
+{
+    static const char insert[] = TO_THOSE("'staff', 'owner'");
+    return tell_those(db, insert, n, now);
+}
+
+enum err notification_add_owners(struct db *db, const struct notification *n, Time now)
+{
+    static const char insert[] = TO_THOSE("'owner'");
+    return tell_those(db, insert, n, now);
 }
 
 #define SELECT_NOTIFICATION "SELECT id, kind, message, reference_id, is_read, created_at FROM notification"

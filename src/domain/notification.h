@@ -16,6 +16,8 @@ struct notification {
 enum err notification_add(struct db *db, Id account, const struct notification *n, Time now);
 /* The same for all staff. */
 enum err notification_add_staff(struct db *db, const struct notification *n, Time now);
+/* And for the owners alone. */
+enum err notification_add_owners(struct db *db, const struct notification *n, Time now);
 
 /* The newest `limit` with an id below `before` (0: the newest of all), newest first. TX_READ is enough. */
 enum err notification_list(struct db *db, Id account, Id before, int64_t limit, struct notification **ret,

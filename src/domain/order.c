@@ -4,6 +4,7 @@
  * and its transfer, and two INSERTs for each unit; a coupon adds its own. */
 #include "domain/order.h"
 
+#include "domain/event.h"
 #include "domain/ledger.h"
 #include "domain/license.h"
 #include "domain/order_row.h"
@@ -231,12 +232,16 @@ enum err order_place(struct db *db, const struct order_draft *draft, Time now, s
         e = ledger_record_taken(db, &taken, LEDGER_SALES, &t);
         if (e) return e;
     }
+    e = event_add_placed(db, EVENT_ORDER_CREATED, o.id, now);
+    if (e) return e;
     for (size_t i = 0; i < o.item_count; i++) {
         jobs[i].order_item = o.items[i].id;
         e = delivery_make(db, &jobs[i], now, &o.items[i].deliveries);
         if (e) return e;
         o.items[i].delivery_count = (size_t)jobs[i].quantity;
     }
+    e = event_add_placed(db, EVENT_ORDER_CONFIRMED, o.id, now);
+    if (e) return e;
     *ret = o;
     return OK;
 }
@@ -267,6 +272,7 @@ enum err order_create(struct db *db, const struct order_draft *draft, Time now, 
     o.status = ORDER_PENDING;
     if (!e) e = insert(db, draft, &o);
     if (!e && draft->reserve_minutes) e = reserve(db, draft, jobs, now, &o);
+    if (!e) e = event_add(db, EVENT_ORDER_CREATED, o.id, now);
     if (e) return e;
     *ret = o;
     return OK;
@@ -357,7 +363,8 @@ enum err order_confirm(struct db *db, Id order, Str paid_with, Time now, bool *r
         if (e) return e;
     }
     *ret_changed = true;
-    return o.on_hold ? license_hold_order(db, order, true) : OK;
+    e = event_add(db, EVENT_ORDER_CONFIRMED, order, now);
+    return e || !o.on_hold ? e : license_hold_order(db, order, true, now);
 }
 
 enum err order_release_coupon(struct db *db, Id order, Time now)
@@ -393,6 +400,7 @@ enum err order_cancel(struct db *db, Id order, Id by, Time now, bool *ret_change
     if (!e) e = timeline_order(db, order, TIMELINE_CANCELLED, by, now);
     if (!e) e = order_release_coupon(db, order, now);
     if (!e && time_is(o.reserved_until)) e = reservation_release(db, order);
+    if (!e) e = event_add(db, EVENT_ORDER_CANCELLED, order, now);
     if (e) return e;
     *ret_changed = true;
     return OK;
@@ -437,14 +445,16 @@ enum err order_refund(struct db *db, Id order, Money refunded_total, Time now, M
     e = give_back(db, &o, amount, now);
     if (e) return e;
     if (is_full) {
-        e = delivery_revoke(db, order);
+        e = delivery_revoke(db, order, now);
         if (e) return e;
     }
+    e = event_add(db, EVENT_ORDER_REFUNDED, order, now);
+    if (e) return e;
     *ret_refunded = amount;
     return OK;
 }
 
-enum err order_set_hold(struct db *db, Id order, bool on_hold)
+enum err order_set_hold(struct db *db, Id order, bool on_hold, Time now)
 {
     static const char hold[] = "UPDATE orders SET on_hold = $2 WHERE id = $1 RETURNING id";
 
@@ -455,5 +465,6 @@ enum err order_set_hold(struct db *db, Id order, bool on_hold)
     enum err e = db_done(st);
     if (e) return e;
     if (!found) return ERR_NOT_FOUND;
-    return license_hold_order(db, order, on_hold);
+    if (on_hold) e = event_add(db, EVENT_ORDER_DISPUTED, order, now);
+    return e ? e : license_hold_order(db, order, on_hold, now);
 }

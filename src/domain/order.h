@@ -113,7 +113,7 @@ enum err order_lock(struct db *db, Id order, struct order *ret);
 enum err order_refund(struct db *db, Id order, Money refunded_total, Time now, Money *ret_refunded);
 
 /* A dispute at the gateway: licences count as revoked and downloads are closed until it ends. ERR_NOT_FOUND. */
-enum err order_set_hold(struct db *db, Id order, bool on_hold);
+enum err order_set_hold(struct db *db, Id order, bool on_hold, Time now);
 
 /* With items and deliveries. Only this account's orders; account 0: any. ERR_NOT_FOUND. */
 enum err order_find(struct db *db, Id account, Id order, struct order *ret);

@@ -33,11 +33,11 @@ static enum err book_loss(struct db *db, struct payment *p, Time now)
     return payment_book_return(db, p, now);
 }
 
-static enum err hold(struct db *db, struct payment *p, bool on)
+static enum err hold(struct db *db, struct payment *p, bool on, Time now)
 {
     p->is_disputed = on;
     enum err e = payment_save(db, p);
-    return e || !id_is(p->order_id) ? e : order_set_hold(db, p->order_id, on);
+    return e || !id_is(p->order_id) ? e : order_set_hold(db, p->order_id, on, now);
 }
 
 static enum err add(struct db *db, struct payment *p, const struct payment_event *e, Time now, struct dispute *ret)
@@ -48,7 +48,7 @@ static enum err add(struct db *db, struct payment *p, const struct payment_event
     if (!id_is(p->order_id)) want.frozen = want.amount;
     err = dispute_add(db, &want, now, ret);
     if (!err && want.frozen.minor) err = wallet_freeze(db, p->account_id, want.frozen);
-    return err ? err : hold(db, p, true);
+    return err ? err : hold(db, p, true, now);
 }
 
 enum err payment_dispute_open(struct db *db, struct payment *p, const struct payment_event *e, Time now,
@@ -63,12 +63,12 @@ enum err payment_dispute_open(struct db *db, struct payment *p, const struct pay
     return err;
 }
 
-static enum err end_hold(struct db *db, struct payment *p, const struct dispute *d)
+static enum err end_hold(struct db *db, struct payment *p, const struct dispute *d, Time now)
 {
     int64_t open;
     enum err e = d->frozen.minor ? wallet_freeze(db, p->account_id, (Money){-d->frozen.minor}) : OK;
     if (!e) e = dispute_count_open(db, p->id, &open);
-    return e || open ? e : hold(db, p, false);
+    return e || open ? e : hold(db, p, false, now);
 }
 
 enum err payment_dispute_close(struct db *db, struct payment *p, const struct payment_event *e, Time now,
@@ -82,7 +82,7 @@ enum err payment_dispute_close(struct db *db, struct payment *p, const struct pa
     Money lost = {0};
     if (e->outcome == DISPUTE_LOST) err = disputed(db, p, e, &lost);
     if (!err) err = dispute_close(db, ret->id, e->outcome, lost, now);
-    if (!err) err = end_hold(db, p, ret);
+    if (!err) err = end_hold(db, p, ret, now);
     if (!err) err = review_settle_dispute(db, ret->id, str_from(dispute_outcome_names[e->outcome]), now);
     return err ? err : book_loss(db, p, now);
 }

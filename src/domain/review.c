@@ -2,6 +2,7 @@
 #include "domain/review.h"
 
 #include "db/rows.h"
+#include "domain/event.h"
 #include "domain/mail.h"
 #include "domain/notification.h"
 
@@ -122,6 +123,7 @@ enum err review_open(struct db *db, const struct review *want, Time now, Id *ret
         .reference = id,
     };
     e = notification_add_staff(db, &n, now);
+    if (!e) e = event_add(db, EVENT_PAYMENT_REVIEW, id, now);
     return e ? e : mail_staff(db, id, want, now);
 }
 

@@ -4,6 +4,7 @@
 #include "db/rows.h"
 #include "domain/account.h"
 #include "domain/department.h"
+#include "domain/event.h"
 #include "domain/license.h"
 #include "domain/mail.h"
 #include "domain/notification.h"
@@ -229,6 +230,7 @@ enum err ticket_create(struct db *db, const struct ticket *want, Str message, Ti
     if (e) return e;
     add_message(db, t.id, false, t.account, message, now);
     e = db_err(db);
+    if (!e) e = event_add(db, EVENT_TICKET_CREATED, t.id, now);
     if (!e) e = mail_staff(db, t.id, t.account, t.subject, message, now);
     if (e) return e;
     t.status = TICKET_OPEN;
@@ -250,6 +252,7 @@ static enum err finish_reply(struct db *db, Id ticket, bool by_staff, Id author,
     bind_id(st, id);
     if (db_step(st)) m = read_message(st);
     enum err e = db_done(st);
+    if (!e) e = event_add(db, EVENT_TICKET_REPLIED, ticket, at);
     if (e) return e;
     *ret = m;
     return OK;
@@ -302,12 +305,12 @@ enum err ticket_reply_staff(struct db *db, Id id, Id staff, Str message, Time no
     return finish_reply(db, id, true, staff, message, at, ret);
 }
 
-enum err ticket_close(struct db *db, Id id, Id account, struct ticket *ret)
+enum err ticket_close(struct db *db, Id id, Id account, Time now, struct ticket *ret)
 {
     struct ticket t;
     enum err e = ticket_find(db, id, account, &t);
     if (e) return e;
-    return ticket_set_status(db, id, TICKET_CLOSED, ret);
+    return ticket_set_status(db, id, TICKET_CLOSED, now, ret);
 }
 
 enum err ticket_lock(struct db *db, Id id, struct ticket *ret)
@@ -320,14 +323,16 @@ enum err ticket_lock(struct db *db, Id id, struct ticket *ret)
     return e ? e : ticket_find(db, id, (Id){0}, ret);
 }
 
-enum err ticket_set_status(struct db *db, Id id, enum ticket_status status, struct ticket *ret)
+enum err ticket_set_status(struct db *db, Id id, enum ticket_status status, Time now, struct ticket *ret)
 {
-    static const char update[] = "UPDATE ticket SET status = $2 WHERE id = $1";
+    static const char update[] = "UPDATE ticket SET status = $2 WHERE id = $1 AND status <> $2 RETURNING id";
 
     struct stmt *st = db_prepare(db, update);
     bind_id(st, id);
     bind_choice(st, ticket_status_names, status);
-    enum err e = db_run(st);
+    bool changed = db_step(st);
+    enum err e = db_done(st);
+    if (!e && changed && status == TICKET_CLOSED) e = event_add(db, EVENT_TICKET_CLOSED, id, now);
     if (e) return e;
     return ticket_find(db, id, (Id){0}, ret);
 }

@@ -65,13 +65,13 @@ enum err ticket_messages(struct db *db, Id id, Id before, int64_t limit, struct 
 /* By the customer: ERR_NOT_FOUND for somebody else's ticket. */
 enum err ticket_reply(struct db *db, Id id, Id account, Str message, Time now, struct ticket_message *ret);
 /* Closing a closed ticket changes nothing and is not an error. */
-enum err ticket_close(struct db *db, Id id, Id account, struct ticket *ret);
+enum err ticket_close(struct db *db, Id id, Id account, Time now, struct ticket *ret);
 
 /* By staff: the customer is told. ERR_NOT_FOUND. */
 enum err ticket_reply_staff(struct db *db, Id id, Id staff, Str message, Time now, struct ticket_message *ret);
 /* Locks the ticket until the transaction ends. ERR_NOT_FOUND. */
 enum err ticket_lock(struct db *db, Id id, struct ticket *ret);
-enum err ticket_set_status(struct db *db, Id id, enum ticket_status status, struct ticket *ret);
+enum err ticket_set_status(struct db *db, Id id, enum ticket_status status, Time now, struct ticket *ret);
 /* ERR_FIELD_NOT_FOUND: no such department. A department that takes no new tickets may still be given one by staff. */
 enum err ticket_move(struct db *db, Id id, Id department, struct ticket *ret);
 /* Names the order and the licence that it is about; 0: none. As ticket_create. */

@@ -2,6 +2,7 @@
 #include "domain/withdrawal.h"
 
 #include "db/rows.h"
+#include "domain/event.h"
 #include "domain/ledger.h"
 #include "domain/mail.h"
 #include "domain/notification.h"
@@ -72,7 +73,8 @@ enum err withdrawal_request(struct db *db, Id account, Money amount, Str destina
     if (e) return e;
     *ret = (struct withdrawal){
         .id = id, .account = account, .amount = amount, .destination = destination, .requested_at = now};
-    return send_mail(db, ret, MAIL_withdrawal_requested, now);
+    e = event_add(db, EVENT_WITHDRAWAL_REQUESTED, id, now);
+    return e ? e : send_mail(db, ret, MAIL_withdrawal_requested, now);
 }
 
 /* Leaves `pending`, once. */
@@ -165,6 +167,7 @@ enum err withdrawal_approve(struct db *db, Id id, Id by, Money two_above, Time n
     if (e) return e;
     Str message = str_printf(a, "Your withdrawal request #%lld was approved.", (long long)id.v);
     e = tell(db, &w, "withdrawal_approved", MAIL_withdrawal_approved, message, now);
+    if (!e) e = event_add(db, EVENT_WITHDRAWAL_APPROVED, id, now);
     if (e) return e;
     *ret = w;
     return OK;
@@ -205,6 +208,7 @@ enum err withdrawal_reject(struct db *db, Id id, Id by, Str reason, Time now, st
                                               STR_FMT(reason))
                                  : str_printf(a, "Your withdrawal request #%lld was rejected.", (long long)id.v);
     e = tell(db, &w, "withdrawal_rejected", MAIL_withdrawal_rejected, message, now);
+    if (!e) e = event_add(db, EVENT_WITHDRAWAL_REJECTED, id, now);
     if (e) return e;
     *ret = w;
     return OK;

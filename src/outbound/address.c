@@ -137,6 +137,19 @@ bool base_address_parse(Str url, struct base_address *ret)
     return true;
 }
 
+bool hook_address_parse(Str url, struct base_address *ret)
+{
+    struct base_address at = {0};
+    Str rest, tail;
+    if (!scheme_cut(url, STR("http://"), STR("https://"), &at, &rest)) return false;
+    if (!authority_parse(rest, &at, &tail)) return false;
+    if (tail.len && tail.ptr[0] != '/' && tail.ptr[0] != '?') return false;
+    for (size_t i = 0; i < tail.len; i++)
+        if (tail.ptr[i] <= 0x20 || tail.ptr[i] >= 0x7f || strchr("#\\\"<>^`{|}", tail.ptr[i])) return false;
+    *ret = at;
+    return true;
+}
+
 bool mail_address_parse(Str url, struct base_address *ret)
 {
     struct base_address at = {0};

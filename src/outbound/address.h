@@ -14,6 +14,8 @@ struct base_address {
 
 /* http(s)://host[:port][/path]: no userinfo, query, fragment, spaces, control characters, nor a slash at the end. */
 bool base_address_parse(Str url, struct base_address *ret);
+/* http(s)://host[:port][/path][?query]: no userinfo, fragment, spaces, control characters. */
+bool hook_address_parse(Str url, struct base_address *ret);
 /* smtp://host[:port] or smtps://host[:port]. */
 bool mail_address_parse(Str url, struct base_address *ret);
 

@@ -29,6 +29,7 @@ struct transfer_state {
     struct buf reply;
     bool allows_private;
     bool is_refused; /* the address was private */
+    bool cuts_reply;
     size_t sent;     /* bytes of the mail */
     struct buf said; /* the mail server's last reply */
     bool said_all;   /* its last line was there: what comes next is another one */
@@ -49,6 +50,12 @@ bool base_url_is_fine(Str url)
     return base_address_parse(url, &at);
 }
 
+bool webhook_url_is_fine(Str url, bool allows_private)
+{
+    struct base_address at;
+    return hook_address_parse(url, &at) && (allows_private || (at.is_https && !at.names_private));
+}
+
 /* The URL begins with the base address and goes on with a path. */
 static bool is_below(Str url, Str base)
 {
@@ -58,8 +65,13 @@ static bool is_below(Str url, Str base)
 static size_t on_bytes(char *bytes, size_t size, size_t count, void *user)
 {
     struct transfer_state *s = user;
-    buf_append(&s->reply, (Str){bytes, size * count});
-    return s->reply.full ? 0 : size * count;
+    size_t n = size * count, room = s->reply.bytes_max - s->reply.len;
+    if (s->cuts_reply && n > room) {
+        buf_append(&s->reply, (Str){bytes, room});
+        return n;
+    }
+    buf_append(&s->reply, (Str){bytes, n});
+    return s->reply.full ? 0 : n;
 }
 
 static size_t on_drop(char *bytes, size_t size, size_t count, void *user)
@@ -116,23 +128,39 @@ static bool set_headers(struct transfer_state *s, const struct http_call *call, 
     return true;
 }
 
+static const char *check_address(const struct outbound_job *job, struct base_address *at, bool *ret_allows_private)
+{
+    const struct http_call *call = job->call;
+    if (!has_no_nul(call->url)) return "a NUL in the address";
+    if (job->is_webhook) {
+        if (!webhook_url_is_fine(call->url, job->allows_private) || !hook_address_parse(call->url, at))
+            return "the address is private, or not one that events may be sent to";
+        *ret_allows_private = job->allows_private;
+        return NULL;
+    }
+    if (!base_address_parse(job->base_url, at)) return "the base address is not one";
+    if (!is_below(call->url, job->base_url)) return "the address is not below the base address";
+    *ret_allows_private = at->names_private;
+    return NULL;
+}
+
 static const char *prepare_http(struct outbound_job *job)
 {
     struct transfer_state *s = job->state;
     const struct http_call *call = job->call;
     struct base_address at;
-    if (!base_address_parse(job->base_url, &at)) return "the base address is not one";
-    if (!is_below(call->url, job->base_url) || !has_no_nul(call->url))
-        return "the address is not below the base address";
-    s->allows_private = at.names_private;
+    const char *wrong = check_address(job, &at, &s->allows_private);
+    if (wrong) return wrong;
+    s->cuts_reply = job->cuts_reply;
     SET(s->easy, CURLOPT_URL, str_cstr(job->arena, call->url));
     SET(s->easy, CURLOPT_PROTOCOLS_STR, at.is_https ? "https" : "http");
     if (!set_headers(s, call, job->traceparent, job->arena)) return "a header has a control character";
     if (strcmp(call->method, "GET") == 0) {
         SET(s->easy, CURLOPT_HTTPGET, 1L);
     } else {
-        /* A fresh connection: on a kept one that turns out to be dead libcurl would send the request a second time. */
-        SET(s->easy, CURLOPT_FRESH_CONNECT, 1L);
+        /* A fresh connection: on a kept one that turns out to be dead libcurl would send the request a second time.
+         * A webhook may be sent twice. */
+        if (!job->is_webhook) SET(s->easy, CURLOPT_FRESH_CONNECT, 1L);
         SET(s->easy, CURLOPT_POST, 1L);
         SET(s->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len);
         SET(s->easy, CURLOPT_POSTFIELDS, call->body.len ? call->body.ptr : "");

@@ -7,7 +7,8 @@
  * are not followed, proxies named in the environment are not used, and plain http only when the base address says so. A
  * name that resolves to a private address is refused unless the base address itself names the private network (an
  * address in digits, localhost, a name without a dot or below .local, .internal, .lan, .home.arpa): so a name that
- * somebody else controls cannot point souk at its own network. */
+ * somebody else controls cannot point souk at its own network. Webhooks have no base address: private addresses are
+ * refused whatever names them, unless the operator allows all of them. */
 #pragma once
 
 #include "base/mailbox.h"
@@ -40,7 +41,10 @@ struct outbound_job {
     /* The request; what it points at must live until done. One of the two: */
     const struct http_call *call;
     const struct outbound_mail *mail;
-    Str base_url;           /* of `call` */
+    Str base_url;           /* of `call`; empty: is_webhook */
+    bool is_webhook;        /* the address is the merchant's own, whatever its host is called: see webhook_url_is_fine */
+    bool allows_private;    /* of a webhook: also to private addresses, also without encryption */
+    bool cuts_reply;        /* what is beyond reply_bytes_max is dropped instead */
     int64_t timeout_ms;     /* 0: OUTBOUND_TIMEOUT_MS */
     size_t reply_bytes_max; /* 0: OUTBOUND_REPLY_MAX; a longer reply counts as no reply */
     struct arena *arena;    /* the reply's; used by nothing else until done */
@@ -67,3 +71,7 @@ void outbound_call(struct outbound *o, struct outbound_job *job);
 
 /* Whether a base address can be used: http or https, a host, no userinfo, query or fragment, no slash at its end. */
 bool base_url_is_fine(Str url);
+/* Whether events may be sent there: https (http where private addresses are allowed), a host, no userinfo nor fragment,
+ * and no host that is private by its name or digits, unless allowed. What a name resolves to is checked when the
+ * connection is made. */
+bool webhook_url_is_fine(Str url, bool allows_private);

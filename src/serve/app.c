@@ -21,6 +21,7 @@
 #include "serve/seen.h"
 #include "serve/store_metrics.h"
 #include "serve/turn.h"
+#include "view/view_event.h"
 
 #define POOL_THREADS 4
 #define POOL_QUEUE_MAX 512
@@ -35,6 +36,7 @@ void app_set_settings(struct app *app, const struct settings *s)
     struct settings_snapshot *snapshot = calloc(1, sizeof *snapshot);
     if (!snapshot) abort();
     snapshot->settings = *s;
+    view_event_set_currency(s->currency, s->exponent);
     snapshot->older = atomic_load(&app->settings);
     while (!atomic_compare_exchange_weak(&app->settings, &snapshot->older, snapshot)) {
     }
@@ -158,6 +160,9 @@ void app_listening(struct app *app, const char *listen, int port)
     };
     app->dispatcher = dispatcher_start(&options);
     app->backups = backup_schedule_start(app->database, app->options.data_dir, &app->options.backup);
+    app->courier = courier_start(&(struct courier_options){.database = app->database,
+                                                           .ca_file = app->options.ca_file,
+                                                           .allows_private = app->options.webhook_private_ok});
     warn_of_sandbox(app);
     warn_of_base_url(app);
 }
@@ -171,6 +176,7 @@ void app_stop(struct app *app)
     backup_schedule_stop(app->backups);
     outbound_cancel(app->outbound);
     dispatcher_stop(app->dispatcher);
+    courier_stop(app->courier);
     link_free(app->link);
     outbound_stop(app->outbound);
     periodic_at_stop(app, app->options.jobs, app->database);

@@ -7,6 +7,7 @@
 #include "db/tx.h"
 #include "domain/settings.h"
 #include "http/server.h"
+#include "outbox/courier.h"
 #include "outbox/dispatch.h"
 #include "serve/backup_schedule.h"
 
@@ -41,7 +42,8 @@ struct app_options {
     const struct periodic *jobs; /* periodic jobs; ends with {0} */
     const char *metrics_token;   /* who may read /metrics; "": this machine alone */
     struct backup_options backup;
-    const char *ca_file; /* authorities to trust for calls to the outside; "": the system's */
+    bool webhook_private_ok; /* events may go to private addresses */
+    const char *ca_file;     /* authorities to trust for calls to the outside; "": the system's */
 };
 
 /* A snapshot; replaced ones are kept until the end, because requests may still read them. Changes are rare. */
@@ -62,6 +64,7 @@ struct app {
     struct gateway_link *link;
     struct dispatcher *dispatcher;
     struct backup_schedule *backups;
+    struct courier *courier; /* sends events */
     bool is_public;       /* listens on an address that others can reach */
     char self_url[128];   /* where this process can reach itself */
     const char *shop_url; /* the address in mails and for gateways: options.base_url, or self_url without one */

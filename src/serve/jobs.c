@@ -1,6 +1,8 @@
 /* serve/jobs.c - the periodic jobs. The table is the whole list. */
 #include "base/log.h"
+#include "domain/event.h"
 #include "domain/idempotency.h"
+#include "domain/license.h"
 #include "domain/mail_link.h"
 #include "domain/reconciliation.h"
 #include "domain/reservation.h"
@@ -59,10 +61,24 @@ static enum err watch_stock(struct app *app, struct db *db)
     return stock_notice_check(db, app_settings(app)->low_stock, time_now());
 }
 
+static enum err forget_old_events(struct app *app, struct db *db)
+{
+    (void)app;
+    return event_expire(db, time_now(), 1000);
+}
+
+static enum err watch_licenses(struct app *app, struct db *db)
+{
+    (void)app;
+    return license_tell_expired(db, time_now());
+}
+
 const struct periodic periodic_jobs[] = {
     {"settings", 1000, TX_READ, reload_settings, false},
     {"retention", 1000, TX_READ, keep_for_a_while, false},
     {"reconciliation", 10000, TX_READ, reconcile, false},
+    {"events", 10000, TX_READ, forget_old_events, false},
+    {"licenses", 5000, TX_READ, watch_licenses, false},
     {"stock", 5000, TX_READ, watch_stock, false},
     {"vitals", 5000, TX_READ, store_metrics_read, false},
     {"flow", 1000, TX_READ, store_metrics_follow, false},

@@ -178,6 +178,11 @@ static void write_outbox(struct app *app, struct buf *out)
         metric_line(out, "souk_outbox_failures_total", "kind", outbox_kind_names[i], get(&s->failures[i]));
     metric_single(out, "souk_gateways_left_alone", "gauge", "Gateways that do not answer and are not called for now.",
                   link_left_alone(app->link));
+    const struct courier_stats *c = courier_stats(app->courier);
+    metric_single(out, "souk_webhooks_delivered_total", "counter", "Events that an endpoint took.", get(&c->delivered));
+    metric_single(out, "souk_webhook_failures_total", "counter", "Tries to send an event that failed.",
+                  get(&c->failed));
+    metric_single(out, "souk_webhooks_given_up_total", "counter", "Events that were given up.", get(&c->given_up));
 }
 
 void metrics_write(struct app *app, struct buf *out)

@@ -12,17 +12,22 @@ static void view_wallet_transaction(struct json_writer *w, const struct wallet_t
     json_end_object(w);
 }
 
-void view_wallet(struct json_writer *w, const struct wallet *wallet, const char *currency,
-                 const struct wallet_transaction *items, size_t count, size_t limit)
+void view_wallet_members(struct json_writer *w, const struct wallet *wallet, const char *currency)
 {
-    size_t older = count > limit ? count - limit : 0; /* the list is oldest first */
-    json_begin_object(w);
     json_kv_money(w, "balance", wallet->balance);
     json_kv_cstr(w, "currency", currency);
     json_kv_money(w, "held", wallet->held);
     json_kv_money(w, "credit_limit", wallet->credit_limit);
     if (wallet->frozen.minor) json_kv_money(w, "frozen", wallet->frozen);
     if (wallet->debt.minor) json_kv_money(w, "debt", wallet->debt);
+}
+
+void view_wallet(struct json_writer *w, const struct wallet *wallet, const char *currency,
+                 const struct wallet_transaction *items, size_t count, size_t limit)
+{
+    size_t older = count > limit ? count - limit : 0; /* the list is oldest first */
+    json_begin_object(w);
+    view_wallet_members(w, wallet, currency);
     json_key(w, "transactions");
     json_begin_array(w);
     for (size_t i = older; i < count; i++) view_wallet_transaction(w, &items[i]);

@@ -5,6 +5,8 @@
 #include "domain/withdrawal.h"
 #include "json/writer.h"
 
+/* Inside an object that the caller opened. */
+void view_wallet_members(struct json_writer *w, const struct wallet *wallet, const char *currency);
 /* The newest `limit` transactions. has_more tells whether there are more: ask the database for one more than `limit`.
  */
 void view_wallet(struct json_writer *w, const struct wallet *wallet, const char *currency,

@@ -424,11 +424,11 @@ static enum err holds(struct db *db)
     assert_int_equal(stock(db), OK);
     assert_int_equal(place(db, ada, CHANNEL_API, editor, 1, &o, &s), OK);
     Str key = o.items[0].deliveries[0].value;
-    assert_int_equal(order_set_hold(db, o.id, true), OK);
+    assert_int_equal(order_set_hold(db, o.id, true, time_now()), OK);
     assert_int_equal(license_verify(db, key, editor, STR("hw"), NOW, &v), ERR_LICENSE_REVOKED);
-    assert_int_equal(order_set_hold(db, o.id, false), OK);
+    assert_int_equal(order_set_hold(db, o.id, false, time_now()), OK);
     assert_int_equal(license_verify(db, key, editor, STR("hw"), NOW, &v), OK);
-    assert_int_equal(order_set_hold(db, (Id){999}, true), ERR_NOT_FOUND);
+    assert_int_equal(order_set_hold(db, (Id){999}, true, time_now()), ERR_NOT_FOUND);
     return OK;
 }
 
@@ -452,21 +452,21 @@ static enum err staff_issues(struct db *db)
 
     assert_int_equal(license_verify(db, l.key, editor, STR("hw-1"), NOW, &v), OK);
     assert_int_equal(license_verify(db, l.key, editor, STR("hw-2"), NOW, &v), ERR_HARDWARE_MISMATCH);
-    assert_int_equal(license_clear_hardware(db, l.id), OK);
-    assert_int_equal(license_clear_hardware(db, (Id){99}), ERR_NOT_FOUND);
+    assert_int_equal(license_clear_hardware(db, l.id, time_now()), OK);
+    assert_int_equal(license_clear_hardware(db, (Id){99}, time_now()), ERR_NOT_FOUND);
     assert_int_equal(license_verify(db, l.key, editor, STR("hw-2"), NOW, &v), OK);
     assert_int_equal(license_verify(db, l.key, editor, (Str){0}, (Time){NOW.ms + 5}, &v), ERR_LICENSE_EXPIRED);
     assert_int_equal(license_set_expiry(db, l.id, (Time){0}), OK);
     assert_int_equal(license_verify(db, l.key, editor, (Str){0}, (Time){NOW.ms + 5}, &v), OK);
 
-    assert_int_equal(license_reinstate(db, l.id), ERR_INVALID_STATE);
-    assert_int_equal(license_revoke(db, l.id, STR("abuse")), OK);
-    assert_int_equal(license_revoke(db, l.id, STR("abuse")), ERR_INVALID_STATE);
-    assert_int_equal(license_revoke(db, (Id){99}, STR("")), ERR_NOT_FOUND);
+    assert_int_equal(license_reinstate(db, l.id, time_now()), ERR_INVALID_STATE);
+    assert_int_equal(license_revoke(db, l.id, STR("abuse"), time_now()), OK);
+    assert_int_equal(license_revoke(db, l.id, STR("abuse"), time_now()), ERR_INVALID_STATE);
+    assert_int_equal(license_revoke(db, (Id){99}, STR(""), time_now()), ERR_NOT_FOUND);
     assert_int_equal(license_verify(db, l.key, editor, STR("hw-2"), NOW, &v), ERR_LICENSE_REVOKED);
     assert_int_equal(license_find(db, l.id, &l), OK);
     assert_true(l.status == LICENSE_REVOKED && str_eq(l.reason, STR("abuse")));
-    assert_int_equal(license_reinstate(db, l.id), OK);
+    assert_int_equal(license_reinstate(db, l.id, time_now()), OK);
     assert_int_equal(license_verify(db, l.key, editor, STR("hw-2"), NOW, &v), OK);
 
     assert_int_equal(license_seen(db, l.id, 3, (Time){70}), OK);

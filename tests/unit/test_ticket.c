@@ -131,11 +131,11 @@ static enum err conversation(struct db *db)
     assert_true(!m.by_staff && str_eq(m.author_name, STR("Ada")) && m.created_at.ms == 30);
     assert_true(find(db, id).status == TICKET_OPEN && find(db, id).last_reply_at.ms == 30);
 
-    assert_int_equal(ticket_close(db, id, bob, &t), ERR_NOT_FOUND);
+    assert_int_equal(ticket_close(db, id, bob, time_now(), &t), ERR_NOT_FOUND);
     assert_true(find(db, id).status == TICKET_OPEN);
-    assert_int_equal(ticket_close(db, id, ada, &t), OK);
+    assert_int_equal(ticket_close(db, id, ada, time_now(), &t), OK);
     assert_true(t.status == TICKET_CLOSED && t.last_reply_at.ms == 30);
-    assert_int_equal(ticket_close(db, id, ada, &t), OK);
+    assert_int_equal(ticket_close(db, id, ada, time_now(), &t), OK);
     assert_true(t.status == TICKET_CLOSED);
     assert_int_equal(ticket_reply(db, id, ada, STR("Again"), (Time){40}, &m), OK);
     assert_true(find(db, id).status == TICKET_OPEN);
@@ -173,10 +173,10 @@ static enum err by_staff(struct db *db)
     assert_int_equal(ticket_move(db, t.id, closed, &t), OK);
     assert_true(id_eq(t.department_id, closed) && str_eq(t.department, STR("Closed")) && t.last_reply_at.ms == 10);
     for (enum ticket_status s = TICKET_OPEN; s <= TICKET_CLOSED; s++) {
-        assert_int_equal(ticket_set_status(db, t.id, s, &t), OK);
+        assert_int_equal(ticket_set_status(db, t.id, s, time_now(), &t), OK);
         assert_true(t.status == s && t.last_reply_at.ms == 10);
     }
-    assert_int_equal(ticket_set_status(db, unknown, TICKET_OPEN, &t), ERR_NOT_FOUND);
+    assert_int_equal(ticket_set_status(db, unknown, TICKET_OPEN, time_now(), &t), ERR_NOT_FOUND);
     struct ticket_message m;
     assert_int_equal(ticket_reply_staff(db, t.id, staff, STR("still here"), (Time){11}, &m), OK);
     assert_int_equal(find(db, t.id).status, TICKET_ANSWERED);
@@ -221,7 +221,7 @@ static enum err lists(struct db *db)
     struct ticket t;
     for (int i = 0; i < 30; i++) {
         t = ticket(db, i % 3 == 0 ? bob : ada, i % 2 == 0 ? sales : billing, "t", 100 + i / 4); /* many at one time */
-        if (i % 5 == 0) assert_int_equal(ticket_set_status(db, t.id, TICKET_CLOSED, &t), OK);
+        if (i % 5 == 0) assert_int_equal(ticket_set_status(db, t.id, TICKET_CLOSED, time_now(), &t), OK);
     }
     for (int64_t step = 1; step <= 31; step += 5) {
         assert_int_equal(walk(db, ada, -1, nothing, step), 20);

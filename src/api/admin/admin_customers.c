@@ -11,19 +11,8 @@
 #include "domain/token.h"
 #include "serve/app.h"
 #include "view/view_account.h"
+#include "view/view_staff.h"
 #include "view/view_wallet.h"
-
-static void view_customer(struct json_writer *w, const void *thing)
-{
-    const struct customer *c = thing;
-    json_begin_object(w);
-    view_account_members(w, &c->account);
-    json_kv_cstr(w, "role", role_names[c->account.role]);
-    json_kv_bool(w, "is_active", c->account.is_active);
-    json_kv_money(w, "balance", c->balance);
-    json_kv_money(w, "credit_limit", c->credit_limit);
-    json_end_object(w);
-}
 
 static const struct list customer_rows = {LIST_ROWS(struct customer, account.id), .view = view_customer};
 

@@ -8,30 +8,7 @@
 #include "domain/account.h"
 #include "domain/license.h"
 #include "domain/sealed_code.h"
-
-static void view_license_staff(struct json_writer *w, const void *thing)
-{
-    const struct license *l = thing;
-    json_begin_object(w);
-    json_kv_id(w, "id", l->id);
-    json_kv_str(w, "license_key", l->key);
-    json_kv_id(w, "product_id", l->product_id);
-    json_kv_str(w, "product_name", l->product_name);
-    json_kv_opt_id(w, "variant_id", l->variant_id);
-    json_kv_id(w, "customer_id", l->account_id);
-    json_kv_str(w, "email", l->email);
-    json_kv_opt_id(w, "order_id", l->order_id);
-    json_kv_cstr(w, "status", license_status_names[l->status]);
-    json_kv_bool(w, "on_hold", l->on_hold);
-    json_kv_str(w, "reason", l->reason);
-    json_kv_time(w, "expires_at", l->expires_at);
-    json_kv_opt_str(w, "hardware_id", l->hardware_id);
-    json_kv_time(w, "bound_at", l->bound_at);
-    json_kv_time(w, "created_at", l->created_at);
-    json_kv_time(w, "last_seen_at", l->last_seen_at);
-    json_kv_int(w, "seen_count", l->seen_count);
-    json_end_object(w);
-}
+#include "view/view_staff.h"
 
 static void mask(struct request *req, struct license *l)
 {
@@ -163,20 +140,20 @@ static const struct shape reason_shape = {reason_fields, sizeof(struct reason_bo
 static enum err act_revoke(struct request *req, Id id)
 {
     const struct reason_body *in = req->body;
-    return license_revoke(req->db, id, in->reason);
+    return license_revoke(req->db, id, in->reason, req->now);
 }
 
 static enum err act_reinstate(struct request *req, Id id)
 {
-    return license_reinstate(req->db, id);
+    return license_reinstate(req->db, id, req->now);
 }
 static enum err act_clear(struct request *req, Id id)
 {
-    return license_clear_hardware(req->db, id);
+    return license_clear_hardware(req->db, id, req->now);
 }
 static enum err act_replace(struct request *req, Id id)
 {
-    return license_replace_key(req->db, id);
+    return license_replace_key(req->db, id, req->now);
 }
 
 static enum err patch_license(struct request *req)

@@ -10,6 +10,7 @@
 #include "serve/app.h"
 #include "view/view_order.h"
 #include "view/view_payment.h"
+#include "view/view_staff.h"
 #include "view/view_timeline.h"
 
 struct order_query {
@@ -104,9 +105,7 @@ static enum err show_order_whole(struct request *req, bool is_masked)
     if (is_masked) mask(req, &o);
     struct json_writer *w = &req->out;
     json_begin_object(w);
-    json_kv_id(w, "customer_id", o.account_id);
-    json_kv_str(w, "email", o.email);
-    view_order_members(w, req->arena, req->app->shop_url, &o);
+    view_order_staff_members(w, req->arena, req->app->shop_url, &o);
     e = show_history(req, o.id);
     json_end_object(w);
     return e;

@@ -4,6 +4,7 @@
 #include "api/tables.h"
 #include "domain/payment_desk.h"
 #include "serve/app.h"
+#include "view/view_staff.h"
 
 struct review_query {
     struct list_query list;
@@ -19,47 +20,6 @@ static const struct field query_fields[] = {
     {0},
 };
 static const struct shape review_query = {query_fields, sizeof(struct review_query)};
-
-/* The amount is in its own currency, which need not be the store's, so it is sent as text. */
-static void kv_amount(struct json_writer *w, const struct review *r)
-{
-    int exponent = currency_exponent(r->currency);
-    char text[MONEY_TEXT_MAX];
-    if (r->amount.minor && exponent >= 0)
-        json_kv_str(w, "amount", (Str){text, money_format(r->amount, exponent, text)});
-    else
-        json_kv_null(w, "amount");
-    json_kv_opt_str(w, "currency", r->currency);
-}
-
-static void view_members(struct json_writer *w, const struct review *r)
-{
-    json_kv_id(w, "id", r->id);
-    json_kv_cstr(w, "kind", review_kind_names[r->kind]);
-    json_kv_cstr(w, "status", review_status_names[r->status]);
-    json_kv_str(w, "reason", r->reason);
-    json_kv_opt_str(w, "gateway", r->gateway_label);
-    json_kv_opt_id(w, "payment_id", r->payment_id);
-    json_kv_opt_id(w, "order_id", r->order_id);
-    json_kv_opt_id(w, "event_id", r->event_id);
-    json_kv_opt_id(w, "refund_id", r->refund_id);
-    json_kv_opt_id(w, "customer_id", r->account_id);
-    json_kv_opt_str(w, "email", r->email);
-    kv_amount(w, r);
-    json_kv_time(w, "due_at", r->due_at);
-    json_kv_time(w, "created_at", r->created_at);
-    json_kv_time(w, "settled_at", r->settled_at);
-    json_kv_opt_id(w, "settled_by", r->settled_by);
-    json_kv_opt_str(w, "action", r->action);
-    json_kv_opt_str(w, "note", r->note);
-}
-
-static void view_review(struct json_writer *w, const void *row)
-{
-    json_begin_object(w);
-    view_members(w, row);
-    json_end_object(w);
-}
 
 static const struct list review_rows = {LIST_ROWS(struct review, id), .view = view_review};
 
@@ -86,7 +46,7 @@ static enum err show_review(struct request *req)
     if (!e) e = payment_review_actions(req->db, &r, &actions);
     if (e) return e;
     json_begin_object(w);
-    view_members(w, &r);
+    view_review_members(w, &r);
     json_key(w, "actions");
     json_begin_array(w);
     for (unsigned i = 0; i < REVIEW_ACTION_COUNT; i++)

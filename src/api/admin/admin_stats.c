@@ -7,6 +7,7 @@
 #include "domain/settings.h"
 #include "domain/stats.h"
 #include "serve/app.h"
+#include "view/view_staff.h"
 
 #define DAYS_DEFAULT 30
 #define DAYS_MAX 366
@@ -43,11 +44,7 @@ static void view_shortages(struct json_writer *w, const struct serial_shortage *
     json_begin_array(w);
     for (size_t i = 0; i < count; i++) {
         json_begin_object(w);
-        json_kv_id(w, "product_id", items[i].product_id);
-        json_kv_str(w, "product_name", items[i].product_name);
-        json_kv_opt_id(w, "variant_id", items[i].variant_id);
-        json_kv_opt_str(w, "variant_name", items[i].variant_name);
-        json_kv_int(w, "free", items[i].free);
+        view_shortage_members(w, &items[i]);
         json_end_object(w);
     }
     json_end_array(w);

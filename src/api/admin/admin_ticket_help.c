@@ -90,7 +90,7 @@ static enum err licensed(struct request *req, struct license *ret)
 
 static enum err clear(struct request *req, Id id)
 {
-    return license_clear_hardware(req->db, id);
+    return license_clear_hardware(req->db, id, req->now);
 }
 
 static enum err post_clear(struct request *req)
@@ -124,7 +124,7 @@ static enum err post_extend(struct request *req)
 
 static enum err replace_key(struct request *req, Id id)
 {
-    return license_replace_key(req->db, id);
+    return license_replace_key(req->db, id, req->now);
 }
 
 /* Another key for the licence that the ticket names. */

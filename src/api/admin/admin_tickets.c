@@ -4,42 +4,9 @@
 #include "api/tables.h"
 #include "api/ticket_ids.h"
 #include "domain/account.h"
-#include "view/view_ticket.h"
+#include "view/view_staff.h"
 
 #define MESSAGES_MAX 1000
-
-struct ticket_view {
-    struct ticket ticket;
-    Str email;
-    const struct ticket_message *messages; /* with has_messages */
-    size_t message_count;
-    bool has_messages;
-};
-
-static void view_ticket_staff(struct json_writer *w, const void *thing)
-{
-    const struct ticket_view *v = thing;
-    const struct ticket *t = &v->ticket;
-    json_begin_object(w);
-    json_kv_id(w, "id", t->id);
-    json_kv_id(w, "customer_id", t->account);
-    json_kv_str(w, "email", v->email);
-    json_kv_id(w, "department_id", t->department_id);
-    json_kv_str(w, "department", t->department);
-    json_kv_str(w, "subject", t->subject);
-    json_kv_opt_id(w, "order_id", t->order_id);
-    json_kv_opt_id(w, "license_id", t->license_id);
-    json_kv_cstr(w, "status", ticket_status_names[t->status]);
-    json_kv_time(w, "created_at", t->created_at);
-    json_kv_time(w, "last_reply_at", t->last_reply_at);
-    if (v->has_messages) {
-        json_key(w, "messages");
-        json_begin_array(w);
-        for (size_t i = 0; i < v->message_count; i++) view_ticket_message(w, &v->messages[i]);
-        json_end_array(w);
-    }
-    json_end_object(w);
-}
 
 static enum err view_of(struct request *req, const struct ticket *t, bool with_messages, struct ticket_view *ret)
 {
@@ -146,7 +113,7 @@ static enum err patch_ticket(struct request *req)
     if (in->has_department_id) e = ticket_move(req->db, req->param_id, in->department_id, &changed);
     if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "department_id", e);
     if (!e) e = change_about(req, in, &before);
-    if (!e && in->has_status) e = ticket_set_status(req->db, req->param_id, (enum ticket_status)in->status, &changed);
+    if (!e && in->has_status) e = ticket_set_status(req->db, req->param_id, (enum ticket_status)in->status, req->now, &changed);
     if (!e) e = show_ticket(req, &is);
     if (e) return e;
     is.has_messages = false;

@@ -5,31 +5,7 @@
 #include "domain/sealed_code.h"
 #include "domain/settings.h"
 #include "domain/withdrawal.h"
-
-struct withdrawal_view {
-    struct withdrawal withdrawal;
-    Str email;
-    Str destination; /* only its last characters, except for the person who pays it out */
-};
-
-static void view_withdrawal_staff(struct json_writer *w, const void *thing)
-{
-    const struct withdrawal_view *view = thing;
-    const struct withdrawal *wd = &view->withdrawal;
-    json_begin_object(w);
-    json_kv_id(w, "id", wd->id);
-    json_kv_id(w, "customer_id", wd->account);
-    json_kv_str(w, "email", view->email);
-    json_kv_money(w, "amount", wd->amount);
-    json_kv_cstr(w, "status", withdrawal_status_names[wd->status]);
-    json_kv_opt_str(w, "destination", view->destination);
-    json_kv_opt_id(w, "first_by", wd->first_by);
-    json_kv_str(w, "reason", wd->reason);
-    json_kv_time(w, "requested_at", wd->requested_at);
-    json_kv_time(w, "decided_at", wd->decided_at);
-    json_kv_opt_id(w, "decided_by", wd->decided_by);
-    json_end_object(w);
-}
+#include "view/view_staff.h"
 
 static enum err view_of(struct request *req, const struct withdrawal *wd, struct withdrawal_view *ret)
 {

@@ -117,7 +117,7 @@ static enum err post_reply(struct request *req)
 static enum err post_close(struct request *req)
 {
     struct ticket t;
-    enum err e = ticket_close(req->db, req->param_id, req->account, &t);
+    enum err e = ticket_close(req->db, req->param_id, req->account, req->now, &t);
     if (e) return e;
     view_ticket(&req->out, &t);
     return OK;

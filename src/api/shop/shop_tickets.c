@@ -191,7 +191,7 @@ static enum err post_reply(struct request *req)
 static enum err post_close(struct request *req)
 {
     struct ticket t;
-    enum err e = ticket_close(req->db, req->param_id, req->account, &t);
+    enum err e = ticket_close(req->db, req->param_id, req->account, req->now, &t);
     return e ? e : shop_go(req, ticket_path(req, req->param_id));
 }
 

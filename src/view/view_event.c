@@ -1,0 +1,261 @@
+/* view/view_event.c - see view_event.h. */
+#include "view/view_event.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "domain/account.h"
+#include "domain/ledger.h"
+#include "domain/mail.h"
+#include "domain/settings.h"
+#include "view/view_order.h"
+#include "view/view_staff.h"
+#include "view/view_ticket.h"
+#include "view/view_wallet.h"
+
+#define DATA_BYTES_MAX (16 * 1024 * 1024)
+
+/* Three letters and the decimals, in one word; 0: not known. */
+static _Atomic uint32_t currency;
+
+void view_event_set_currency(const char *code, int exponent)
+{
+    uint32_t packed = (uint32_t)exponent;
+    for (size_t i = 0; i < 3 && code[i]; i++) packed |= (uint32_t)(unsigned char)code[i] << (8 * (i + 1));
+    atomic_store_explicit(&currency, packed, memory_order_relaxed);
+}
+
+struct writing {
+    struct db *db;
+    struct json_writer w;
+    struct buf data, keys;
+    char currency[4];
+    enum event_type type;
+    Id resource;
+    const void *thing;
+};
+
+static enum err begin(struct writing *x)
+{
+    uint32_t packed = atomic_load_explicit(&currency, memory_order_relaxed);
+    if (!packed) {
+        struct settings s;
+        enum err e = settings_load(x->db, &s);
+        if (e) return e;
+        view_event_set_currency(s.currency, s.exponent);
+        packed = atomic_load_explicit(&currency, memory_order_relaxed);
+    }
+    for (size_t i = 0; i < 3; i++) x->currency[i] = (char)(packed >> (8 * (i + 1)) & 0xff);
+    buf_init(&x->data, db_arena(x->db), DATA_BYTES_MAX);
+    buf_init(&x->keys, db_arena(x->db), DATA_BYTES_MAX);
+    json_writer_init(&x->w, &x->data, (int)(packed & 0xff));
+    return OK;
+}
+
+static void take_key(struct writing *x, Str *value)
+{
+    buf_append(&x->keys, *value);
+    buf_char(&x->keys, '\n');
+    *value = EVENT_MARK_KEY;
+}
+
+static void mark_codes(struct writing *x, struct order *o)
+{
+    struct order_item *items = arena_array(db_arena(x->db), struct order_item, o->item_count);
+    for (size_t i = 0; i < o->item_count; i++) {
+        items[i] = o->items[i];
+        if (!items[i].delivery_count) continue;
+        struct delivery *units = arena_array(db_arena(x->db), struct delivery, items[i].delivery_count);
+        memcpy(units, items[i].deliveries, items[i].delivery_count * sizeof *units);
+        for (size_t n = 0; n < items[i].delivery_count; n++) {
+            units[n].value = delivery_text(db_arena(x->db), mail_base_url(), &units[n]);
+            take_key(x, &units[n].value);
+        }
+        items[i].deliveries = units;
+    }
+    o->items = items;
+}
+
+/* What has become of it since does not count. */
+static void order_as_placed(struct order *o)
+{
+    o->status = ORDER_CONFIRMED;
+    o->refunded_amount = (Money){0};
+    o->on_hold = false;
+    o->closed_at = (Time){0};
+    for (size_t i = 0; i < o->item_count; i++)
+        for (size_t n = 0; n < o->items[i].delivery_count; n++) {
+            o->items[i].deliveries[n].is_revoked = false;
+            o->items[i].deliveries[n].fetch_count = 0;
+        }
+}
+
+static enum err write_order(struct writing *x)
+{
+    struct order o;
+    enum err e = order_find(x->db, (Id){0}, x->resource, &o);
+    if (e) return e;
+    if (x->thing == EVENT_AS_MADE) order_as_placed(&o);
+    mark_codes(x, &o);
+    json_begin_object(&x->w);
+    view_order_staff_members(&x->w, db_arena(x->db), "", &o);
+    json_end_object(&x->w);
+    return OK;
+}
+
+/* The product is called what it was called in the order. */
+static enum err license_as_delivered(struct db *db, struct license *l)
+{
+    struct order o;
+    enum err e = order_find(db, (Id){0}, l->order_id, &o);
+    if (e) return e;
+    for (size_t i = 0; i < o.item_count; i++)
+        if (id_eq(o.items[i].product_id, l->product_id)) l->product_name = o.items[i].name;
+    *l = (struct license){.id = l->id,
+                          .key = l->key,
+                          .product_id = l->product_id,
+                          .variant_id = l->variant_id,
+                          .account_id = l->account_id,
+                          .order_id = l->order_id,
+                          .product_name = l->product_name,
+                          .email = l->email,
+                          .status = LICENSE_ACTIVE,
+                          .expires_at = l->expires_at,
+                          .created_at = l->created_at};
+    return OK;
+}
+
+static enum err write_license(struct writing *x)
+{
+    struct license l;
+    enum err e = license_find(x->db, x->resource, &l);
+    if (!e && x->thing == EVENT_AS_MADE) e = license_as_delivered(x->db, &l);
+    if (e) return e;
+    take_key(x, &l.key);
+    view_license_staff(&x->w, &l);
+    return OK;
+}
+
+static enum err write_review(struct writing *x)
+{
+    struct review r;
+    enum err e = review_find(x->db, x->resource, &r);
+    if (!e) view_review(&x->w, &r);
+    return e;
+}
+
+/* thing: the struct transfer. */
+static enum err write_wallet(struct writing *x)
+{
+    const struct transfer *t = x->thing;
+    struct account a;
+    struct wallet wallet;
+    enum err e = account_find(x->db, x->resource, &a);
+    if (!e) e = wallet_find(x->db, x->resource, &wallet);
+    if (e) return e;
+    json_begin_object(&x->w);
+    json_kv_id(&x->w, "customer_id", a.id);
+    json_kv_str(&x->w, "email", a.email);
+    view_wallet_members(&x->w, &wallet, x->currency);
+    json_key(&x->w, "transaction");
+    json_begin_object(&x->w);
+    json_kv_cstr(&x->w, "type", "credit");
+    json_kv_cstr(&x->w, "kind", ledger_kind_names[t->kind]);
+    json_kv_money(&x->w, "amount", t->amount);
+    json_kv_opt_id(&x->w, "reference_id", t->reference);
+    json_kv_str(&x->w, "description", t->description);
+    json_kv_time(&x->w, "created_at", t->at);
+    json_end_object(&x->w);
+    json_end_object(&x->w);
+    return OK;
+}
+
+static enum err write_withdrawal(struct writing *x)
+{
+    struct withdrawal_view v = {0};
+    struct account a;
+    enum err e = withdrawal_find(x->db, x->resource, (Id){0}, &v.withdrawal);
+    if (!e) e = account_find(x->db, v.withdrawal.account, &a);
+    if (e) return e;
+    v.email = a.email;
+    v.destination = v.withdrawal.destination;
+    if (v.destination.len) take_key(x, &v.destination); /* an account number: as worth hiding as a code */
+    view_withdrawal_staff(&x->w, &v);
+    return OK;
+}
+
+static enum err write_ticket(struct writing *x)
+{
+    struct ticket_view v = {.has_messages = x->type != EVENT_TICKET_CLOSED};
+    struct ticket_message *messages;
+    struct account a;
+    enum err e = ticket_find(x->db, x->resource, (Id){0}, &v.ticket);
+    if (!e) e = account_find(x->db, v.ticket.account, &a);
+    if (!e) e = ticket_messages(x->db, x->resource, (Id){0}, 1, &messages, &v.message_count);
+    if (e) return e;
+    v.messages = messages;
+    v.email = a.email;
+    view_ticket_staff(&x->w, &v);
+    return OK;
+}
+
+static enum err write_customer(struct writing *x)
+{
+    struct customer c;
+    enum err e = customer_find(x->db, x->resource, &c);
+    if (!e) view_customer(&x->w, &c);
+    return e;
+}
+
+static enum err write_stock(struct writing *x)
+{
+    json_begin_object(&x->w);
+    view_shortage_members(&x->w, x->thing);
+    json_end_object(&x->w);
+    return OK;
+}
+
+static enum err write_ping(struct writing *x)
+{
+    json_begin_object(&x->w);
+    json_kv_id(&x->w, "endpoint_id", x->resource);
+    json_end_object(&x->w);
+    return OK;
+}
+
+static enum err (*const write[EVENT_TYPES])(struct writing *x) = {
+    [EVENT_ORDER_CREATED] = write_order,
+    [EVENT_ORDER_CONFIRMED] = write_order,
+    [EVENT_ORDER_CANCELLED] = write_order,
+    [EVENT_ORDER_REFUNDED] = write_order,
+    [EVENT_ORDER_DISPUTED] = write_order,
+    [EVENT_PAYMENT_REVIEW] = write_review,
+    [EVENT_LICENSE_CREATED] = write_license,
+    [EVENT_LICENSE_BOUND] = write_license,
+    [EVENT_LICENSE_RELEASED] = write_license,
+    [EVENT_LICENSE_REVOKED] = write_license,
+    [EVENT_LICENSE_REINSTATED] = write_license,
+    [EVENT_LICENSE_EXPIRED] = write_license,
+    [EVENT_WALLET_CREDITED] = write_wallet,
+    [EVENT_WITHDRAWAL_REQUESTED] = write_withdrawal,
+    [EVENT_WITHDRAWAL_APPROVED] = write_withdrawal,
+    [EVENT_WITHDRAWAL_REJECTED] = write_withdrawal,
+    [EVENT_TICKET_CREATED] = write_ticket,
+    [EVENT_TICKET_REPLIED] = write_ticket,
+    [EVENT_TICKET_CLOSED] = write_ticket,
+    [EVENT_CUSTOMER_CREATED] = write_customer,
+    [EVENT_STOCK_LOW] = write_stock,
+    [EVENT_STOCK_EMPTY] = write_stock,
+    [EVENT_PING] = write_ping,
+};
+
+enum err view_event(struct db *db, enum event_type type, Id resource, const void *thing, struct event_text *ret)
+{
+    struct writing x = {.db = db, .type = type, .resource = resource, .thing = thing};
+    enum err e = begin(&x);
+    if (!e) e = write[type](&x);
+    if (e) return e;
+    if (x.data.full || x.keys.full) return ERR_INTERNAL;
+    *ret = (struct event_text){buf_str(&x.data), buf_str(&x.keys)};
+    return OK;
+}
