@@ -65,12 +65,21 @@ enum err event_add(struct db *db, enum event_type type, Id resource, Time now)
     return event_add_thing(db, type, resource, NULL, now, NULL);
 }
 
-enum err event_add_placed(struct db *db, enum event_type type, Id order, Time now)
+/* SQLite takes both at once; PostgreSQL has one statement for all orders of a group anyway. */
+enum err event_add_placed(struct db *db, Id order, Time now)
 {
-    static const char insert[] = "INSERT INTO event (type, resource_id, created_at) VALUES ($1, $2, $3)";
+    static const char both[] = "INSERT INTO event (type, resource_id, created_at)"
+                               " VALUES ('order.created', $1, $2), ('order.confirmed', $1, $2)";
+    static const char created[] = "INSERT INTO event (type, resource_id, created_at) VALUES ('order.created', $1, $2)";
+    static const char confirmed[] =
+        "INSERT INTO event (type, resource_id, created_at) VALUES ('order.confirmed', $1, $2)";
 
-    struct stmt *st = db_prepare(db, insert);
-    bind_choice(st, event_type_names, type);
+    struct stmt *st = db_prepare(db, db_sql(db, both, created));
+    bind_id(st, order);
+    bind_time(st, now);
+    enum err e = db_run(st);
+    if (e || !db_is_postgres(db)) return e;
+    st = db_prepare(db, confirmed);
     bind_id(st, order);
     bind_time(st, now);
     return db_run(st);
@@ -153,9 +162,8 @@ enum err event_write_out_order(struct db *db, Id order)
 enum err event_write_out_license(struct db *db, Id license)
 {
     static const char find[] = "SELECT " EVENT_COLUMNS " FROM event e WHERE e.resource_id = $1" OF_LICENSES;
-    static const char of_order[] =
-        "SELECT " EVENT_COLUMNS " FROM license l JOIN order_item i ON i.id = l.order_item_id"
-        " JOIN event e ON e.resource_id = i.order_id WHERE l.id = $1" OF_ORDERS;
+    static const char of_order[] = "SELECT " EVENT_COLUMNS " FROM license l JOIN order_item i ON i.id = l.order_item_id"
+                                   " JOIN event e ON e.resource_id = i.order_id WHERE l.id = $1" OF_ORDERS;
 
     enum err e = write_out(db, find, license);
     return e ? e : write_out(db, of_order, license);

@@ -1,12 +1,12 @@
 /* domain/event.h - what happened, for other systems: written in the transaction of the change, kept for 30 days.
  *
- * An event holds its resource as it was then, as JSON. How a resource looks is for the view to say: the program installs
- * view_event (view/view_event.h) here before anything is changed. In the text, marks stand for licence keys and codes,
- * which are sealed beside it.
+ * An event holds its resource as it was then, as JSON. How a resource looks is for the view to say: the program
+ * installs view_event (view/view_event.h) here before anything is changed. In the text, marks stand for licence keys
+ * and codes, which are sealed beside it.
  *
- * Events of orders that are delivered on the spot, and of the licences that any order delivers, are not written out: all
- * that they tell follows from rows that nobody changes. Whoever is about to change one after all (another key, another
- * end, another e-mail address) has the events written out first: event_write_out. See docs/decisions/0038. */
+ * Events of orders that are delivered on the spot, and of the licences that any order delivers, are not written out:
+ * all that they tell follows from rows that nobody changes. Whoever is about to change one after all (another key,
+ * another end, another e-mail address) has the events written out first: event_write_out. See docs/decisions/0038. */
 #pragma once
 
 #include "db/db.h"
@@ -63,7 +63,7 @@ enum err event_add(struct db *db, enum event_type type, Id resource, Time now);
 /* The same with the thing. ret: the event's id, or NULL. */
 enum err event_add_thing(struct db *db, enum event_type type, Id resource, const void *thing, Time now, Id *ret);
 /* Not written out: order.created and order.confirmed of an order delivered on the spot. */
-enum err event_add_placed(struct db *db, enum event_type type, Id order, Time now);
+enum err event_add_placed(struct db *db, Id order, Time now);
 /* license.created, of a licence that an order delivers; known by the hash of its key. */
 enum err event_add_delivered(struct db *db, Str key_hash, Time now);
 /* Before a licence's key or end changes; before a code of an order does; before an account's address does. */

@@ -1,8 +1,8 @@
 /* domain/event_settle.c - up to which number all events are there, see event.h.
  *
  * SQLite has one writer: what is there is all there is. PostgreSQL gives a row its number long before others see it. A
- * transaction changes something before it writes its event, so by then it has a number of its own (its xid). Whoever has
- * taken an event's number below the last one is among those who are writing a moment later; once all of these have
+ * transaction changes something before it writes its event, so by then it has a number of its own (its xid). Whoever
+ * has taken an event's number below the last one is among those who are writing a moment later; once all of these have
  * ended, nothing can appear below any more. */
 #include <stdio.h>
 #include <string.h>
@@ -20,10 +20,10 @@ static enum err one_id(struct db *db, const char *sql, Id *ret)
 
 enum err event_settled(struct db *db, Id *ret)
 {
-    return one_id(db,
-                  db_sql(db, "SELECT COALESCE(MAX(id), 0) FROM event",
-                         "SELECT settled FROM event_horizon WHERE name = 'event'"),
-                  ret);
+    return one_id(
+        db,
+        db_sql(db, "SELECT COALESCE(MAX(id), 0) FROM event", "SELECT settled FROM event_horizon WHERE name = 'event'"),
+        ret);
 }
 
 /* ",123,124,": the transactions of this database that have changed something. */

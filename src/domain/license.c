@@ -399,8 +399,8 @@ DB_READER(read_touched);
 /* The licences of an order that are not on hold, or that are; read before they change. */
 static enum err find_active(struct db *db, Id order, bool on_hold, struct touched **ret, size_t *ret_count)
 {
-    static const char find[] = "SELECT id, 1 - on_hold FROM license" OF_ORDER
-                               " AND status = 'active' AND on_hold = $2 ORDER BY id";
+    static const char find[] =
+        "SELECT id, 1 - on_hold FROM license" OF_ORDER " AND status = 'active' AND on_hold = $2 ORDER BY id";
 
     struct stmt *st = db_prepare(db, find);
     bind_id(st, order);

@@ -232,7 +232,7 @@ enum err order_place(struct db *db, const struct order_draft *draft, Time now, s
         e = ledger_record_taken(db, &taken, LEDGER_SALES, &t);
         if (e) return e;
     }
-    e = event_add_placed(db, EVENT_ORDER_CREATED, o.id, now);
+    e = event_add_placed(db, o.id, now);
     if (e) return e;
     for (size_t i = 0; i < o.item_count; i++) {
         jobs[i].order_item = o.items[i].id;
@@ -240,8 +240,6 @@ enum err order_place(struct db *db, const struct order_draft *draft, Time now, s
         if (e) return e;
         o.items[i].delivery_count = (size_t)jobs[i].quantity;
     }
-    e = event_add_placed(db, EVENT_ORDER_CONFIRMED, o.id, now);
-    if (e) return e;
     *ret = o;
     return OK;
 }

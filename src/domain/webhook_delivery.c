@@ -176,9 +176,10 @@ DB_READER(read_try);
 
 enum err webhook_delivery_tries(struct db *db, Id id, struct webhook_try **ret, size_t *ret_count)
 {
-    static const char list[] = "SELECT number, at, took_ms, status, error FROM (SELECT number, at, took_ms, status, error"
-                               " FROM webhook_try WHERE delivery_id = $1 ORDER BY number DESC LIMIT 50) last"
-                               " ORDER BY number";
+    static const char list[] =
+        "SELECT number, at, took_ms, status, error FROM (SELECT number, at, took_ms, status, error"
+        " FROM webhook_try WHERE delivery_id = $1 ORDER BY number DESC LIMIT 50) last"
+        " ORDER BY number";
 
     struct stmt *st = db_prepare(db, list);
     bind_id(st, id);

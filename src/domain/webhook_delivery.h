@@ -1,7 +1,7 @@
 /* domain/webhook_delivery.h - one event on its way to one endpoint: pending, then delivered or failed.
  *
- * Tried at once, and after 5 s, 1 m, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, each moved by up to a fifth in either
- * direction. TX_WRITE unless said otherwise. */
+ * Tried at once, and after 5 s, 1 m, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h, each moved by up to a fifth in
+ * either direction. TX_WRITE unless said otherwise. */
 #pragma once
 
 #include "domain/event.h"

@@ -205,9 +205,8 @@ enum err webhook_endpoint_due(struct db *db, Time now, Id *ret, size_t most, siz
 
 enum err webhook_endpoint_lease(struct db *db, Id id, Time now, int64_t lease_ms, struct webhook_endpoint *ret)
 {
-    static const char lease[] =
-        "UPDATE webhook_endpoint SET leased_until = $2 WHERE id = $1 AND is_enabled = 1"
-        " AND leased_until <= $3 AND paused_until <= $3 RETURNING " COLUMNS;
+    static const char lease[] = "UPDATE webhook_endpoint SET leased_until = $2 WHERE id = $1 AND is_enabled = 1"
+                                " AND leased_until <= $3 AND paused_until <= $3 RETURNING " COLUMNS;
 
     struct stmt *st = db_prepare(db, lease);
     bind_id(st, id);
@@ -284,10 +283,10 @@ static enum err switch_off(struct db *db, const struct webhook_endpoint *p, Str 
     enum err e = db_done(st);
     if (e || !is_first) return e;
     log_event(LOG_WARN, "webhook_endpoint_off", LOGI("id", p->id.v), LOGS("why", why));
-    const struct notification n = {.kind = STR("webhook_off"),
-                                   .message = str_printf(db_arena(db), "Events are no longer sent to %.*s: %.*s.",
-                                                         STR_FMT(p->url), STR_FMT(why)),
-                                   .reference = p->id};
+    const struct notification n = {
+        .kind = STR("webhook_off"),
+        .message = str_printf(db_arena(db), "Events are no longer sent to %.*s: %.*s.", STR_FMT(p->url), STR_FMT(why)),
+        .reference = p->id};
     e = webhook_delivery_drop(db, p->id, now);
     if (!e) e = notification_add_owners(db, &n, now);
     return e ? e : mail_owners(db, p, why, now);

@@ -1,7 +1,7 @@
 /* domain/webhook_endpoint.h - where the merchant's own systems take events, and how well they do.
  *
- * An endpoint that answers 410, or has only failed for five days, is switched off, and the owners are told. Switching it
- * on again begins with what happens from then on. All functions need TX_WRITE unless said otherwise. */
+ * An endpoint that answers 410, or has only failed for five days, is switched off, and the owners are told. Switching
+ * it on again begins with what happens from then on. All functions need TX_WRITE unless said otherwise. */
 #pragma once
 
 #include "domain/event.h"

@@ -41,11 +41,11 @@ struct outbound_job {
     /* The request; what it points at must live until done. One of the two: */
     const struct http_call *call;
     const struct outbound_mail *mail;
-    Str base_url;           /* of `call`; empty: is_webhook */
-    bool is_webhook;        /* the address is the merchant's own, whatever its host is called: see webhook_url_is_fine */
-    bool allows_private;    /* of a webhook: also to private addresses, also without encryption */
-    bool cuts_reply;        /* what is beyond reply_bytes_max is dropped instead */
-    int64_t timeout_ms;     /* 0: OUTBOUND_TIMEOUT_MS */
+    Str base_url;        /* of `call`; empty: is_webhook */
+    bool is_webhook;     /* the address is the merchant's own, whatever its host is called: see webhook_url_is_fine */
+    bool allows_private; /* of a webhook: also to private addresses, also without encryption */
+    bool cuts_reply;     /* what is beyond reply_bytes_max is dropped instead */
+    int64_t timeout_ms;  /* 0: OUTBOUND_TIMEOUT_MS */
     size_t reply_bytes_max; /* 0: OUTBOUND_REPLY_MAX; a longer reply counts as no reply */
     struct arena *arena;    /* the reply's; used by nothing else until done */
     void (*done)(struct outbound_job *job);

@@ -97,7 +97,8 @@ static void look_around(struct courier *c)
 {
     struct arena arena = {0};
     struct look l = {.courier = c};
-    enum err e = database_is_sqlite(c->options.database) ? OK : tx_call(c->options.database, TX_READ, settle, &l, &arena);
+    enum err e =
+        database_is_sqlite(c->options.database) ? OK : tx_call(c->options.database, TX_READ, settle, &l, &arena);
     if (!e) e = tx_call(c->options.database, TX_READ, find_due, &l, &arena);
     if (e) log_event(LOG_WARN, "webhooks_failed", LOGC("code", err_info(e)->code));
     for (size_t i = 0; !e && i < l.count; i++) serve_endpoint(c, l.due[i]);

@@ -1,10 +1,10 @@
 /* outbox/courier.h - sends events to the merchant's endpoints (domain/webhook_endpoint.h).
  *
- * One thread looks for endpoints that have something to send; each of them is served by a thread of its own, one message
- * after the other, in order. So an endpoint that is slow or silent delays nobody else; nor do mail and gateways wait,
- * which have other threads and connections. Of several nodes one at a time serves an endpoint (its lease). A message is
- * sent at least once: what became of some messages is recorded together, and a crash in between sends them again under
- * their old ids. */
+ * One thread looks for endpoints that have something to send; each of them is served by a thread of its own, one
+ * message after the other, in order. So an endpoint that is slow or silent delays nobody else; nor do mail and gateways
+ * wait, which have other threads and connections. Of several nodes one at a time serves an endpoint (its lease). A
+ * message is sent at least once: what became of some messages is recorded together, and a crash in between sends them
+ * again under their old ids. */
 #pragma once
 
 #include <stdatomic.h>

@@ -6,10 +6,10 @@
 #include "gateway/signature.h"
 
 #define BATCH_MAX 50
-#define EVENTS_MAX 500                /* looked at in one round */
-#define TRY_MS (15 * TIME_SECOND)     /* for an answer */
-#define ROUND_MS (10 * TIME_SECOND)   /* no message is begun after this */
-#define LEASE_MS (60 * TIME_SECOND)   /* longer than a round and its last message */
+#define EVENTS_MAX 500              /* looked at in one round */
+#define TRY_MS (15 * TIME_SECOND)   /* for an answer */
+#define ROUND_MS (10 * TIME_SECOND) /* no message is begun after this */
+#define LEASE_MS (60 * TIME_SECOND) /* longer than a round and its last message */
 
 struct round {
     const struct courier_round *with;
@@ -165,7 +165,9 @@ bool courier_round(const struct courier_round *with)
         round.now = time_now();
         e = tx_call(d, TX_WRITE, record, &round, &round.arena);
     }
-    if (e) log_event(LOG_WARN, "webhooks_not_recorded", LOGI("endpoint", with->endpoint.v), LOGC("code", err_info(e)->code));
+    if (e)
+        log_event(LOG_WARN, "webhooks_not_recorded", LOGI("endpoint", with->endpoint.v),
+                  LOGC("code", err_info(e)->code));
     bool has_more = is_mine && !e && !round.health.failed && round.count > 0;
     arena_done(&round.arena);
     return has_more;

@@ -160,9 +160,8 @@ void app_listening(struct app *app, const char *listen, int port)
     };
     app->dispatcher = dispatcher_start(&options);
     app->backups = backup_schedule_start(app->database, app->options.data_dir, &app->options.backup);
-    app->courier = courier_start(&(struct courier_options){.database = app->database,
-                                                           .ca_file = app->options.ca_file,
-                                                           .allows_private = app->options.webhook_private_ok});
+    app->courier = courier_start(&(struct courier_options){
+        .database = app->database, .ca_file = app->options.ca_file, .allows_private = app->options.webhook_private_ok});
     warn_of_sandbox(app);
     warn_of_base_url(app);
 }

@@ -65,9 +65,9 @@ struct app {
     struct dispatcher *dispatcher;
     struct backup_schedule *backups;
     struct courier *courier; /* sends events */
-    bool is_public;       /* listens on an address that others can reach */
-    char self_url[128];   /* where this process can reach itself */
-    const char *shop_url; /* the address in mails and for gateways: options.base_url, or self_url without one */
+    bool is_public;          /* listens on an address that others can reach */
+    char self_url[128];      /* where this process can reach itself */
+    const char *shop_url;    /* the address in mails and for gateways: options.base_url, or self_url without one */
     struct limiter *limiter;
     /* How many threads one account, or one network without an account, may use at once. */
     struct turns *writer_turns; /* PostgreSQL: workers that write */

@@ -113,7 +113,8 @@ static enum err patch_ticket(struct request *req)
     if (in->has_department_id) e = ticket_move(req->db, req->param_id, in->department_id, &changed);
     if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "department_id", e);
     if (!e) e = change_about(req, in, &before);
-    if (!e && in->has_status) e = ticket_set_status(req->db, req->param_id, (enum ticket_status)in->status, req->now, &changed);
+    if (!e && in->has_status)
+        e = ticket_set_status(req->db, req->param_id, (enum ticket_status)in->status, req->now, &changed);
     if (!e) e = show_ticket(req, &is);
     if (e) return e;
     is.has_messages = false;

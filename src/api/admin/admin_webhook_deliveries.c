@@ -1,4 +1,5 @@
-/* api/admin/admin_webhook_deliveries.c - events: the list for those who poll, what was sent where, and sending again. */
+/* api/admin/admin_webhook_deliveries.c - events: the list for those who poll, what was sent where, and sending again.
+ */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
 #include "outbox/courier_round.h"
