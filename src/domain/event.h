@@ -5,7 +5,7 @@
  * and codes, which are sealed beside it.
  *
  * Events of orders that are delivered on the spot, and of the licences that any order delivers, are not written out:
- * all that they tell follows from rows that nobody changes. Whoever is about to change one after all (another key,
+ * all that they tell follows from rows that nobody changes. Code that changes one after all (another key,
  * another end, another e-mail address) has the events written out first: event_write_out. See docs/decisions/0038. */
 #pragma once
 
@@ -75,7 +75,7 @@ struct event {
     Id id;
     enum event_type type;
     Id resource;
-    Str data, keys; /* see event_data */
+    Str data, keys; /* see view_event_data */
     Time created_at;
 };
 /* The columns that event_read takes, in its order; the table is named e. event_open comes next, when the statement is
@@ -84,9 +84,6 @@ struct event {
 void event_read(struct stmt *st, struct event *ret);
 /* Writes out and unseals, in memory. TX_READ is enough. */
 enum err event_open(struct db *db, struct event *e);
-
-/* The data as it goes out: with updated_at; keys and codes in the clear, or masked as staff see them. */
-Str event_data(struct arena *a, const struct event *e, bool with_keys);
 
 /* Oldest first, ids above `after`, of these types (a bit set; EVENT_ALL: all), none that another may still appear
  * before. TX_READ is enough. */

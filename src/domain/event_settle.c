@@ -1,9 +1,9 @@
 /* domain/event_settle.c - up to which number all events are there, see event.h.
  *
  * SQLite has one writer: what is there is all there is. PostgreSQL gives a row its number long before others see it. A
- * transaction changes something before it writes its event, so by then it has a number of its own (its xid). Whoever
- * has taken an event's number below the last one is among those who are writing a moment later; once all of these have
- * ended, nothing can appear below any more. */
+ * transaction changes something before it writes its event, so by then it has a number of its own (its xid). A
+ * transaction that has taken an event's number below the last one is among those that are writing a moment later; once
+ * all of these have ended, nothing can appear below any more. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,11 +29,11 @@ enum err event_settled(struct db *db, Id *ret)
 /* ",123,124,": the transactions of this database that have changed something. */
 static enum err writers(struct db *db, Str *ret)
 {
-    static const char list[] = "SELECT COALESCE(',' || string_agg(backend_xid::text, ',') || ',', '')"
-                               " FROM pg_stat_activity WHERE datname = current_database()"
-                               " AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()";
+    static const char postgres[] = "SELECT COALESCE(',' || string_agg(backend_xid::text, ',') || ',', '')"
+                                   " FROM pg_stat_activity WHERE datname = current_database()"
+                                   " AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()";
 
-    struct stmt *st = db_prepare(db, list);
+    struct stmt *st = db_prepare(db, postgres);
     Str s = db_step(st) ? col_text(st) : (Str){0};
     enum err e = db_done(st);
     if (!e) *ret = s;
@@ -65,13 +65,13 @@ static enum err move(struct db *db, Id settled)
 
 enum err event_settle(struct db *db, struct event_watch *watch)
 {
-    static const char newest[] = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_id_seq";
+    static const char postgres_newest[] = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_id_seq";
 
     Id settled, last;
     Str now;
     if (!db_is_postgres(db)) return OK;
     enum err e = event_settled(db, &settled);
-    if (!e) e = one_id(db, newest, &last); /* before those who write are looked at */
+    if (!e) e = one_id(db, postgres_newest, &last); /* before those who write are looked at */
     if (e || last.v <= settled.v) return e;
     e = writers(db, &now);
     if (e) return e;

@@ -135,7 +135,7 @@ enum err webhook_delivery_drop(struct db *db, Id endpoint, Time now)
 
 #define OF_LIVE " JOIN webhook_endpoint p ON p.id = d.endpoint_id AND p.deleted_at IS NULL"
 
-enum err webhook_delivery_list(struct db *db, const struct webhook_filter *f, Id before, int64_t limit,
+enum err webhook_delivery_list(struct db *db, const struct hook_filter *f, Id before, int64_t limit,
                                struct webhook_delivery **ret, size_t *ret_count)
 {
     /* An index for each way of asking: 0 and '' stand for any. */

@@ -47,14 +47,14 @@ enum err webhook_delivery_record(struct db *db, const struct webhook_delivery *d
 /* All that wait for an endpoint have failed. */
 enum err webhook_delivery_drop(struct db *db, Id endpoint, Time now);
 
-struct webhook_filter {
+struct hook_filter {
     Id endpoint; /* 0: any */
     bool has_status, has_type;
     enum hook_status status;
     enum event_type type;
 };
 /* Newest first, ids below `before` (0: all). TX_READ is enough, here and below. */
-enum err webhook_delivery_list(struct db *db, const struct webhook_filter *filter, Id before, int64_t limit,
+enum err webhook_delivery_list(struct db *db, const struct hook_filter *filter, Id before, int64_t limit,
                                struct webhook_delivery **ret, size_t *ret_count);
 /* ERR_NOT_FOUND; also when its endpoint was deleted. */
 enum err webhook_delivery_find(struct db *db, Id id, struct webhook_delivery *ret);

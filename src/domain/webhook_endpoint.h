@@ -45,7 +45,7 @@ enum err webhook_endpoint_rotate(struct db *db, Id id, Time now, struct webhook_
 /* What waits is no longer sent. */
 enum err webhook_endpoint_delete(struct db *db, Id id, Time now);
 
-/* For whoever sends. */
+/* For the courier (outbox/courier.h). */
 
 /* Endpoints that have something to send now. TX_READ is enough. */
 enum err webhook_endpoint_due(struct db *db, Time now, Id *ret, size_t most, size_t *ret_count);

@@ -4,6 +4,7 @@
 #include "base/base64.h"
 #include "base/log.h"
 #include "gateway/signature.h"
+#include "view/view_event.h"
 
 #define BATCH_MAX 50
 #define EVENTS_MAX 500              /* looked at in one round */
@@ -31,7 +32,7 @@ Str courier_id(struct arena *a, const struct event *e)
 Str courier_body(struct arena *a, const struct event *e, bool with_keys)
 {
     char at[TIME_TEXT_LEN + 1];
-    Str data = event_data(a, e, with_keys);
+    Str data = view_event_data(a, e, with_keys);
     time_format(e->created_at, at);
     return str_printf(a, "{\"type\":\"%s\",\"timestamp\":\"%s\",\"data\":%.*s}", event_type_names[e->type], at,
                       STR_FMT(data));

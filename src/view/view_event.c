@@ -7,6 +7,7 @@
 #include "domain/account.h"
 #include "domain/ledger.h"
 #include "domain/mail.h"
+#include "domain/sealed_code.h"
 #include "domain/settings.h"
 #include "view/view_order.h"
 #include "view/view_staff.h"
@@ -258,4 +259,51 @@ enum err view_event(struct db *db, enum event_type type, Id resource, const void
     if (x.data.full || x.keys.full) return ERR_INTERNAL;
     *ret = (struct event_text){buf_str(&x.data), buf_str(&x.keys)};
     return OK;
+}
+
+/* The inside of a JSON string. */
+static void put_text(struct buf *b, struct arena *a, Str text)
+{
+    struct buf quoted;
+    struct json_writer w;
+    buf_init(&quoted, a, text.len * 6 + 2);
+    json_writer_init(&w, &quoted, 2);
+    json_str(&w, text);
+    buf_append(b, (Str){quoted.ptr + 1, quoted.len - 2});
+}
+
+static Str next_key(Str *keys)
+{
+    Str key = {0}, rest = {0};
+    if (!str_cut(*keys, '\n', &key, &rest)) key = (Str){0};
+    *keys = rest;
+    return key;
+}
+
+Str view_event_data(struct arena *a, const struct event *e, bool with_keys)
+{
+    static const Str mark = S("\\u0001");
+    struct buf out;
+    Str in = e->data, keys = e->keys;
+    buf_init(&out, a, 16 * 1024 * 1024);
+    while (in.len > 1) { /* the last character is the closing bracket */
+        size_t n;
+        if (in.ptr[0] != '\\') {
+            ptrdiff_t at = str_find(in, '\\');
+            n = at < 0 ? in.len - 1 : (size_t)at;
+            buf_append(&out, (Str){in.ptr, n});
+        } else if (keys.len && str_starts(in, mark)) {
+            Str key = next_key(&keys);
+            put_text(&out, a, with_keys ? key : code_mask(a, key));
+            n = mark.len;
+        } else {
+            n = 2; /* what is escaped, or its beginning */
+            buf_append(&out, (Str){in.ptr, n});
+        }
+        in = (Str){in.ptr + n, in.len - n};
+    }
+    buf_append(&out, out.len > 1 ? STR(",\"updated_at\":\"") : STR("\"updated_at\":\""));
+    buf_time(&out, e->created_at);
+    buf_lit(&out, "\"}");
+    return buf_str(&out);
 }

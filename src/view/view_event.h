@@ -6,5 +6,7 @@
 /* An event_view. Of an order: without its payments and history; of a ticket: with its latest message; of a wallet: with
  * the transaction that it tells of. */
 enum err view_event(struct db *db, enum event_type type, Id resource, const void *thing, struct event_text *ret);
+/* The data as it goes out: with updated_at; keys and codes in the clear, or masked as staff see them. */
+Str view_event_data(struct arena *a, const struct event *e, bool with_keys);
 /* The store's currency, so that no order has to look it up. Until it was said, each event does. From any thread. */
 void view_event_set_currency(const char *code, int exponent);

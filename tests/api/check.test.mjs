@@ -436,6 +436,22 @@ const DAMAGE = [
     ['payment_stuck: .*\\(payment 4\\)'],
     null,
   ],
+  [
+    'events of what is not there',
+    `INSERT INTO event (type, resource_id, created_at) VALUES ('order.created', 999, 1), ('license.bound', 999, 1), ('wallet.credited', 999, 1),
+    ('withdrawal.approved', 999, 1), ('ticket.closed', 999, 1), ('payment.review', 999, 1), ('stock.low', 999, 1)`,
+    ['event_resource: .*\\(event \\d+(, \\d+){5}\\)'],
+    null,
+  ],
+  [
+    'a delivery of another type than its event, which has ended and waits',
+    `INSERT INTO event (type, resource_id, created_at) VALUES ('ping', 1, 1);
+    INSERT INTO webhook_endpoint (url, events, secret, cursor, created_at, updated_at) VALUES ('https://x', 1, ${blob('00')}, 0, 1, 1);
+    INSERT INTO webhook_delivery (endpoint_id, event_id, type, due_at, created_at, done_at)
+    SELECT MAX(p.id), (SELECT MAX(id) FROM event), 'order.created', 1, 1, 1 FROM webhook_endpoint p`,
+    ['webhook_delivery_parts: .*\\(delivery \\d+\\)', 'webhook_delivery_state: .*\\(delivery \\d+\\)'],
+    null,
+  ],
   ['a payment stays open for ever', 'DELETE FROM outbox', ['payment_forgotten: .*\\(payment 3, 4\\)'], null],
   [
     'a top-up that failed was credited',
@@ -515,6 +531,7 @@ const TABLES = [
   'delivery',
   'department',
   'dispute',
+  'event',
   'ledger_account',
   'license',
   'order_item',
@@ -529,7 +546,10 @@ const TABLES = [
   'ticket',
   'ticket_message',
   'transfer',
+  'webhook_delivery',
+  'webhook_endpoint',
   'webhook_event',
+  'webhook_try',
   'withdrawal',
 ];
 const KEEP = ['CREATE SCHEMA sound', ...TABLES.map((t) => `CREATE TABLE sound.${t} AS TABLE public.${t}`)].join(';\n');

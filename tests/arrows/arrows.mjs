@@ -16,7 +16,7 @@ export const LAYERS = {
   view: ['base', 'json', 'domain', 'view'],
   outbound: ['base', 'http', 'outbound'],
   gateway: ['base', 'json', 'http', 'domain', 'outbound', 'gateway'],
-  outbox: ['base', 'db', 'domain', 'page', 'outbound', 'gateway', 'outbox'],
+  outbox: ['base', 'db', 'domain', 'view', 'page', 'outbound', 'gateway', 'outbox'],
   serve: ['base', 'json', 'http', 'db', 'domain', 'backup', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve'],
   api: ['base', 'json', 'http', 'db', 'domain', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve', 'api'],
   cli: ['base', 'json', 'http', 'db', 'domain', 'backup', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve', 'api', 'cli'],

@@ -20,6 +20,8 @@ export const SMALL = [
   'coupon',
   'coupon_product',
   'gateway',
+  'event_horizon',
+  'webhook_endpoint',
   'setup_token',
   'own_page',
   'image',
@@ -27,6 +29,7 @@ export const SMALL = [
 ];
 /** The word that nearly all rows have, where it is not the last of its list. */
 const COMMON = {
+  'event.data': '',
   'orders.status': 'confirmed',
   'withdrawal.status': 'approved',
   'license.status': 'active',

@@ -4,6 +4,7 @@
 #include "api/tables.h"
 #include "outbox/courier_round.h"
 #include "serve/app.h"
+#include "view/view_event.h"
 
 static void view_members(struct json_writer *w, const struct webhook_delivery *d)
 {
@@ -46,11 +47,11 @@ static const struct list delivery_rows = {LIST_ROWS(struct webhook_delivery, id)
 static enum err get_deliveries(struct request *req)
 {
     const struct delivery_query *q = req->query;
-    const struct webhook_filter filter = {.endpoint = q->endpoint_id,
-                                          .has_status = q->has_status,
-                                          .status = (enum hook_status)q->status,
-                                          .has_type = q->has_type,
-                                          .type = (enum event_type)q->type};
+    const struct hook_filter filter = {.endpoint = q->endpoint_id,
+                                       .has_status = q->has_status,
+                                       .status = (enum hook_status)q->status,
+                                       .has_type = q->has_type,
+                                       .type = (enum event_type)q->type};
     struct list_page page;
     struct webhook_delivery *rows;
     enum err e = request_page(req, &page);
@@ -134,18 +135,18 @@ static enum err post_resend(struct request *req)
                        admin_json(req, view, &before), admin_json(req, view, &after));
 }
 
-struct event_query {
+struct news_query {
     Id after;
     Str types;
     int64_t limit;
 };
 static const struct field event_fields[] = {
-    {"after", FIELD_INT, OPTIONAL, offsetof(struct event_query, after), .min = 0, .max = ID_MAX},
-    {"types", FIELD_LINE, OPTIONAL, offsetof(struct event_query, types), .max = 1000},
-    {"limit", FIELD_INT, OPTIONAL, offsetof(struct event_query, limit), .min = 1, .max = 100},
+    {"after", FIELD_INT, OPTIONAL, offsetof(struct news_query, after), .min = 0, .max = ID_MAX},
+    {"types", FIELD_LINE, OPTIONAL, offsetof(struct news_query, types), .max = 1000},
+    {"limit", FIELD_INT, OPTIONAL, offsetof(struct news_query, limit), .min = 1, .max = 100},
     {0},
 };
-static const struct shape event_query = {event_fields, sizeof(struct event_query)};
+static const struct shape news_query = {event_fields, sizeof(struct news_query)};
 
 /* Names separated by commas; none: all. */
 static enum err read_types(struct request *req, Str text, unsigned *ret)
@@ -170,7 +171,7 @@ static void view_event_listed(struct request *req, const struct event *e)
     json_kv_cstr(w, "type", event_type_names[e->type]);
     json_kv_time(w, "timestamp", e->created_at);
     json_key(w, "data");
-    json_raw(w, event_data(req->arena, e, false));
+    json_raw(w, view_event_data(req->arena, e, false));
     json_end_object(w);
 }
 
@@ -178,7 +179,7 @@ static void view_event_listed(struct request *req, const struct event *e)
 
 static enum err get_events(struct request *req)
 {
-    const struct event_query *q = req->query;
+    const struct news_query *q = req->query;
     unsigned types;
     struct event *events;
     size_t count;
@@ -192,7 +193,7 @@ static enum err get_events(struct request *req)
 }
 
 const struct route admin_webhook_deliveries_routes[] = {
-    {"GET", "/api/admin/events", SCOPE_ADMIN, TX_READ, NULL, get_events, OWNER_ONLY, .query = &event_query},
+    {"GET", "/api/admin/events", SCOPE_ADMIN, TX_READ, NULL, get_events, OWNER_ONLY, .query = &news_query},
     {"GET", "/api/admin/webhook-deliveries", SCOPE_ADMIN, TX_READ, NULL, get_deliveries, OWNER_ONLY,
      .query = &delivery_query},
     {"GET", "/api/admin/webhook-deliveries/{id}", SCOPE_ADMIN, TX_READ, NULL, get_delivery, OWNER_ONLY},
