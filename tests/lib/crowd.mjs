@@ -109,6 +109,7 @@ function valueOf(table, c, isPg, rows) {
     return `CASE n % 1000 ${c.words.map((w, i) => `WHEN ${i} THEN ${w}`).join(' ')} ELSE ${common} END`;
   }
   if (c.name === 'taken_by') return 'CASE WHEN n % 5 > 0 THEN n END'; // sold
+  if (c.type === 'TEXT' && `${table}.${c.name}` in COMMON) return `'${COMMON[`${table}.${c.name}`]}'`;
   if (c.type === 'TEXT') return c.name === 'action' ? "'a' || n % 30" : "'t' || n";
   if (c.type === '@bytes') return c.optional ? 'NULL' : blob(isPg);
   return c.optional && /_at$|^(hardware_id|decided_by)$/.test(c.name) ? 'CASE WHEN n % 2 > 0 THEN n END' : 'n';
