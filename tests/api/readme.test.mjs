@@ -1,9 +1,10 @@
-// The README's commands, run unchanged except for the port: each call succeeds.
+// The commands of the README and the quickstart, run unchanged except for the port: each call succeeds.
 // runs: sqlite release
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -28,12 +29,21 @@ function folder(t) {
   fs.mkdirSync(path.join(dir, 'bin'));
   fs.writeFileSync(
     path.join(dir, 'bin/curl'),
-    `#!/bin/sh\nPATH=/usr/bin:/bin curl "$@" | tee -a '${dir}/answers'\nprintf '\\n' >>'${dir}/answers'\n`,
+    `#!/bin/sh\nPATH=/usr/bin:/bin curl "$@" >'${dir}/answer' || exit\ntee -a '${dir}/answers' <'${dir}/answer'\nprintf '\\n' >>'${dir}/answers'\n`,
     { mode: 0o755 },
   );
   fs.mkdirSync(path.join(dir, 'build'));
   fs.symlinkSync(BINARY, path.join(dir, 'build/souk'));
   return dir;
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const server = net.createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
 }
 
 const environment = (dir, more = {}) => ({ PATH: `${dir}/bin:/usr/bin:/bin`, HOME: dir, ...more });
@@ -93,4 +103,35 @@ test('a store of your own: init and serve as the README has them print the link 
   await once(shell, 'close');
   assert.match(said, /http:\/\/127\.0\.0\.1:\d+\/admin\/#setup=/);
   assert.match(said, /event="listening"/);
+});
+
+test('the quickstart: from nothing to a verified licence, all of its lines in one shell', async (t) => {
+  const dir = folder(t);
+  fs.symlinkSync(BINARY, path.join(dir, 'bin/souk'));
+  const guide = fs.readFileSync(new URL('../../docs/quickstart.md', import.meta.url), 'utf8');
+  const port = await freePort();
+  const script = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines]) => lines).join('');
+  assert.equal(script.match(/127\.0\.0\.1:8080/g).length, 2);
+  // The server is the shell's child: it goes with the group when a line fails.
+  const shell = spawn('sh', ['-eu', '-c', script.replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)], {
+    cwd: dir,
+    detached: true,
+    env: environment(dir),
+  });
+  let said = '';
+  shell.stdout.on('data', (bytes) => (said += bytes));
+  shell.stderr.on('data', (bytes) => (said += bytes));
+  const late = setTimeout(() => process.kill(-shell.pid, 'SIGKILL'), 120000);
+  const [code] = await once(shell, 'exit');
+  clearTimeout(late);
+  if (code !== 0) {
+    try {
+      process.kill(-shell.pid, 'SIGKILL');
+    } catch {
+      // all of them have ended
+    }
+  }
+  assert.equal(code, 0, said);
+  const answers = fs.readFileSync(path.join(dir, 'answers'), 'utf8').trim().split('\n').filter(Boolean);
+  assert.equal(JSON.parse(answers.at(-1)).message, 'License is valid');
 });

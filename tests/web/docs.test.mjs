@@ -100,6 +100,34 @@ test('a guide is a page of its own, in light and dark, and links lead on', async
   await page.getByRole('heading', { level: 1 }).waitFor();
   assert.equal(page.url(), `${panel.souk.url}/docs/guide/payments`);
   await checkAccessibleInBoth(page, 'the guide of payments');
+  await page.goto(`${panel.souk.url}/docs/guide/concepts`);
+  await checkAccessibleInBoth(page, 'the guide with diagrams');
+});
+
+test('every link of every guide is served, and what it points at is in the page', async () => {
+  const pages = new Map();
+  const waiting = ['/docs/guide/'];
+  const wanted = [];
+  while (waiting.length > 0) {
+    const target = waiting.pop();
+    if (pages.has(target)) continue;
+    const { status, text } = await read(target);
+    assert.equal(status, 200, target);
+    pages.set(target, text);
+    if (!target.startsWith('/docs/guide/')) continue;
+    assert.doesNotMatch(text, /<style|style=|<script| on[a-z]+=|undefined/, target);
+    for (const [, href] of text.matchAll(/<a [^>]*href="([^"]+)"/g)) {
+      const to = new URL(href, `http://shop${target}`);
+      if (to.host !== 'shop') continue;
+      waiting.push(to.pathname);
+      if (to.hash) wanted.push({ from: target, page: to.pathname, id: decodeURIComponent(to.hash.slice(1)) });
+    }
+  }
+  for (const { from, page: at, id } of wanted) assert.ok(pages.get(at).includes(` id="${id}"`), `${from}: ${at}#${id}`);
+  for (const name of ['quickstart', 'concepts', 'operations', 'threat-model', 'proof', 'cli', 'decisions', 'readme']) {
+    assert.ok(pages.has(`/docs/guide/${name}`), name);
+  }
+  assert.equal(pages.get('/docs/guide/concepts').match(/<svg /g).length, 6);
 });
 
 test('no request went elsewhere, and the browser had nothing to complain about', () => {

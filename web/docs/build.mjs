@@ -84,7 +84,9 @@ export function bundle() {
   const guides = readGuides(root, assets);
   const reference = assets.read(path.join(here, 'reference.html')).toString('utf8');
   assets.files.set('index.html', Buffer.from(assets.fill(reference)));
-  const programs = ['build.mjs', 'guides.mjs', '../embed.mjs'].map((f) => path.join(here, f));
+  const programs = ['build.mjs', 'guides.mjs', 'anchors.mjs', 'states.mjs', '../embed.mjs'].map((f) =>
+    path.join(here, f),
+  );
   return { assets: assets.files, guides, inputs: [...assets.inputs, ...programs] };
 }
 

@@ -3,6 +3,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Marked } from 'marked';
+import { anchorOf } from './anchors.mjs';
+import { drawSteps } from './states.mjs';
 
 /** The files that are served, from the root. */
 export function guideFiles(root) {
@@ -29,14 +31,6 @@ export function addressOf(file) {
     .replace(/\/README$/, '')
     .replaceAll('/', '-')
     .toLowerCase();
-}
-
-/** As forges make them: the words of a heading, joined by hyphens. */
-export function anchorOf(text) {
-  return text
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-');
 }
 
 const escape = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -85,7 +79,8 @@ function render(root, file, assets) {
       const body = rows.map((row) => `<tr>${cells('td', row)}</tr>\n`).join('');
       return `<div class="scrolls" tabindex="0" role="region" aria-label="Table ${++tables}"><table><thead><tr>${cells('th', header)}</tr></thead>\n<tbody>${body}</tbody></table></div>\n`;
     },
-    code({ text: inner }) {
+    code({ text: inner, lang = '' }) {
+      if (lang.startsWith('states ')) return drawSteps(lang.slice(7), inner, escape);
       return `<pre tabindex="0"><code>${escape(inner)}\n</code></pre>\n`;
     },
     html({ text: inner }) {
