@@ -15,8 +15,12 @@ if (process.env.SOUK_RESTART_CHILD) {
   const { Supervisor, hammer } = await import('../tests/lib/supervisor.mjs');
   const { number } = await import('../tests/lib/sql.mjs');
   const database = freshStore();
-  await command(database, ['account', 'create', '--email', 'ann@example.com']);
-  const token = await command(database, ['token', 'create', '--email', 'ann@example.com']);
+  // Many customers: what one of them has is counted at each request.
+  const tokens = [];
+  for (let i = 0; i < 50; i++) {
+    await command(database, ['account', 'create', '--email', `c${i}@example.com`]);
+    tokens.push(await command(database, ['token', 'create', '--email', `c${i}@example.com`]));
+  }
   const count = () => Number(number(database.dbArg, 'SELECT count(*) FROM token'));
   const options = ['--rate-customer', '0', '--tokens-max', '1000000'];
   const serve = [BINARY, 'serve', '--db', database.dbArg, ...options];
@@ -36,7 +40,7 @@ if (process.env.SOUK_RESTART_CHILD) {
       ask: (i) => ({
         method: 'POST',
         path: '/api/customer/tokens',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${tokens[i % tokens.length]}`, 'content-type': 'application/json' },
         body: JSON.stringify({ name: `busy ${i}` }),
       }),
     });
