@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static long owner(int fd)
@@ -25,6 +26,16 @@ static bool write_owner(int fd)
     return ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)n, 0) == n;
 }
 
+/* What root makes beside a database belongs to the database's owner, who could not open it otherwise; SQLite does the
+ * same with its own files. */
+static void give_to_owner(int fd, const char *database_path)
+{
+    struct stat database;
+    if (geteuid() != 0 || stat(database_path, &database) != 0) return;
+    int rc = fchown(fd, database.st_uid, database.st_gid);
+    (void)rc; /* the owner of a file system without owners is root */
+}
+
 enum err lock_take(const char *database_path, int *ret_fd, char *ret_why, size_t why_bytes)
 {
     char path[PATH_MAX];
@@ -38,6 +49,7 @@ enum err lock_take(const char *database_path, int *ret_fd, char *ret_why, size_t
         snprintf(ret_why, why_bytes, "the lock file %s cannot be opened: %s", path, strerror(errno));
         return ERR_UNAVAILABLE;
     }
+    give_to_owner(fd, database_path);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK)
             snprintf(ret_why, why_bytes, "the database %s is in use by another souk (pid %ld)", database_path,

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import zlib from 'node:zlib';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-let dir, tree, control;
+let dir, deb, tree, control;
 
 function run(program, args, options = {}) {
   const out = spawnSync(program, args, { cwd: dir, encoding: 'utf8', ...options });
@@ -23,7 +23,7 @@ const read = (name) => fs.readFileSync(path.join(tree, name), 'utf8');
 before(() => {
   dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-package-test-'));
   run(path.join(ROOT, 'tools/package'), ['--built', path.join(ROOT, 'build'), '--to', dir]);
-  const [deb] = fs.readdirSync(dir).filter((name) => name.endsWith('.deb'));
+  [deb] = fs.readdirSync(dir).filter((name) => name.endsWith('.deb'));
   tree = path.join(dir, 'tree');
   control = path.join(dir, 'control');
   run('dpkg-deb', ['--extract', deb, tree]);
@@ -52,6 +52,14 @@ test('program, units, user, config file, manual pages, completion and licence ar
   assert.match(fields, /^Depends: .*libsqlite3-0/m);
   assert.match(read(unit('souk.service')), /^ExecStart=\/usr\/bin\/souk serve .*--config \/etc\/souk\/souk\.conf$/m);
   for (const script of ['postinst', 'prerm', 'postrm']) run('sh', ['-n', path.join(control, script)]);
+});
+
+test('no time of the build is in it: every file is as old as the changelog says', () => {
+  const changelog = fs.readFileSync(path.join(ROOT, 'debian/changelog'), 'utf8');
+  const said = new Date(/^ -- .*> {2}(.*)$/m.exec(changelog)[1]);
+  const listed = run('dpkg-deb', ['--contents', deb], { env: { ...process.env, TZ: 'UTC' } });
+  const times = [...listed.matchAll(/ (\d{4}-\d\d-\d\d \d\d:\d\d) /g)].map((m) => m[1]);
+  assert.deepEqual([...new Set(times)], [said.toISOString().slice(0, 16).replace('T', ' ')]);
 });
 
 test('its config file can be read, and names no option that is not there, also where it is commented out', () => {
