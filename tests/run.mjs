@@ -4,7 +4,7 @@
 //     node tests/run.mjs --needs [FILTER...] only says what the machine must have for it
 //
 // A filter that is a phase's name (tests/lib/phases.mjs) chooses this phase alone, one that is a part of names all of these
-// phases; any other chooses test files and unit programs by name.
+// phases; any other chooses test files and unit programs by name. A word that chooses nothing is a failure, and nothing runs.
 // A test file that does not depend on the engine or build says so in its head, e.g. `// runs: sqlite` or `// runs: release
 // asan`; it is then left out of the phases of other engines and builds.
 // The phases of the release build and those of the other builds run side by side, each lane in a run of its own (lib/lanes.mjs).
@@ -20,7 +20,7 @@ import { CpuByProgram, cpuSeconds } from './lib/cpu.mjs';
 import { memoryFolder } from './lib/memory.mjs';
 import { nameOf, postmasterPid, startCluster, stopCluster } from './lib/pg.mjs';
 import { runLanes } from './lib/lanes.mjs';
-import { choose, lanesOf, needsOf } from './lib/phases.mjs';
+import { PHASES, choose, lanesOf, needsOf } from './lib/phases.mjs';
 import { prepareStores } from './lib/prepared.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from './lib/sanitizer.mjs';
 import { FileResults, cmockaResult } from './lib/tap.mjs';
@@ -58,13 +58,16 @@ await main(process.argv.slice(2));
 
 async function main(args) {
   const isQuestion = args[0] === '--needs';
-  const words = isQuestion ? args.slice(1) : args;
+  const isLane = args[0] === '--lane'; // of a run that has looked at the words already
+  const words = isQuestion || isLane ? args.slice(1) : args;
   const { phases: chosen, fileWords } = choose(words);
   const phases = chosen.filter((p) => unitsOf(p, fileWords).length > 0);
   if (isQuestion) {
     console.log(needsOf(phases).join(' '));
     return;
   }
+  const strange = isLane ? [] : fileWords.filter((word) => !chosen.some((p) => unitsOf(p, [word]).length > 0));
+  if (strange.length > 0) refuse(strange, chosen);
   const lanes = lanesOf(phases);
   if (lanes.length > 1) process.exit(await runLanes(lanes, fileWords, begun.at));
   logs = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-test-'));
@@ -82,6 +85,17 @@ async function main(args) {
   await runPhases(phases, fileWords);
   if (total.passed + total.failed === 0) fail('nothing matches', [`filters: ${words.join(' ')}`]);
   finish();
+}
+
+function refuse(words, chosen) {
+  for (const word of words)
+    console.log(
+      `FAILED ${JSON.stringify(word)} is no phase, and no test file or unit program of what runs has it in its name`,
+    );
+  if (words.some((word) => word.includes(','))) console.log('words are separated by spaces');
+  console.log(`phases: ${(chosen.length < PHASES.length ? chosen : PHASES).map((p) => p.name).join(' ')}`);
+  console.log(`0 passed, ${words.length} failed`);
+  process.exit(1);
 }
 
 async function runPhases(phases, fileWords) {

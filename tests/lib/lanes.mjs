@@ -6,7 +6,7 @@ const RUN = new URL('../run.mjs', import.meta.url).pathname;
 
 /** Runs the lanes, each a list of phases; says what they say, and sums up. Gives the exit code. */
 export async function runLanes(lanes, fileWords, started, run = RUN) {
-  const children = lanes.map((phases) => startLane(run, [...phases.map((p) => p.name), ...fileWords]));
+  const children = lanes.map((phases) => startLane(run, ['--lane', ...phases.map((p) => p.name), ...fileWords]));
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.on(signal, () => {
       for (const { child } of children) child.kill(signal);

@@ -156,8 +156,20 @@ test('control: a build without what it should have made', (t) => {
   assert.match(run.stdout, /ENOENT/);
 });
 
-test('control: words that match nothing are a failure', (t) => {
-  expectPromise(runTests(smallTree(t), ['nothing-like-it']), '0 passed, 1 failed');
+test('control: nothing runs with a word that chooses nothing, such as phases with a comma between them', (t) => {
+  const dir = smallTree(t);
+  write(dir, 'tests/arrows/good.test.mjs', "import { test } from 'node:test';\ntest('good', () => {});\n");
+  const last = (words) => {
+    const run = runTests(dir, words);
+    const lines = run.stdout.trimEnd().split('\n');
+    return [lines[0], lines.at(-1), run.status];
+  };
+  for (const words of [['nothing-like-it'], ['arrows', 'goood'], ['arrows,unit']]) {
+    const [first, ...end] = last(words);
+    assert.deepEqual(end, ['0 passed, 1 failed', 1]);
+    assert.ok(first.startsWith(`FAILED "${words.at(-1)}" is no phase`), first);
+  }
+  assert.deepEqual(last(['arrows', 'good']).slice(1), ['1 passed, 0 failed', 0]);
 });
 
 test('control: a file that ends the process fails, the others are run all the same; so does a process that ends badly', (t) => {
