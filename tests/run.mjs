@@ -26,6 +26,8 @@ import { SANITIZER_ENV, crashReport, sanitizerReport } from './lib/sanitizer.mjs
 import { FileResults, cmockaResult } from './lib/tap.mjs';
 
 const FILE_TIMEOUT_MS = 300_000;
+/** For a process whose files are done: a server that a failed test left behind would keep it. */
+const END_TIMEOUT_MS = Number(process.env.SOUK_END_TIMEOUT_MS ?? 30_000);
 /** Leak checks at a process's end slower than this are made for some processes only (tests/api/lib/souk.mjs). */
 const LEAK_CHECK_MS = 1000;
 /** How often is looked at the programs that run, with SOUK_CPU=1. */
@@ -273,17 +275,19 @@ function runWorker(phase, waiting) {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   let now = null;
+  let timer = null;
   let failed = 0;
   let late = '';
   const said = [];
   const next = () => {
-    clearTimeout(now?.timer);
+    clearTimeout(timer);
     const file = waiting.shift();
-    now = file === undefined ? null : { file, started: Date.now(), timer: setTimeout(expire, FILE_TIMEOUT_MS) };
+    now = file === undefined ? null : { file, started: Date.now() };
+    timer = setTimeout(expire, now ? FILE_TIMEOUT_MS : END_TIMEOUT_MS);
     if (child.connected) child.send(file ?? null, () => {});
   };
   const expire = () => {
-    late = `timeout after ${FILE_TIMEOUT_MS / 1000} s`;
+    late = `timeout after ${(now ? FILE_TIMEOUT_MS : END_TIMEOUT_MS) / 1000} s`;
     killGroup(child.pid);
   };
   const results = new FileResults((file, result) => {
@@ -298,7 +302,7 @@ function runWorker(phase, waiting) {
   next();
   return new Promise((resolve) => {
     child.on('close', (code, signal) => {
-      clearTimeout(now?.timer);
+      clearTimeout(timer);
       if (child.pid) {
         killGroup(child.pid);
         running.delete(child.pid);

@@ -193,6 +193,10 @@ test('control: a file that ends the process fails, the others are run all the sa
   const bad = runTests(dir, ['arrows']);
   expectPromise(bad, '3 passed, 1 failed');
   assert.match(bad.stdout, /every test passed, but a test program ended with 1:[^]*not stopped/);
+  write(dir, 'tests/arrows/b.test.mjs', `${good}setInterval(() => {}, 1000);\n`);
+  const stuck = runTests(dir, ['arrows'], { SOUK_END_TIMEOUT_MS: '500' });
+  expectPromise(stuck, '3 passed, 1 failed');
+  assert.match(stuck.stdout, /every test passed, but a test program ended with timeout after 0\.5 s/);
 });
 
 test('control: a run that is told to end says so in its last line', async (t) => {
