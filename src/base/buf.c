@@ -67,3 +67,19 @@ void buf_reset(struct buf *b)
     b->len = 0;
     b->full = false;
 }
+
+void buf_url_encoded(struct buf *b, Str s)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.ptr[i];
+        bool is_alnum = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (is_alnum || c == '-' || c == '.' || c == '_' || c == '~') {
+            buf_char(b, c);
+        } else {
+            buf_char(b, '%');
+            buf_char(b, hex[(unsigned char)c >> 4]);
+            buf_char(b, hex[(unsigned char)c & 15]);
+        }
+    }
+}

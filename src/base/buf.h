@@ -34,6 +34,8 @@ static inline char *buf_reserve(struct buf *b, size_t n)
 void buf_append(struct buf *b, Str s);
 void buf_char(struct buf *b, char c);
 void buf_int(struct buf *b, int64_t v);
+/* Percent-encodes everything but unreserved characters: safe as a path segment and as a query or form value. */
+void buf_url_encoded(struct buf *b, Str s);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Starts over, keeping the memory. */
 void buf_reset(struct buf *b);

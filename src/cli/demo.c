@@ -13,10 +13,12 @@
 
 #include "base/random.h"
 #include "cli/demo_content.h"
+#include "cli/demo_picture.h"
 #include "domain/cart.h"
 #include "domain/department.h"
 #include "domain/download_link.h"
 #include "domain/gateway_config.h"
+#include "domain/image.h"
 #include "domain/ledger.h"
 #include "domain/license.h"
 #include "domain/order.h"
@@ -78,6 +80,13 @@ static void add_codes(struct demo *d, Id product, Id variant, const char *prefix
     d->err = serial_import(d->db, product, variant, codes, (size_t)count, &added, &duplicates);
 }
 
+static void add_picture(struct demo *d, const struct product *p)
+{
+    Str alt = {0}, bytes = demo_picture_draw(d->arena, p->slug, &alt);
+    struct image image;
+    if (!d->err && bytes.len) d->err = image_add(d->db, p->id, bytes, alt, &image);
+}
+
 static void add_product(struct demo *d, const struct demo_product *in, int64_t position, Time at)
 {
     if (d->err) return;
@@ -107,6 +116,7 @@ static void add_product(struct demo *d, const struct demo_product *in, int64_t p
         d->err = variant_create(d->db, p.id, &made, at, &made);
         if (!d->err) add_codes(d, p.id, made.id, in->code_prefix, 1000 * (i + 1), v->codes);
     }
+    add_picture(d, &p);
     if (!d->err && in->file_name)
         d->err = product_set_file(d->db, p.id, str_from(in->file_name), str_from(in->file_name),
                                   (int64_t)strlen(in->file_text), at, &p);

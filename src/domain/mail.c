@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "domain/account.h"
+#include "domain/addressee.h"
 #include "domain/outbox.h"
 #include "domain/settings.h"
 #include "page/words.h"
@@ -82,20 +83,12 @@ bool queued_mail_unpack(Str payload, struct queued_mail *ret)
 
 /* ---- writing ---- */
 
-static enum err begin(struct db *db, enum mail_kind kind, Str wanted, struct mail_draft *ret)
+static enum err begin(struct db *db, enum mail_kind kind, Str language, struct mail_draft *ret)
 {
-    enum lang offered[LANG_COUNT], lang;
-    Str languages, currency;
-    enum err e = settings_get(db, "languages", &languages);
-    if (!e) e = settings_get(db, "currency", &currency);
-    if (e) return e;
-    size_t n = lang_list(languages, offered);
-    *ret = (struct mail_draft){.kind = kind, .page = {.arena = db_arena(db), .lang = offered[0]}};
-    ret->page.currency = currency.len ? currency : STR(SETTINGS_CURRENCY);
-    if (!lang_find(wanted, &lang)) return OK;
-    for (size_t i = 0; i < n; i++)
-        if (offered[i] == lang) ret->page.lang = lang;
-    return OK;
+    struct mail_draft m = {.kind = kind};
+    enum err e = addressee_of(db, language, &m.page);
+    if (!e) *ret = m;
+    return e;
 }
 
 enum err mail_begin(struct db *db, Id account, enum mail_kind kind, struct mail_draft *ret)
@@ -157,9 +150,7 @@ Str mail_number(struct mail_draft *m, Id id)
 
 Str mail_amount(struct mail_draft *m, Money amount, Str currency)
 {
-    struct page page = m->page;
-    if (currency.len) page.currency = currency;
-    return page_money(&page, amount);
+    return addressee_amount(&m->page, amount, currency);
 }
 
 Str mail_address(struct mail_draft *m, const char *fmt, ...)
@@ -175,9 +166,7 @@ Str mail_address(struct mail_draft *m, const char *fmt, ...)
 
 Str mail_what(struct mail_draft *m, Id order, Id payment)
 {
-    if (id_is(order)) return words_fill(&m->page, WORD_mail_order, 0, (Str[]){mail_number(m, order)}, 1);
-    if (id_is(payment)) return words_fill(&m->page, WORD_mail_topup, 0, (Str[]){mail_number(m, payment)}, 1);
-    return words_text(m->page.lang, WORD_mail_payment);
+    return addressee_what(&m->page, order, payment);
 }
 
 /* ---- another address ---- */

@@ -2,6 +2,7 @@
 #include "domain/notification.h"
 
 #include "db/rows.h"
+#include "page/words.h"
 
 enum err notification_add(struct db *db, Id account, const struct notification *n, Time now)
 {
@@ -15,6 +16,14 @@ enum err notification_add(struct db *db, Id account, const struct notification *
     bind_id(st, n->reference);
     bind_time(st, now);
     return db_run(st);
+}
+
+enum err notification_say(struct db *db, Id account, const struct notification *n, struct page *reader, enum word word,
+                          const Str *args, size_t arg_count, Time now)
+{
+    struct notification said = *n;
+    said.message = words_fill(reader, word, 0, args, arg_count);
+    return notification_add(db, account, &said, now);
 }
 
 /* The condition on role lets the partial index of those who work here find them. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "db/db.h"
+#include "page/template.h"
 
 struct notification {
     Id id;
@@ -14,7 +15,12 @@ struct notification {
 
 /* Tells `account`, in the transaction of what happened. `id`, `is_read` and `created_at` are not read. TX_WRITE. */
 enum err notification_add(struct db *db, Id account, const struct notification *n, Time now);
-/* The same for all staff. */
+/* Tells `account` in words of `reader`, their language: n->message is not read. */
+enum err notification_say(struct db *db, Id account, const struct notification *n, struct page *reader, enum word word,
+                          const Str *args, size_t arg_count, Time now);
+/* The arguments of a word and how many there are. */
+#define SAYING(...) (const Str[]){__VA_ARGS__}, sizeof((const Str[]){__VA_ARGS__}) / sizeof(Str)
+/* Tells all staff, as notification_add does. */
 enum err notification_add_staff(struct db *db, const struct notification *n, Time now);
 /* And for the owners alone. */
 enum err notification_add_owners(struct db *db, const struct notification *n, Time now);

@@ -191,4 +191,3 @@ int64_t outbox_delay_ms(int64_t attempts)
     int64_t delay = delays[attempts - 1], fifth = delay / 5;
     return delay - fifth + (int64_t)random_below((uint32_t)(2 * fifth + 1));
 }
-

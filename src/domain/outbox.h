@@ -59,4 +59,3 @@ enum err outbox_find(struct db *db, enum outbox_kind kind, Id payment, Id *ret);
 /* When to try again after `attempts` attempts: a table of delays, each moved by up to a fifth in either direction.
  * 0: no more attempts. */
 int64_t outbox_delay_ms(int64_t attempts);
-

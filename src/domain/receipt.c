@@ -2,6 +2,7 @@
 #include "domain/receipt.h"
 
 #include "domain/account.h"
+#include "domain/addressee.h"
 #include "domain/mail.h"
 #include "domain/mail_link.h"
 #include "domain/notification.h"
@@ -80,6 +81,27 @@ static enum err mail_order(struct db *db, const struct order *o, Time now)
     return mail_queue(db, &m, now);
 }
 
+/* Something that a customer is told. */
+struct tidings {
+    const char *kind;
+    Id about;
+    enum word word;
+    Id account;
+    struct page page; /* how they read it */
+};
+
+static enum err tidings_begin(struct db *db, Id account, struct tidings *n)
+{
+    n->account = account;
+    return addressee_of_account(db, account, &n->page);
+}
+
+static enum err tidings_tell(struct db *db, struct tidings *n, const Str *args, size_t count, Time now)
+{
+    const struct notification told = {.kind = str_from(n->kind), .reference = n->about};
+    return notification_say(db, n->account, &told, &n->page, n->word, args, count, now);
+}
+
 /* Where the store wants to hear of each. */
 static enum err mail_staff(struct db *db, const struct order *o, Time now)
 {
@@ -102,12 +124,9 @@ enum err receipt_order(struct db *db, Id order, Time now)
     struct order o;
     enum err e = order_find(db, (Id){0}, order, &o);
     if (e) return e;
-    struct notification n = {
-        .kind = STR("order_delivered"),
-        .message = str_printf(db_arena(db), "Your order #%lld is confirmed and delivered.", (long long)order.v),
-        .reference = order,
-    };
-    e = notification_add(db, o.account_id, &n, now);
+    struct tidings n = {.kind = "order_delivered", .about = order, .word = WORD_news_order_delivered};
+    e = tidings_begin(db, o.account_id, &n);
+    if (!e) e = tidings_tell(db, &n, SAYING(page_int(&n.page, order.v)), now);
     if (e || !mail_is_enabled()) return e;
     e = mail_order(db, &o, now);
     return e ? e : mail_staff(db, &o, now);
@@ -122,26 +141,6 @@ enum err receipt_order_again(struct db *db, Id order, Time now)
     return o.status == ORDER_CONFIRMED ? mail_order(db, &o, now) : ERR_INVALID_STATE;
 }
 
-static Str money_text(struct arena *a, Money m, Str currency)
-{
-    char text[MONEY_TEXT_MAX];
-    int exponent = currency_exponent(currency);
-    size_t n = money_format(m, exponent < 0 ? 2 : exponent, text);
-    return str_printf(a, "%.*s %.*s", (int)n, text, STR_FMT(currency));
-}
-
-static Str what_for(struct arena *a, Id order, Id payment)
-{
-    if (id_is(order)) return str_printf(a, "order #%lld", (long long)order.v);
-    return str_printf(a, "top-up #%lld", (long long)payment.v);
-}
-
-static enum err tell(struct db *db, Id account, const char *kind, Id reference, Str message, Time now)
-{
-    struct notification n = {.kind = str_from(kind), .message = message, .reference = reference};
-    return notification_add(db, account, &n, now);
-}
-
 static Str wallet_address(struct mail_draft *m)
 {
     return mail_address(m, "/account/wallet");
@@ -150,8 +149,9 @@ static Str wallet_address(struct mail_draft *m)
 enum err receipt_topup(struct db *db, const struct payment *p, Time now)
 {
     struct mail_draft m;
-    Str message = str_printf(db_arena(db), "Your top-up #%lld was credited to your wallet.", (long long)p->id.v);
-    enum err e = tell(db, p->account_id, "topup_credited", p->id, message, now);
+    struct tidings n = {.kind = "topup_credited", .about = p->id, .word = WORD_news_topup_credited};
+    enum err e = tidings_begin(db, p->account_id, &n);
+    if (!e) e = tidings_tell(db, &n, SAYING(page_int(&n.page, p->id.v)), now);
     if (e || !mail_is_enabled()) return e;
     e = mail_begin(db, p->account_id, MAIL_topup, &m);
     if (e) return e;
@@ -178,13 +178,14 @@ static enum err mail_refund(struct db *db, Id account, Id order, Id payment, Mon
 
 enum err receipt_refund(struct db *db, const struct payment *p, const struct refund *r, Time now)
 {
-    struct arena *a = db_arena(db);
-    Str amount = money_text(a, r->amount, p->currency), what = what_for(a, p->order_id, p->id);
-    Str message = r->claim_url.len ? str_printf(a, "%.*s of your %.*s are yours to claim: %.*s", STR_FMT(amount),
-                                                STR_FMT(what), STR_FMT(r->claim_url))
-                                   : str_printf(a, "%.*s of your %.*s were given back the way you paid.",
-                                                STR_FMT(amount), STR_FMT(what));
-    enum err e = tell(db, p->account_id, "refunded", id_is(p->order_id) ? p->order_id : p->id, message, now);
+    struct tidings n = {.kind = "refunded",
+                        .about = id_is(p->order_id) ? p->order_id : p->id,
+                        .word = r->claim_url.len ? WORD_news_refund_claim : WORD_news_refunded};
+    enum err e = tidings_begin(db, p->account_id, &n);
+    if (e) return e;
+    const Str args[] = {addressee_amount(&n.page, r->amount, p->currency), addressee_what(&n.page, p->order_id, p->id),
+                        r->claim_url};
+    e = tidings_tell(db, &n, args, r->claim_url.len ? 3 : 2, now);
     if (e) return e;
     return mail_refund(db, p->account_id, p->order_id, p->id, r->amount, p->currency, r->claim_url,
                        WORD_refund_same_way, now);
@@ -192,15 +193,13 @@ enum err receipt_refund(struct db *db, const struct payment *p, const struct ref
 
 enum err receipt_refund_order(struct db *db, const struct order *o, Money amount, Time now)
 {
-    struct settings s;
-    struct arena *a = db_arena(db);
-    enum err e = settings_load(db, &s);
-    if (e) return e;
-    Str text = money_text(a, amount, str_from(s.currency));
     bool by_wallet = str_eq(o->paid_with, STR(PAID_WITH_WALLET));
-    Str message = str_printf(a, "%.*s of your order #%lld were given back%s.", STR_FMT(text), (long long)o->id.v,
-                             by_wallet ? " to your wallet" : "");
-    e = tell(db, o->account_id, "refunded", o->id, message, now);
+    struct tidings n = {
+        .kind = "refunded", .about = o->id, .word = by_wallet ? WORD_news_refunded_wallet : WORD_news_refunded};
+    enum err e = tidings_begin(db, o->account_id, &n);
+    if (e) return e;
+    e = tidings_tell(db, &n,
+                     SAYING(addressee_amount(&n.page, amount, (Str){0}), addressee_what(&n.page, o->id, (Id){0})), now);
     if (e) return e;
     return mail_refund(db, o->account_id, o->id, (Id){0}, amount, (Str){0}, (Str){0},
                        by_wallet ? WORD_refund_to_wallet : WORD_refund_same_way, now);
@@ -212,8 +211,9 @@ enum err receipt_cancelled(struct db *db, Id order, Time now)
     struct mail_draft m;
     enum err e = order_find(db, (Id){0}, order, &o);
     if (e) return e;
-    Str message = str_printf(db_arena(db), "Your order #%lld was cancelled.", (long long)order.v);
-    e = tell(db, o.account_id, "order_cancelled", order, message, now);
+    struct tidings n = {.kind = "order_cancelled", .about = order, .word = WORD_news_order_cancelled};
+    e = tidings_begin(db, o.account_id, &n);
+    if (!e) e = tidings_tell(db, &n, SAYING(page_int(&n.page, order.v)), now);
     if (e || !mail_is_enabled()) return e;
     e = mail_begin(db, o.account_id, MAIL_order_cancelled, &m);
     if (e) return e;
@@ -225,13 +225,16 @@ enum err receipt_cancelled(struct db *db, Id order, Time now)
 enum err receipt_trouble(struct db *db, const struct payment *p, Money amount, enum word why, bool is_credited,
                          Time now)
 {
-    struct arena *a = db_arena(db);
     struct mail_draft m;
-    Str text = money_text(a, amount, p->currency), what = what_for(a, p->order_id, p->id);
-    Str reason = words_text(LANG_en, why);
-    Str message = str_printf(a, "Your payment for %.*s: %.*s. %.*s %s.", STR_FMT(what), STR_FMT(reason), STR_FMT(text),
-                             is_credited ? "were credited to your wallet" : "are being given back the way you paid");
-    enum err e = tell(db, p->account_id, "payment_trouble", id_is(p->order_id) ? p->order_id : p->id, message, now);
+    struct tidings n = {.kind = "payment_trouble",
+                        .about = id_is(p->order_id) ? p->order_id : p->id,
+                        .word = is_credited ? WORD_news_payment_credited : WORD_news_payment_returned};
+    enum err e = tidings_begin(db, p->account_id, &n);
+    if (e) return e;
+    e = tidings_tell(db, &n,
+                     SAYING(addressee_what(&n.page, p->order_id, p->id), words_text(n.page.lang, why),
+                            addressee_amount(&n.page, amount, p->currency)),
+                     now);
     if (e || !mail_is_enabled()) return e;
     e = mail_begin(db, p->account_id, is_credited ? MAIL_payment_credited : MAIL_payment_returned, &m);
     if (e) return e;

@@ -3,12 +3,14 @@
 
 #include "db/rows.h"
 #include "domain/account.h"
+#include "domain/addressee.h"
 #include "domain/department.h"
 #include "domain/event.h"
 #include "domain/license.h"
 #include "domain/mail.h"
 #include "domain/notification.h"
 #include "domain/order.h"
+#include "page/words.h"
 
 #include <assert.h>
 
@@ -294,12 +296,10 @@ enum err ticket_reply_staff(struct db *db, Id id, Id staff, Str message, Time no
     if (e) return e;
     if (!found) return ERR_NOT_FOUND;
 
-    const struct notification n = {
-        .kind = STR("ticket_answered"),
-        .message = str_printf(db_arena(db), "Your ticket \"%.*s\" was answered.", STR_FMT(subject)),
-        .reference = id,
-    };
-    e = notification_add(db, customer, &n, now);
+    const struct notification n = {.kind = STR("ticket_answered"), .reference = id};
+    struct page p;
+    e = addressee_of_account(db, customer, &p);
+    if (!e) e = notification_say(db, customer, &n, &p, WORD_news_ticket_answered, SAYING(subject), now);
     if (!e) e = mail_answer(db, id, customer, subject, message, now);
     if (e) return e;
     return finish_reply(db, id, true, staff, message, at, ret);

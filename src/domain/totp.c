@@ -1,12 +1,16 @@
 /* domain/totp.c - see totp.h. */
 #include "domain/totp.h"
 
+#include <assert.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdio.h>
 
+#include "base/buf.h"
 #include "base/random.h"
 #include "domain/vault.h"
+
+#define URI_BYTES_MAX 4096 /* the longest issuer and address, percent-encoded */
 
 #define STEP_MS (30 * TIME_SECOND)
 #define DRIFT_STEPS 1
@@ -74,8 +78,18 @@ static enum err factor_find(struct db *db, Id account, struct factor *ret)
 static struct totp_setup setup_of(struct arena *a, const uint8_t secret[TOTP_SECRET_BYTES], Str email, Str issuer)
 {
     Str text = base32(a, secret, TOTP_SECRET_BYTES);
-    return (struct totp_setup){text, str_printf(a, "otpauth://totp/%.*s?secret=%.*s&issuer=%.*s", STR_FMT(email),
-                                                STR_FMT(text), STR_FMT(issuer))};
+    struct buf uri;
+    buf_init(&uri, a, URI_BYTES_MAX);
+    buf_lit(&uri, "otpauth://totp/");
+    buf_url_encoded(&uri, issuer);
+    buf_char(&uri, ':');
+    buf_url_encoded(&uri, email);
+    buf_lit(&uri, "?secret=");
+    buf_append(&uri, text);
+    buf_lit(&uri, "&issuer=");
+    buf_url_encoded(&uri, issuer);
+    assert(!uri.full);
+    return (struct totp_setup){text, buf_str(&uri)};
 }
 
 enum err totp_begin(struct db *db, Id account, Str email, Str issuer, struct totp_setup *ret)

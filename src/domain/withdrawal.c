@@ -2,11 +2,13 @@
 #include "domain/withdrawal.h"
 
 #include "db/rows.h"
+#include "domain/addressee.h"
 #include "domain/event.h"
 #include "domain/ledger.h"
 #include "domain/mail.h"
 #include "domain/notification.h"
 #include "domain/settings.h"
+#include "page/words.h"
 
 #include <assert.h>
 
@@ -103,11 +105,15 @@ static enum err decide(struct db *db, Id id, enum withdrawal_status status, Id b
     return OK;
 }
 
-static enum err tell(struct db *db, const struct withdrawal *w, const char *kind, enum mail_kind mail, Str message,
-                     Time now)
+static enum err tell(struct db *db, const struct withdrawal *w, const char *kind, enum mail_kind mail, enum word word,
+                     Str reason, Time now)
 {
-    const struct notification n = {.kind = str_from(kind), .message = message, .reference = w->id};
-    enum err e = notification_add(db, w->account, &n, now);
+    const struct notification n = {.kind = str_from(kind), .reference = w->id};
+    struct page p;
+    enum err e = addressee_of_account(db, w->account, &p);
+    if (e) return e;
+    const Str args[] = {page_int(&p, w->id.v), reason};
+    e = notification_say(db, w->account, &n, &p, word, args, reason.len ? 2 : 1, now);
     return e ? e : send_mail(db, w, mail, now);
 }
 
@@ -165,8 +171,7 @@ enum err withdrawal_approve(struct db *db, Id id, Id by, Money two_above, Time n
     };
     e = ledger_move(db, LEDGER_HELD, LEDGER_PAID_OUT, &pay);
     if (e) return e;
-    Str message = str_printf(a, "Your withdrawal request #%lld was approved.", (long long)id.v);
-    e = tell(db, &w, "withdrawal_approved", MAIL_withdrawal_approved, message, now);
+    e = tell(db, &w, "withdrawal_approved", MAIL_withdrawal_approved, WORD_news_withdrawal_approved, (Str){0}, now);
     if (!e) e = event_add(db, EVENT_WITHDRAWAL_APPROVED, id, now);
     if (e) return e;
     *ret = w;
@@ -199,15 +204,12 @@ enum err withdrawal_cancel(struct db *db, Id id, Id account, Time now, struct wi
 enum err withdrawal_reject(struct db *db, Id id, Id by, Str reason, Time now, struct withdrawal *ret)
 {
     struct withdrawal w;
-    struct arena *a = db_arena(db);
     enum err e = lock(db, id, by, &w);
     if (!e) e = decide(db, id, WITHDRAWAL_REJECTED, by, reason, now, &w);
     if (!e) e = give_back(db, &w, "rejected", now);
     if (e) return e;
-    Str message = reason.len > 0 ? str_printf(a, "Your withdrawal request #%lld was rejected: %.*s", (long long)id.v,
-                                              STR_FMT(reason))
-                                 : str_printf(a, "Your withdrawal request #%lld was rejected.", (long long)id.v);
-    e = tell(db, &w, "withdrawal_rejected", MAIL_withdrawal_rejected, message, now);
+    e = tell(db, &w, "withdrawal_rejected", MAIL_withdrawal_rejected,
+             reason.len ? WORD_news_withdrawal_rejected_why : WORD_news_withdrawal_rejected, reason, now);
     if (!e) e = event_add(db, EVENT_WITHDRAWAL_REJECTED, id, now);
     if (e) return e;
     *ret = w;

@@ -27,21 +27,6 @@ static bool is_alnum(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-void buf_url_encoded(struct buf *b, Str s)
-{
-    static const char hex[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.ptr[i];
-        if (is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~') {
-            buf_char(b, c);
-        } else {
-            buf_char(b, '%');
-            buf_char(b, hex[(unsigned char)c >> 4]);
-            buf_char(b, hex[(unsigned char)c & 15]);
-        }
-    }
-}
-
 void form_pair(struct buf *b, Str name, Str value)
 {
     if (b->len) buf_char(b, '&');

@@ -30,8 +30,6 @@ void call_basic_auth(struct arena *a, struct http_call *call, Str user, Str pass
 /* "Authorization: <scheme> <token>" */
 void call_token_auth(struct arena *a, struct http_call *call, Str scheme, Str token);
 
-/* Percent-encodes everything but unreserved characters: safe as a path segment and as a query or form value. */
-void buf_url_encoded(struct buf *b, Str s);
 /* "&name=value", without the '&' at the start of the buffer. The name is ours and written unescaped. */
 void form_pair(struct buf *b, Str name, Str value);
 void form_pair_int(struct buf *b, Str name, int64_t value);

@@ -52,7 +52,7 @@ bool page_url_is_fine(Str s)
         if (s.ptr[i] != ':') continue;
         Str scheme = {s.ptr, i};
         return str_eq_nocase(scheme, STR("http")) || str_eq_nocase(scheme, STR("https")) ||
-               str_eq_nocase(scheme, STR("mailto"));
+               str_eq_nocase(scheme, STR("mailto")) || str_eq_nocase(scheme, STR("otpauth"));
     }
     return true;
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertInvariants } from '../lib/checker.mjs';
+import { readQr } from '../lib/qr.mjs';
 import { openOffice } from './lib/admin.mjs';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
 import { totp } from './lib/totp.mjs';
@@ -25,8 +26,9 @@ const login = (email, password, more = {}) => souk.post('/api/auth/login', { ema
 test('a second factor counts after its first code; codes and recovery codes are taken once', async () => {
   dataOf(await owner.post('/api/admin/staff', { email: 'totp@example.com', role: 'staff', password: PASSWORD }), 201);
   const { token } = dataOf(await login('totp@example.com', PASSWORD));
-  const { secret, uri } = dataOf(await souk.post('/api/admin/me/totp', undefined, { token }));
+  const { secret, uri, qr } = dataOf(await souk.post('/api/admin/me/totp', undefined, { token }));
   assert.ok(uri.includes(secret));
+  assert.equal(readQr(qr), uri);
   dataOf(await login('totp@example.com', PASSWORD)); // not in force yet
 
   expectFields(await souk.post('/api/admin/me/totp/confirm', { code: '000000' }, { token }), { code: 'not_allowed' });

@@ -93,7 +93,7 @@ test('the answer of staff moves last_reply_at and is told to the customer', asyn
   const [note] = dataOf(await souk.get('/api/customer/notifications', { token: store.lister.token }));
   assert.equal(note.kind, 'ticket_answered');
   assert.equal(note.reference_id, id);
-  assert.equal(note.message, 'Your ticket "Told "so"" was answered.');
+  assert.equal(note.message, 'Your ticket “Told "so"” was answered.');
 });
 
 test('without parameters the newest 100 come; limit and cursor go on from there', async () => {

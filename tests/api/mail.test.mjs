@@ -106,6 +106,16 @@ test('a decision on a withdrawal, and an answer to a ticket', async () => {
   const decided = await mailTo(buyer.email, 1, { subject: 'Your withdrawal was rejected' });
   assert.match(decided.text, /was rejected\. \$10\.00 are back/);
   assert.match(decided.text, /^Reason: No\.$/m);
+  const ask = async () =>
+    dataOf(await shop.souk.post('/api/customer/wallet/withdraw', { amount: 20 }, { token: buyer.token })).withdrawal_id;
+  dataOf(await shop.admin('POST', `/api/admin/withdrawals/${await ask()}/approve`));
+  const approved = await mailTo(buyer.email, 1, { subject: 'Your withdrawal was approved' });
+  assert.match(approved.text, /\$20\.00/);
+  assert.match(approved.text, /https:\/\/shop\.example\/account\/wallet/);
+  const back = await ask();
+  dataOf(await shop.souk.post(`/api/customer/wallet/withdrawals/${back}/cancel`, undefined, { token: buyer.token }));
+  const cancelled = await mailTo(buyer.email, 1, { subject: 'Your withdrawal was cancelled' });
+  assert.match(cancelled.text, /\$20\.00/);
   const department = dataOf(await shop.admin('POST', '/api/admin/departments', { name: 'Sales' }), 201);
   const ticket = dataOf(
     await shop.souk.post(
@@ -222,6 +232,11 @@ test('money that moves is told: credited, refunded, cancelled; disputes and what
 });
 
 test('a server that is busy is tried again; one that refuses is not', async () => {
+  await shop.until(
+    () =>
+      shop.seed.number("SELECT COUNT(*) FROM outbox WHERE kind = 'mail' AND status NOT IN ('done', 'failed')") === 0,
+    'nobody else’s mail takes the refusal',
+  );
   sink.refusals.push('450 later');
   const buyer = await shop.buyerWith([[editor, 1]], { balance: 10000 });
   await shop.checkout(buyer, 'wallet');
@@ -287,4 +302,44 @@ test('an unencrypted server is used only on request, and only inside the private
   } finally {
     await plain.stop();
   }
+});
+
+test('top-ups, money on its way back, and a gateway that refuses; what the account reads is in its language', async () => {
+  const stripe = await shop.played('stripe', { overpaid: 'refund' });
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { languages: ['en', 'de'] }));
+  const buyer = await shop.buyerWith([[editor, 1]]);
+  shop.seed.sql(`UPDATE account SET language = 'de' WHERE id = ${buyer.id};`);
+  dataOf(
+    await shop.souk.post(
+      '/api/customer/wallet/topup',
+      { amount: 20, gateway: 'card_gateway_a' },
+      { token: buyer.token },
+    ),
+    201,
+  );
+  const topup = stripe.calls.at(-1).body.client_reference_id;
+  const succeeded = (order, amount) =>
+    shop.event('stripe', stripeEvent('payment_intent.succeeded', { order, amount, intent: `pi_${order}` }));
+  dataOf(await succeeded(topup, 2000));
+  const credited = await mailTo(buyer.email, 1, { subject: 'Dein Guthaben wurde aufgeladen' });
+  assert.match(credited.text, /20,00\s\$/);
+  const { order_id } = await shop.checkout(buyer, 'card_gateway_a');
+  dataOf(await succeeded(order_id, 5999));
+  const returned = await mailTo(buyer.email, 1, { subject: 'Zu deiner Zahlung' });
+  assert.match(returned.text, /10,00\s\$/);
+  const told = dataOf(await shop.souk.get('/api/customer/notifications', { token: buyer.token }));
+  const number = topup.split('-')[1];
+  const said = told.map((n) => n.message.replace(/\s/g, ' '));
+  for (const message of [
+    `Deine Bestellung Nr. ${order_id} ist bestätigt und geliefert.`,
+    `Deine Zahlung (Bestellung Nr. ${order_id}): es wurde mehr bezahlt als verlangt. 10,00 $ werden auf dem Weg zurückgegeben, auf dem du bezahlt hast.`,
+    `Deine Aufladung Nr. ${number} wurde deinem Guthaben gutgeschrieben.`,
+  ])
+    assert.ok(said.includes(message), said.join('\n'));
+  const other = await shop.buyerWith([[editor, 1]]);
+  stripe.fail({ status: 503, match: /^POST \/v1\/checkout\/sessions/ });
+  stripe.fail({ status: 402, match: /^POST \/v1\/checkout\/sessions/ });
+  const { order_id: refused } = await shop.checkout(other, 'card_gateway_a');
+  const failed = await mailTo('owner@example.com', 1, { subject: 'A call to card_gateway_a failed' });
+  assert.match(failed.text, new RegExp(`order #${refused}`));
 });

@@ -1,7 +1,8 @@
 // The account's pages in the shop: orders, licences, wallet, support, notifications, settings.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { Browser } from './lib/browser.mjs';
+import { readQr } from '../lib/qr.mjs';
+import { Browser, unescape } from './lib/browser.mjs';
 import { openPaidShop } from './lib/gateways.mjs';
 import { dataOf } from './lib/http.mjs';
 import { totp } from './lib/totp.mjs';
@@ -286,7 +287,7 @@ test('name, sessions and tokens', async () => {
   assert.equal((await shop.souk.get('/api/customer/wallet', { token })).status, 403);
   await b.open('/account/settings');
   assert.ok(!b.page.includes(token));
-  assert.match(b.text, /My program .*verify/);
+  assert.match(b.text, /My program .*Check licences/);
   await b.submit(/\/account\/settings\/tokens\/\d+\/revoke/.exec(b.page)[0], {}, { expect: 303 });
   assert.equal((await shop.souk.get('/api/customer/wallet', { token })).status, 401);
   const admin = await b.post('/account/settings/tokens', {
@@ -349,6 +350,10 @@ test('a second factor is set up with password and code, asked for at the login, 
   assert.equal(wrong.status, 422);
   assert.equal((await b.submit(PAGE, { password: PASSWORD })).status, 200);
   const [, secret] = /<code data-copy[^>]*>([A-Z2-7]{32})<\/code>/.exec(b.page);
+  const [, size, path] = /viewBox="0 0 (\d+) \1"[^>]*><path d="([^"]+)"/.exec(b.page);
+  const uri = `otpauth://totp/souk:${encodeURIComponent(b.email)}?secret=${secret}&issuer=souk`;
+  assert.equal(readQr({ size: Number(size), path }), uri);
+  assert.ok(unescape(b.page).includes(`href="${uri}"`), 'for the app on the same phone');
   const late = Date.now() - 600_000;
   assert.equal((await b.submit(`${PAGE}/confirm`, { code: totp(secret, late) })).status, 422);
   assert.ok(b.page.includes(secret), 'the same key is shown again');

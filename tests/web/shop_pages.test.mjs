@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openMailServer } from '../api/lib/mail_shop.mjs';
+import { totp } from '../api/lib/totp.mjs';
+import { readQr } from '../lib/qr.mjs';
 import { NAUGHTY } from './lib/naughty.mjs';
 import { checkAccessibleInBoth, openPanel } from './lib/panel.mjs';
 import { Shopper, mailWith } from './lib/shopper.mjs';
@@ -117,6 +119,82 @@ async function getHelp(shopper) {
   await shopper.fits('the ticket');
 }
 
+/** What happened is new until it is marked; the ticket of an answer says so, too. */
+async function readNews(shopper) {
+  const { page } = shopper;
+  await shopper.open('/account/tickets');
+  await page.getByRole('listitem').filter({ hasText: 'Where is <my> key?' }).getByText('Answered').waitFor();
+  await shopper.open('/account/notifications');
+  const marks = page.getByRole('main').getByText('New', { exact: true });
+  assert.ok((await marks.count()) > 0);
+  await shopper.fits('the notifications');
+  await shopper.button('Mark all as read').click();
+  await shopper.button('Mark all as read').waitFor({ state: 'detached' });
+  assert.equal(await marks.count(), 0);
+  await page.getByRole('link', { name: 'Your ticket' }).click();
+  await page.getByText('In <b>your</b> account.').waitFor();
+}
+
+/** The order's page is the receipt: one sheet of paper with what was paid. */
+async function keepReceipt(shopper) {
+  const { page } = shopper;
+  await page.emulateMedia({ media: 'print' });
+  await page.locator('.receipt').getByText('$39.60').first().waitFor();
+  assert.equal(await page.getByRole('heading', { name: 'What happened' }).count(), 0, 'not on paper');
+  const pdf = (await page.pdf({ format: 'A4' })).toString('latin1');
+  assert.equal(pdf.match(/\/Type\s*\/Page\b/g).length, 1);
+  await page.emulateMedia({ media: 'screen' });
+}
+
+/** A second factor: set up with the app, asked for at the login, removed. */
+async function useSecondFactor(shopper, email, password) {
+  const { page } = shopper;
+  await shopper.open('/account/settings/second-factor');
+  await page.getByLabel('Current password').fill(password);
+  await shopper.button('Set up a second factor').click();
+  const picture = page.getByRole('img', { name: 'QR code for your authenticator app' });
+  const [, , size] = (await picture.getAttribute('viewBox')).split(' ');
+  const uri = new URL(readQr({ size: Number(size), path: await picture.locator('path').getAttribute('d') }));
+  await shopper.fits('the QR code');
+  await page.getByLabel('Code from your authenticator app').fill(totp(uri.searchParams.get('secret')));
+  await shopper.button('Use the second factor').click();
+  await page.getByRole('heading', { name: 'Recovery codes' }).waitFor();
+  const codes = await page.locator('.codes code').allTextContents();
+  assert.equal(codes.length, 10);
+  await shopper.fits('the recovery codes');
+  await page.getByRole('button', { name: 'Log out' }).click();
+  await shopper.open('/login');
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await shopper.button('Log in').click();
+  await page.getByLabel('Code from your authenticator app').waitFor();
+  await page.getByLabel('Password').fill(password);
+  await page.getByLabel('Code from your authenticator app').fill(codes[0]);
+  await shopper.button('Log in').click();
+  await page.getByRole('heading', { level: 1, name: /^Hello/ }).waitFor();
+  await shopper.open('/account/settings/second-factor');
+  await page.getByLabel('Current password').fill(password);
+  await page.getByLabel('Code from your app, or a recovery code').fill(codes[1]);
+  await shopper.button('Remove the second factor').click();
+  await page.getByText('Your password alone opens this account.').waitFor();
+}
+
+/** A new address counts once its own link was opened. */
+async function changeEmail(shopper, from, to, password) {
+  const { page } = shopper;
+  await shopper.open('/account/settings');
+  const form = page.getByRole('region', { name: 'Change e-mail address' });
+  await form.getByLabel('New e-mail address').fill(to);
+  await form.getByLabel('Current password').fill(password);
+  await form.getByRole('button').click();
+  const [link] = await mailWith(mail.sink, to, /http\S+\/verify-email\?token=\w+/);
+  await page.goto(link);
+  await page.getByRole('main').getByRole('button').click();
+  await shopper.open('/account/settings');
+  await page.getByText(to).first().waitFor();
+  assert.equal(await page.getByRole('main').getByText(from, { exact: true }).count(), 0);
+}
+
 /** The whole life of a customer, who begins as a guest. */
 async function live(shopper, email) {
   const { page } = shopper;
@@ -132,7 +210,9 @@ async function live(shopper, email) {
   await shopper.open('/account/orders');
   await page.getByRole('link', { name: /\$39\.60/ }).click();
   await page.getByText(key).waitFor();
+  await keepReceipt(shopper);
   await getHelp(shopper);
+  await readNews(shopper);
   // Forgotten.
   await page.getByRole('button', { name: 'Log out' }).click();
   await shopper.open('/forgot');
@@ -143,6 +223,8 @@ async function live(shopper, email) {
   const [again] = await mailWith(mail.sink, email, new RegExp(`http\\S+/reset\\?token=(?!${other})\\w+`));
   await shopper.choosePassword(again, 'another long password');
   await shopper.logIn(email, 'another long password');
+  await useSecondFactor(shopper, email, 'another long password');
+  await changeEmail(shopper, email, `new-${email}`, 'another long password');
 }
 
 test('a guest becomes a customer, with script, on a screen', async () => {

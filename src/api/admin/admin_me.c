@@ -3,18 +3,30 @@
 #include "api/proof.h"
 #include "api/tables.h"
 #include "domain/account.h"
+#include "domain/settings.h"
 #include "domain/totp.h"
+#include "page/qr.h"
 
 static enum err post_totp(struct request *req)
 {
     struct account a;
     struct totp_setup setup;
     enum err e = account_find(req->db, req->account, &a);
-    if (!e) e = totp_begin(req->db, req->account, a.email, STR("souk"), &setup);
+    if (!e) e = totp_begin(req->db, req->account, a.email, str_from(req->settings->store_name), &setup);
     if (e) return e;
     json_begin_object(&req->out);
     json_kv_str(&req->out, "secret", setup.secret);
     json_kv_str(&req->out, "uri", setup.uri);
+    json_key(&req->out, "qr");
+    struct qr qr;
+    if (qr_draw(req->arena, setup.uri, &qr)) {
+        json_begin_object(&req->out);
+        json_kv_int(&req->out, "size", qr.size);
+        json_kv_str(&req->out, "path", qr.path);
+        json_end_object(&req->out);
+    } else {
+        json_null(&req->out);
+    }
     json_end_object(&req->out);
     return admin_audit(req, "staff.totp_begin", req->account, a.email, (Str){0}, (Str){0});
 }

@@ -2,13 +2,13 @@
  * credit the wallet.
  *
  * Each action locks the ticket, does what the object's own route does (desk.h), and notes the change in the
- * conversation, in the store's first language, all in one transaction. An action that would change nothing is refused,
+ * conversation, in the customer's language, all in one transaction. An action that would change nothing is refused,
  * so that the conversation stays true and two people who press the same button do it once. */
 #include "api/admin/desk.h"
 #include "api/admin/ticket_desk.h"
 #include "api/tables.h"
+#include "domain/addressee.h"
 #include "domain/order.h"
-#include "domain/settings.h"
 #include "domain/timeline.h"
 #include "page/words.h"
 
@@ -57,23 +57,21 @@ static const struct field credit_fields[] = {
 };
 static const struct shape credit_shape = {credit_fields, sizeof(struct help_body)};
 
-/* The store's language: the customer's is not known here. */
-static struct page page_of(struct request *req, struct buf *out)
+/* How the customer reads what was done: their language, the store's currency. */
+static enum err customer_page(struct request *req, struct page *ret)
 {
-    Str list = str_from(req->settings->languages), code = list, rest;
-    struct page p = {.arena = req->arena, .out = out, .currency = str_from(req->settings->currency)};
-    str_cut(list, ',', &code, &rest);
-    lang_find(code, &p.lang);
-    buf_init(out, req->arena, 1024);
-    return p;
+    struct ticket t;
+    enum err e = ticket_find(req->db, req->param_id, (Id){0}, &t);
+    return e ? e : addressee_of_account(req->db, t.account, ret);
 }
 
 /* Writes what was done, followed by the message from staff. */
 static enum err say(struct request *req, const char *action, enum word word, Str a, Str b)
 {
     const struct help_body *in = req->body;
-    struct buf out;
-    struct page p = page_of(req, &out);
+    struct page p;
+    enum err e = customer_page(req, &p);
+    if (e) return e;
     Str text = words_fill(&p, word, 0, (Str[]){a, b}, b.len ? 2 : a.len ? 1 : 0);
     if (in->message.len) text = str_printf(req->arena, "%.*s\n\n%.*s", STR_FMT(text), STR_FMT(in->message));
     return ticket_answer(req, action, text);
@@ -112,9 +110,9 @@ static enum err post_extend(struct request *req)
 {
     const struct help_body *in = req->body;
     struct license l;
-    struct buf out;
-    struct page p = page_of(req, &out);
+    struct page p;
     enum err e = licensed(req, &l);
+    if (!e) e = customer_page(req, &p);
     if (!e && l.expires_at.ms == in->expires_at.ms) e = ERR_INVALID_STATE;
     if (!e) e = desk_license(req, l.id, "license.update", extend, &l);
     if (e) return e;
@@ -168,9 +166,9 @@ static enum err post_refund(struct request *req)
     const struct help_body *in = req->body;
     struct ticket t;
     struct refund r;
-    struct buf out;
-    struct page p = page_of(req, &out);
+    struct page p;
     enum err e = ticket_lock(req->db, req->param_id, &t);
+    if (!e) e = customer_page(req, &p);
     if (!e && !id_is(t.order_id)) e = ERR_INVALID_STATE;
     if (!e) e = desk_refund(req, t.order_id, in->amount, t.subject, &r);
     if (e) return e;
@@ -182,10 +180,10 @@ static enum err post_credit(struct request *req)
 {
     const struct help_body *in = req->body;
     struct ticket t;
-    struct buf out;
-    struct page p = page_of(req, &out);
+    struct page p;
     bool is_made = false;
     enum err e = ticket_lock(req->db, req->param_id, &t);
+    if (!e) e = customer_page(req, &p);
     if (!e) e = desk_wallet(req, t.account, in->amount, t.subject, &is_made);
     if (e) return e;
     req->message = "The wallet was changed";

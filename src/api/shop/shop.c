@@ -6,6 +6,7 @@
 #include "domain/ledger.h"
 #include "domain/order_ref.h"
 #include "domain/payment.h"
+#include "domain/settings.h"
 #include "page/words.h"
 
 enum err shop_go(struct request *req, Str path)
@@ -140,7 +141,8 @@ static enum err show_order(struct request *req, const struct order *o, Str pay, 
     if (!e) e = shop_order_history(req, o->id, &history);
     if (!e) e = shop_order_claims(req, o->id, &claims);
     if (e) return e;
-    Str again = o->status == ORDER_CANCELLED ? ref_make(req->arena, REF_ORDER, o->id) : (Str){0};
+    Str again =
+        o->status == ORDER_CANCELLED && req->settings->storefront ? ref_make(req->arena, REF_ORDER, o->id) : (Str){0};
     page_write_order(&s.page, &(const struct page_order){.frame = s.frame,
                                                          .number = o->id.v,
                                                          .status = states[o->status].status,

@@ -6,6 +6,7 @@
 #include "domain/password.h"
 #include "domain/settings.h"
 #include "domain/totp.h"
+#include "page/qr.h"
 #include "page/words.h"
 #include "serve/form.h"
 
@@ -30,6 +31,8 @@ static enum err show_factor(struct request *req, struct factor_view *v)
     if (!e && v->shows_secret && !is_on)
         e = totp_begun(req->db, req->account, account.email, str_from(req->settings->store_name), &setup);
     if (e) return e;
+    struct qr qr = {0};
+    if (setup.uri.len) qr_draw(req->arena, setup.uri, &qr); /* the key can be typed as well */
     account_sheet(req, &s, WORD_second_factor);
     page_write_second_factor(&s.page, &(const struct page_second_factor){
                                           .frame = s.frame,
@@ -37,6 +40,8 @@ static enum err show_factor(struct request *req, struct factor_view *v)
                                           .email = account.email,
                                           .secret = setup.secret,
                                           .address = setup.uri,
+                                          .qr_size = qr.size,
+                                          .qr_path = qr.path,
                                           .codes = {v->codes.items, v->codes.count},
                                           .password_problem = trouble_field(&s, t, "password"),
                                           .totp_problem = trouble_field(&s, t, "totp"),

@@ -9,6 +9,7 @@
 #include "page/words.h"
 #include "serve/app.h"
 #include "serve/form.h"
+#include "serve/visit.h"
 
 #define TOKENS_SHOWN 100
 
@@ -18,14 +19,21 @@ struct settings_view {
     Str token_text; /* of a token just made: shown this once */
 };
 
+/* What a scope allows, in the visitor's language. */
+static Str scope_text(struct request *req, unsigned i)
+{
+    enum word word = words_find(str_printf(req->arena, "scope_%s", scope_names[i]));
+    return word ? words_text(visit_lang(req), word) : str_from(scope_names[i]);
+}
+
 static Str scopes_text(struct request *req, unsigned scopes)
 {
     struct buf b;
-    buf_init(&b, req->arena, 200);
+    buf_init(&b, req->arena, 1000);
     for (unsigned i = 0; scope_names[i]; i++) {
         if (!(scopes & 1u << i)) continue;
         if (b.len) buf_lit(&b, ", ");
-        buf_append(&b, str_from(scope_names[i]));
+        buf_append(&b, scope_text(req, i));
     }
     return buf_str(&b);
 }
@@ -36,7 +44,7 @@ static struct page_choice_list scope_choices(struct request *req)
     size_t n = 0;
     for (unsigned i = 0; scope_names[i]; i++)
         if (SCOPES_OF_CUSTOMERS & 1u << i)
-            choices[n++] = (struct page_choice){.value = str_from(scope_names[i]), .name = str_from(scope_names[i])};
+            choices[n++] = (struct page_choice){.value = str_from(scope_names[i]), .name = scope_text(req, i)};
     return (struct page_choice_list){choices, n};
 }
 

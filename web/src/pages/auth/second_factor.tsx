@@ -92,9 +92,19 @@ function Confirm({ begun, onDone }: { begun: Begun; onDone: (codes: string[]) =>
   return (
     <div class="stack">
       <p>
-        Add this secret to your authenticator app, by hand or <a href={begun.uri}>by opening this link</a> on your
-        phone. Then enter the code that it shows.
+        Scan the code with your authenticator app, add the secret by hand, or <a href={begun.uri}>open this link</a> on
+        your phone. Then enter the code that the app shows.
       </p>
+      {begun.qr && (
+        <svg
+          class="qr"
+          viewBox={`0 0 ${begun.qr.size} ${begun.qr.size}`}
+          role="img"
+          aria-label="QR code for authenticator apps"
+        >
+          <path d={begun.qr.path} />
+        </svg>
+      )}
       <Secret text={begun.secret} label="Secret" />
       <Secret text={begun.uri} label="Link for authenticator apps" />
       <Form
