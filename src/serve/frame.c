@@ -104,6 +104,7 @@ static enum word text_of(int status, enum err e)
 {
     if (e == ERR_FORM_REFUSED) return WORD_form_refused_text;
     if (status == 404 || status == 405) return WORD_not_found_text;
+    if (e == ERR_DOWNLOAD_EXPIRED || e == ERR_DOWNLOAD_USED_UP) return WORD_download_over_text;
     if (status == 429) return WORD_too_many_text;
     if (status == 503) return WORD_unavailable_text;
     return WORD_something_wrong_text;

@@ -180,11 +180,18 @@ static bool takes_html(const struct request *req)
     return false;
 }
 
+/* Where people's browsers go besides the pages: pictures, style sheets, what was bought. */
+static bool is_linked(Str path)
+{
+    return str_starts(path, STR("/assets/")) || str_starts(path, STR("/media/")) || str_starts(path, STR("/download/"));
+}
+
 /* Programs get JSON and people get pages: for the shop's addresses and for those that do not exist. */
 static bool error_is_page(const struct request *req)
 {
-    if (req->route) return req->route->flags & SHOP && (req->status != 404 || takes_html(req));
     Str path = req->exchange->head.path;
+    if (req->route && req->route->flags & SHOP) return req->status != 404 || takes_html(req);
+    if (req->route) return takes_html(req) && is_linked(path);
     return takes_html(req) && !str_starts(path, STR("/api/")) && !str_starts(path, STR("/webhook/"));
 }
 

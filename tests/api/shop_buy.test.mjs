@@ -107,6 +107,15 @@ test('a product page has its description as markup, raw HTML as text, and data f
     data.offers.map((o) => [o.price, o.priceCurrency, o.availability]),
     [['19.99', 'USD', 'https://schema.org/InStock']],
   );
+  await b.open('/p/choice');
+  const choices = JSON.parse(/<script type="application\/ld\+json">([\s\S]*?)<\/script>/.exec(b.page)[1]);
+  assert.deepEqual(
+    choices.offers.map((o) => [o.name, o.price]),
+    [
+      ['Small', '5.00'],
+      ['Large', '50.00'],
+    ],
+  );
   const naughty = await b.open('/p/naughty');
   assert.equal(
     JSON.parse(/<script type="application\/ld\+json">([\s\S]*?)<\/script>/.exec(naughty.text)[1]).name,
@@ -169,7 +178,8 @@ test('a page that is kept has the cart and the csrf of the visitor who asks, and
 });
 
 test('what is not there is a page for people and JSON for programs', async () => {
-  for (const path of ['/p/gone', '/p/nothing', '/nothing', '/order/0123', '/?page=99']) {
+  const linked = ['/assets/none.css', `/media/${'0'.repeat(64)}.png`, '/download/none'];
+  for (const path of ['/p/gone', '/p/nothing', '/nothing', '/order/0123', '/?page=99', ...linked]) {
     const page = await browser().open(path);
     assert.equal(page.status, 404, path);
     assert.match(page.text, /<h1>Page not found<\/h1>/);

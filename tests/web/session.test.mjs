@@ -103,6 +103,7 @@ test('the second factor is set up, asked for, and switched off by a recovery cod
   await panel.visit(page, '/account', 'Your account');
   await page.getByRole('button', { name: 'Set up' }).click();
   const secret = await page.getByLabel('Secret', { exact: true }).textContent();
+  await page.getByRole('img', { name: 'QR code for authenticator apps' }).waitFor();
   assert.match(await page.getByLabel('Link for authenticator apps').textContent(), /^otpauth:\/\/totp\//);
   await page.getByLabel('Code').fill('000000');
   await page.getByRole('button', { name: 'Switch on' }).click();

@@ -161,8 +161,12 @@ static struct page_option_list options_of(struct request *req, const struct prod
         const struct variant *v = &p->variants[i];
         int64_t id = 0;
         bool is_chosen = chosen.len ? str_to_int64(chosen, &id) && id == v->id.v : v->is_default && v->in_stock;
-        options[i] = (struct page_option){
-            .id = v->id.v, .name = v->name, .price = v->price, .is_chosen = is_chosen, .in_stock = v->in_stock};
+        options[i] = (struct page_option){.id = v->id.v,
+                                          .name = v->name,
+                                          .price = v->price,
+                                          .is_chosen = is_chosen,
+                                          .in_stock = v->in_stock,
+                                          .is_last = i + 1 == p->variant_count};
     }
     return (struct page_option_list){options, p->variant_count};
 }
