@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { LABELS, SECRET, play, signed, stripeEvent } from '../api/lib/gateways.mjs';
 import { dataOf } from '../api/lib/http.mjs';
 import { openMailServer } from '../api/lib/mail_shop.mjs';
+import { openReceiver } from '../api/lib/receiver.mjs';
 import { assertInvariants } from '../lib/checker.mjs';
 import { checkAccessible, expectToast, openPanel } from './lib/panel.mjs';
 
@@ -11,7 +12,7 @@ let mail, panel, page, stripe, product;
 let counter = 0;
 before(async () => {
   mail = await openMailServer();
-  panel = await openPanel({ args: mail.args, env: mail.env });
+  panel = await openPanel({ args: [...mail.args, '--webhook-private-ok'], env: mail.env });
   await panel.makeOwner();
   stripe = await play('stripe');
   const gateway = { is_enabled: true, secrets: [SECRET], ...stripe.config };
@@ -266,3 +267,39 @@ test('an order shows its payments and refunds; a refund that failed is tried aga
 });
 
 test('the browser had nothing to complain about', () => panel.checkComplaints());
+
+test('an endpoint is added, tested, seen failing, and sent to again', async () => {
+  const receiver = await openReceiver();
+  try {
+    receiver.behave('/erp', (n) => (n === 0 ? 500 : 200));
+    await nav('Webhooks');
+    await page.getByRole('button', { name: 'Add endpoint' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'New endpoint' });
+    await dialog.getByLabel('Address').fill(receiver.url('/erp'));
+    await dialog.getByLabel('Description').fill('The ERP');
+    await dialog.getByRole('button', { name: 'Add endpoint' }).click();
+    const shown = page.getByRole('dialog', { name: 'The signing secret' });
+    const secret = await shown.getByLabel('Signing secret').textContent();
+    assert.match(secret, /^whsec_/);
+    await shown.getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('heading', { level: 1, name: 'The ERP' }).waitFor();
+    await checkAccessible(page, 'endpoint');
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByRole('heading', { level: 1, name: 'ping' }).waitFor();
+    await reloadUntil(page.getByText('status 500'));
+    panel.seed.sql(
+      "UPDATE webhook_delivery SET due_at = 1 WHERE status = 'pending'; UPDATE webhook_endpoint SET paused_until = 0;",
+    );
+    await reloadUntil(page.getByText('Delivered', { exact: true }));
+    await page.getByText('thanks').waitFor();
+    await checkAccessible(page, 'delivery');
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await expectToast(page, 'It is sent again now.');
+    for (let i = 0; i < 200 && receiver.got('/erp').length < 3; i += 1) await page.waitForTimeout(50);
+    const calls = receiver.got('/erp').filter((c) => c.type === 'ping');
+    assert.deepEqual(new Set(calls.map((c) => c.id)).size, 1);
+    for (const call of calls) receiver.verify(secret, call);
+  } finally {
+    await receiver.stop();
+  }
+});

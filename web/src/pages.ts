@@ -9,6 +9,7 @@ import { Coupons } from './pages/admin_coupons/list';
 import { Customer } from './pages/admin_customers/customer';
 import { Customers } from './pages/admin_customers/list';
 import { Dashboard } from './pages/admin_stats';
+import { Delivery } from './pages/admin_webhook_deliveries';
 import { Departments } from './pages/admin_tickets/departments';
 import { Event } from './pages/admin_webhook_events/event';
 import { Events } from './pages/admin_webhook_events/list';
@@ -31,6 +32,8 @@ import { ShopPage } from './pages/admin_settings/shop';
 import { Staff } from './pages/admin_staff';
 import { Ticket } from './pages/admin_tickets/ticket';
 import { Tickets } from './pages/admin_tickets/list';
+import { Webhook } from './pages/admin_webhook_endpoints/endpoint';
+import { Webhooks } from './pages/admin_webhook_endpoints/list';
 import { Withdrawals } from './pages/admin_withdrawals';
 
 interface Entry {
@@ -70,6 +73,9 @@ export const PAGES: Entry[] = [
   { path: '/events', page: Events },
   { path: '/events/:id', page: Event },
   { path: '/outbox', page: Outbox, nav: { label: 'Outbox', icon: 'send', group: 'Store' } },
+  { path: '/webhooks', page: Webhooks, nav: { label: 'Webhooks', icon: 'webhook', group: 'Store' }, ownerOnly: true },
+  { path: '/webhooks/:id', page: Webhook, ownerOnly: true },
+  { path: '/deliveries/:id', page: Delivery, ownerOnly: true },
   { path: '/mail-texts', page: MailTexts, nav: { label: 'Mail texts', icon: 'mail', group: 'Store' } },
   { path: '/settings', page: SettingsPage, nav: { label: 'Settings', icon: 'gear', group: 'Store' } },
   { path: '/staff', page: Staff, nav: { label: 'Staff', icon: 'shield', group: 'Store' }, ownerOnly: true },

@@ -62,6 +62,9 @@ async function fill(panel) {
     token: panel.ownerToken,
     body: { store_name: '<u>Shop</u>' },
   });
+  const hook = { url: 'https://events.example/x', events: ['ping'], description: '<b>ERP</b>' };
+  const endpoint = await panel.admin('POST', '/webhook-endpoints', hook, 201);
+  const { delivery_id } = await panel.admin('POST', `/webhook-endpoints/${endpoint.id}/test`);
   const text = NAUGHTY.join('\n\n');
   const own = await panel.admin('POST', '/pages', { slug: 'own', title: '<b>Terms</b>', body: text }, 201);
   await panel.admin('POST', `/orders/${order.order_id}/notes`, { note: text.slice(0, 2000) }, 201);
@@ -72,6 +75,8 @@ async function fill(panel) {
     order: order.order_id,
     license: license.id,
     ticket: tickets[0].id,
+    endpoint: endpoint.id,
+    delivery: delivery_id,
     event: event.id,
     review: review.id,
   };
@@ -104,6 +109,9 @@ export function pagesOf(ids) {
     '/events',
     `/events/${ids.event}`,
     '/outbox',
+    '/webhooks',
+    `/webhooks/${ids.endpoint}`,
+    `/deliveries/${ids.delivery}`,
     '/mail-texts',
     '/mail-texts?kind=order&language=en',
     '/settings',

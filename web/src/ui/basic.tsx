@@ -86,6 +86,7 @@ const TONES: Record<string, string> = {
   approved: 'good',
   active: 'good',
   handled: 'good',
+  delivered: 'good',
   answered: 'good',
   done: 'good',
   settled: 'good',
