@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/log.h"
 
 #define NAME_PATTERN "souk-00000000T000000Z.souk" /* 0: a digit */
@@ -103,6 +104,17 @@ void backup_folder_sweep(const char *folder)
     closedir(d);
 }
 
+/* The program's environment has none of our options: some are secrets. In the arena. */
+static char **environment(struct arena *a)
+{
+    size_t count = 0, kept = 0;
+    while (environ[count]) count++;
+    char **list = arena_array(a, char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        if (!str_starts(str_from(environ[i]), STR("SOUK_"))) list[kept++] = environ[i];
+    return list;
+}
+
 static bool start(const char *program, const char *path, pid_t *ret, char *ret_why, size_t why_bytes)
 {
     char *const arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)path, NULL};
@@ -117,7 +129,9 @@ static bool start(const char *program, const char *path, pid_t *ret, char *ret_w
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    int rc = posix_spawn(ret, program, &files, &attributes, arguments, environ);
+    struct arena scratch = {0};
+    int rc = posix_spawn(ret, program, &files, &attributes, arguments, environment(&scratch));
+    arena_done(&scratch);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     if (rc) snprintf(ret_why, why_bytes, "it cannot be started: %s", strerror(rc));

@@ -11,6 +11,7 @@ bool backup_folder_name(const char *folder, Time now, char *ret, size_t bytes);
 void backup_folder_keep(const char *folder, int64_t keep);
 /* Removes what an interrupted backup or check has left more than an hour ago. */
 void backup_folder_sweep(const char *folder);
-/* Runs `program PATH`, without a shell, and waits for its end, or until *stop. False, and why, unless it ended with 0.
+/* Runs `program PATH`, without a shell and without our SOUK_* variables, and waits for its end, or until *stop. False,
+ * and why, unless it ended with 0.
  */
 bool backup_hook_run(const char *program, const char *path, const _Atomic bool *stop, char *ret_why, size_t why_bytes);
