@@ -45,8 +45,15 @@ static void text_is_escaped(void **state)
 static void addresses_are_checked(void **state)
 {
     (void)state;
-    static const char *const fine[] = {
-        "https://a.example/x?y#z", "HTTP://a", "mailto:a@b.example", "/p/x", "x/y:z", "?a:b", "#top", ""};
+    static const char *const fine[] = {"https://a.example/x?y#z",
+                                       "HTTP://a",
+                                       "mailto:a@b.example",
+                                       "otpauth://totp/x?secret=y",
+                                       "/p/x",
+                                       "x/y:z",
+                                       "?a:b",
+                                       "#top",
+                                       ""};
     static const char *const wrong[] = {"javascript:alert(1)",
                                         "JaVaScRiPt:x",
                                         " javascript:x",
