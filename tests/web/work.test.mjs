@@ -39,12 +39,12 @@ test('a coupon is made and works', async () => {
   await nav('Coupons');
   await page.getByRole('button', { name: 'Make coupon' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'New coupon' });
-  await dialog.getByLabel('Code', { exact: true }).fill('bad code');
+  await dialog.getByLabel('Code').fill('bad code');
   await dialog.getByLabel('Per cent off').fill('25');
   await dialog.getByRole('button', { name: 'Make coupon' }).click();
   await dialog.locator('.field-error').waitFor();
-  assert.equal(await dialog.getByLabel('Code', { exact: true }).getAttribute('aria-invalid'), 'true');
-  await dialog.getByLabel('Code', { exact: true }).fill('Autumn-25');
+  assert.equal(await dialog.getByLabel('Code').getAttribute('aria-invalid'), 'true');
+  await dialog.getByLabel('Code').fill('Autumn-25');
   await dialog.getByLabel('Night Editor').check();
   await dialog.getByRole('button', { name: 'Make coupon' }).click();
   await expectToast(page, 'AUTUMN-25 was saved.');
