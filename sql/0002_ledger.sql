@@ -34,7 +34,7 @@ CREATE TABLE transfer (
     amount       @int NOT NULL CHECK (amount > 0),
     kind         TEXT NOT NULL CHECK (kind IN ('adjustment', 'order', 'refund', 'topup', 'payment', 'withdrawal',
                                                'withdrawal_approved', 'withdrawal_rejected', 'received', 'returned',
-                                               'refund_failed', 'tolerance', 'debt')),
+                                               'refund_failed', 'tolerance', 'debt', 'opening')),
     reference_id @int NOT NULL DEFAULT 0,           -- the order, withdrawal or payment that it belongs to; 0: none
     description  TEXT NOT NULL,
     created_at   @int NOT NULL,

@@ -31,3 +31,12 @@ CREATE TABLE audit (
 CREATE INDEX audit_by_actor ON audit (actor_id, id);
 CREATE INDEX audit_by_action ON audit (action, id);
 CREATE INDEX audit_by_resource ON audit (resource_id, id);
+
+-- What a row of another system became when it was imported: an import can be repeated, and later ones refer to it.
+CREATE TABLE import_reference (
+    kind       TEXT NOT NULL CHECK (kind IN ('products', 'variants', 'customers', 'licenses', 'serials', 'wallets')),
+    ref        TEXT NOT NULL,                       -- its name there
+    target     @int NOT NULL,                       -- product or account; of a balance: the account
+    created_at @int NOT NULL,
+    PRIMARY KEY (kind, ref)
+) @norowid;

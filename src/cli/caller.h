@@ -22,6 +22,8 @@ void caller_set(const struct cli_caller *caller);
 FILE *cli_in(void);
 FILE *cli_out(void);
 FILE *cli_err(void);
+/* The whole file, or stdin for "-". False after saying why. */
+bool cli_read_all(const char *path, struct arena *a, Str *ret);
 /* The server's database; NULL outside a server. */
 struct database *caller_database(void);
 

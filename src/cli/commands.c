@@ -4,6 +4,8 @@
 #include "cli/accounts.h"
 #include "cli/backup.h"
 #include "cli/check.h"
+#include "cli/data_export.h"
+#include "cli/data_import.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/manual.h"
@@ -81,6 +83,19 @@ const struct command commands[] = {
      .through_server = true},
     {"serials import", "put codes into a product's pool: FILE or -, one per line", serials_import_command,
      .through_server = true, .reads_file = true},
+    {"import products", "put products of a CSV file into the store: FILE or -", import_products_command,
+     .through_server = true, .reads_file = true},
+    {"import variants", "the same for their variants", import_variants_command, .through_server = true,
+     .reads_file = true},
+    {"import customers", "the same for customers", import_customers_command, .through_server = true,
+     .reads_file = true},
+    {"import licenses", "the same for licences, with the keys that customers have", import_licenses_command,
+     .through_server = true, .reads_file = true},
+    {"import serials", "the same for serial codes of several products", import_serials_command, .through_server = true,
+     .reads_file = true},
+    {"import wallets", "the same for balances that customers bring along", import_wallets_command,
+     .through_server = true, .reads_file = true},
+    {"export", "print KIND as CSV or JSON lines; all: every table into --to", export_command},
     {"doctor", "say what is wrong with the store and its surroundings, and what to do", doctor_command},
     {"check", "verify every rule that the data must keep", check_command},
     {"backup create", "write the whole store into one file, beside a running server", backup_create_command},

@@ -37,7 +37,8 @@ struct config {
     /* of single commands */
     const char *email, *name, *role, *amount, *description, *scopes, *currency, *store_name, *product, *variant;
     const char *from, *to, *scratch, *secret_key_file, *key_passphrase_file;
-    bool pages, fields, password_stdin, verify, json;
+    bool pages, fields, password_stdin, verify, json, dry_run;
+    const char *format;
     const char *operands[8]; /* arguments that are not options */
     size_t operand_count;
 };

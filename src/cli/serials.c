@@ -3,7 +3,6 @@
 #include "cli/serials.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,8 +11,6 @@
 #include "domain/audit.h"
 #include "domain/product.h"
 #include "domain/serial.h"
-
-#define FILE_BYTES_MAX ((size_t)512 * 1024 * 1024)
 
 struct import_job {
     Str slug, name, address;
@@ -71,32 +68,6 @@ static enum err import(struct database *d, struct import_job *job, struct arena 
     return e ? e : noted;
 }
 
-/* The whole file, or stdin for "-". False after saying why. */
-static bool read_all(const char *path, struct arena *a, Str *ret)
-{
-    bool is_stdin = strcmp(path, "-") == 0;
-    FILE *f = is_stdin ? cli_in() : fopen(path, "rb");
-    if (!f) {
-        cli_fail("cannot read %s: %s", path, strerror(errno));
-        return false;
-    }
-    struct buf b;
-    buf_init(&b, a, FILE_BYTES_MAX);
-    for (size_t n = 1; n && !b.full;) {
-        const size_t room = 65536;
-        char *to = buf_reserve(&b, room);
-        if (!to) break;
-        n = fread(to, 1, room, f);
-        b.len += n;
-    }
-    bool failed = ferror(f);
-    if (!is_stdin) fclose(f);
-    if (failed) cli_fail("cannot read %s to its end", path);
-    if (b.full) cli_fail("%s is too large: import it in parts", path);
-    *ret = buf_str(&b);
-    return !failed && !b.full;
-}
-
 /* Trimmed lines; empty ones are skipped. False after saying which line is not a code. */
 static bool split_codes(Str text, struct arena *a, const Str **ret, size_t *ret_count)
 {
@@ -143,7 +114,7 @@ int serials_import_command(const struct config *config, struct arena *a)
     if (config->operand_count != 1) return cli_usage("name one file of codes, one per line, or - for stdin");
 
     Str text;
-    if (!read_all(config->operands[0], a, &text)) return EXIT_FAILED;
+    if (!cli_read_all(config->operands[0], a, &text)) return EXIT_FAILED;
     if (!split_codes(text, a, &job.codes, &job.count)) return EXIT_FAILED;
     struct database *d = cli_open(config, OPEN_CHANGE);
     if (!d) return EXIT_FAILED;

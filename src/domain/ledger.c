@@ -25,6 +25,7 @@ const char *const ledger_kind_names[] = {
     [LEDGER_REFUND_FAILED] = "refund_failed",
     [LEDGER_TOLERANCE] = "tolerance",
     [LEDGER_DEBT] = "debt",
+    [LEDGER_OPENING] = "opening",
     NULL,
 };
 

@@ -33,6 +33,7 @@ enum ledger_kind {
     LEDGER_REFUND_FAILED, /* had gone back, and has returned */
     LEDGER_TOLERANCE,     /* the shortfall of a payment that was accepted all the same */
     LEDGER_DEBT,          /* went back although the wallet did not hold it; or was repaid */
+    LEDGER_OPENING,       /* a balance that was brought along from another system */
 };
 extern const char *const ledger_kind_names[];
 

@@ -65,7 +65,7 @@ static enum err bind_hardware(struct db *db, Id id, Str hardware_id, Time now, b
 enum err license_verify(struct db *db, Str key, Id product, Str hardware_id, Time now, struct license_verdict *ret)
 {
     uint8_t hash[LICENSE_HASH_BYTES];
-    if (!license_key_hash(key, hash)) return ERR_LICENSE_NOT_FOUND;
+    if (!license_key_hash_any(key, hash)) return ERR_LICENSE_NOT_FOUND;
 
     /* A second round is needed only after a lost race for the binding: it then finds the winner. */
     for (int round = 0; round < 3; round++) {
@@ -205,7 +205,7 @@ static enum err find_by_key(struct db *db, Str key, struct license *ret)
     static const char find[] = "SELECT " LICENSE_COLUMNS LICENSE_TABLES " WHERE l.key_hash = $1";
 
     uint8_t hash[LICENSE_HASH_BYTES];
-    if (!license_key_hash(key, hash)) return ERR_NOT_FOUND;
+    if (!license_key_hash_any(key, hash)) return ERR_NOT_FOUND;
     struct stmt *st = db_prepare(db, find);
     bind_blob(st, (Str){(const char *)hash, sizeof hash});
     return read_one(db, st, ret);
@@ -294,6 +294,46 @@ enum err license_issue(struct db *db, Id product, Id variant, Id account, Time e
     e = license_make(db, &l, (Id){0}, prefix, now, &key, hash);
     if (!e) e = find_by_key(db, key, ret);
     return e ? e : event_add(db, EVENT_LICENSE_CREATED, ret->id, now);
+}
+
+enum err license_key_is_known(struct db *db, Str key, bool *ret)
+{
+    static const char find[] = "SELECT 1 FROM license WHERE key_hash = $1";
+
+    uint8_t hash[LICENSE_HASH_BYTES];
+    *ret = false;
+    if (!license_key_hash_any(key, hash)) return OK;
+    struct stmt *st = db_prepare(db, find);
+    bind_blob(st, (Str){(const char *)hash, sizeof hash});
+    bool is_known = db_step(st);
+    enum err e = db_done(st);
+    if (!e) *ret = is_known;
+    return e;
+}
+
+enum err license_import(struct db *db, const struct license *l)
+{
+    static const char insert[] =
+        "INSERT INTO license (sealed_key, key_hash, product_id, variant_id, account_id, status, reason, expires_at,"
+        " hardware_id, bound_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+        " ON CONFLICT (key_hash) DO NOTHING";
+
+    uint8_t bytes[LICENSE_HASH_BYTES];
+    if (!license_key_hash_any(l->key, bytes)) return ERR_FIELD_VALUE;
+    Str hash = {(const char *)bytes, sizeof bytes};
+    struct stmt *st = db_prepare(db, insert);
+    bind_blob(st, code_seal(db_arena(db), hash, l->key));
+    bind_blob(st, hash);
+    bind_id(st, l->product_id);
+    bind_id(st, l->variant_id);
+    bind_id(st, l->account_id);
+    bind_choice(st, license_status_names, l->status);
+    bind_text(st, l->reason);
+    bind_opt_time(st, l->expires_at);
+    bind_opt_text(st, l->hardware_id);
+    bind_opt_time(st, l->hardware_id.len ? l->created_at : (Time){0});
+    bind_time(st, l->created_at);
+    return db_run(st);
 }
 
 /* For an UPDATE … RETURNING id that changed nothing: is the licence missing, or in another state? */

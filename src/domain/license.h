@@ -50,6 +50,10 @@ Time license_expiry(Time now, int64_t days);
 enum err license_issue(struct db *db, Id product, Id variant, Id account, Time expires_at, Time now,
                        struct license *ret);
 
+/* A licence that another system sold, with its key. Nothing happens when the key is known. TX_WRITE. */
+enum err license_import(struct db *db, const struct license *l);
+enum err license_key_is_known(struct db *db, Str key, bool *ret);
+
 /* ERR_NOT_FOUND. */
 enum err license_find(struct db *db, Id id, struct license *ret);
 /* Newest first, ids below `before` (0: all). */

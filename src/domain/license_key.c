@@ -102,3 +102,27 @@ bool license_key_hash(Str text, uint8_t ret[LICENSE_HASH_BYTES])
     memcpy(ret, hash, LICENSE_HASH_BYTES);
     return true;
 }
+
+bool license_key_is_importable(Str text)
+{
+    if (text.len < 6 || text.len > 255) return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] <= ' ' || text.ptr[i] > '~') return false;
+    return true;
+}
+
+/* A space cannot be in either sort of key's text, so no two texts are hashed alike. */
+#define FOREIGN "foreign "
+
+bool license_key_hash_any(Str text, uint8_t ret[LICENSE_HASH_BYTES])
+{
+    char prefixed[sizeof FOREIGN - 1 + 255];
+    uint8_t hash[VAULT_HASH_BYTES];
+    if (license_key_hash(text, ret)) return true;
+    if (!license_key_is_importable(text)) return false;
+    memcpy(prefixed, FOREIGN, sizeof FOREIGN - 1);
+    memcpy(prefixed + sizeof FOREIGN - 1, text.ptr, text.len);
+    vault_hash(VAULT_LICENSE, (Str){prefixed, sizeof FOREIGN - 1 + text.len}, hash);
+    memcpy(ret, hash, LICENSE_HASH_BYTES);
+    return true;
+}

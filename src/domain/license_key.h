@@ -25,3 +25,9 @@ Str license_key_make(struct arena *a, Str prefix);
 /* The keyed hash under which a key is stored. False when the text cannot be a key of ours: wrong characters, too
  * short, too long, or a check character that does not fit. */
 bool license_key_hash(Str text, uint8_t ret[LICENSE_HASH_BYTES]);
+
+/* Keys that another system made are taken as they are: 6 to 255 printable characters without a space, compared byte by
+ * byte. */
+bool license_key_is_importable(Str text);
+/* The same hash for keys of both sorts: one that could be ours is read as ours. */
+bool license_key_hash_any(Str text, uint8_t ret[LICENSE_HASH_BYTES]);

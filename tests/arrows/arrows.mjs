@@ -19,7 +19,22 @@ export const LAYERS = {
   outbox: ['base', 'db', 'domain', 'view', 'page', 'outbound', 'gateway', 'outbox'],
   serve: ['base', 'json', 'http', 'db', 'domain', 'backup', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve'],
   api: ['base', 'json', 'http', 'db', 'domain', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve', 'api'],
-  cli: ['base', 'json', 'http', 'db', 'domain', 'backup', 'view', 'page', 'outbound', 'gateway', 'outbox', 'serve', 'api', 'cli'],
+  cli: [
+    'base',
+    'json',
+    'http',
+    'db',
+    'domain',
+    'backup',
+    'view',
+    'page',
+    'outbound',
+    'gateway',
+    'outbox',
+    'serve',
+    'api',
+    'cli',
+  ],
   main: ['base', 'cli'],
 };
 
