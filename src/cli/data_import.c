@@ -14,17 +14,22 @@
 #define REPORTED_MAX 1000 /* bad lines; the others are counted */
 #define TOLD_EVERY 10000
 
-struct line {
-    size_t number;
-    struct import_row row;
+/* A line keeps what it says alone: a row has many columns, and a file many lines. */
+struct import_value {
+    enum import_column column;
+    Str text;
+};
+struct import_line {
+    size_t number, count;
+    struct import_value *values;
 };
 
-struct import {
+struct csv_import {
     enum import_kind kind;
     const struct import_source *source;
     int columns[CSV_FIELDS_MAX]; /* of ours; -1: passed over */
     size_t column_count;
-    struct line *lines;
+    struct import_line *lines;
     size_t count, skipped, bad;
     int exponent;
     Str address;
@@ -36,12 +41,12 @@ struct import {
     struct arena *arena; /* of the command */
 };
 
-static void bad_line(struct import *m, size_t number, Str why)
+static void bad_line(struct csv_import *m, size_t number, Str why)
 {
     if (m->bad++ < REPORTED_MAX) fprintf(cli_out(), "line %zu: %.*s\n", number, STR_FMT(why));
 }
 
-static bool read_head(struct import *m, const struct csv_reader *r)
+static bool read_head(struct csv_import *m, const struct csv_reader *r)
 {
     bool has_any = false;
     for (size_t i = 0; i < r->count; i++) {
@@ -60,26 +65,42 @@ static bool read_head(struct import *m, const struct csv_reader *r)
     return has_any;
 }
 
-static void read_line(struct import *m, const struct csv_reader *r, struct arena *a)
+static void keep(struct csv_import *m, size_t number, const struct import_row *row, struct arena *a)
 {
-    struct line *l = &m->lines[m->count];
-    *l = (struct line){.number = r->line};
+    struct import_line *l = &m->lines[m->count++];
+    *l = (struct import_line){.number = number};
+    for (int i = 0; i < IMPORT_COLUMN_COUNT; i++) l->count += row->of[i].len > 0;
+    l->values = arena_array(a, struct import_value, l->count + 1);
+    for (int i = 0, n = 0; i < IMPORT_COLUMN_COUNT; i++)
+        if (row->of[i].len) l->values[n++] = (struct import_value){(enum import_column)i, row->of[i]};
+}
+
+static struct import_row row_of(const struct import_line *l)
+{
+    struct import_row row = {0};
+    for (size_t i = 0; i < l->count; i++) row.of[l->values[i].column] = l->values[i].text;
+    return row;
+}
+
+static void read_line(struct csv_import *m, const struct csv_reader *r, struct arena *a)
+{
+    struct import_row row = {0};
     if (r->count != m->column_count) {
         bad_line(m, r->line, str_printf(a, "has %zu fields, the first line has %zu", r->count, m->column_count));
         return;
     }
     for (size_t i = 0; i < r->count; i++) {
         Str value = r->fields[i];
-        if (m->columns[i] >= 0) l->row.of[m->columns[i]] = utf8_valid(value) ? text_trim(value) : value;
+        if (m->columns[i] >= 0) row.of[m->columns[i]] = utf8_valid(value) ? text_trim(value) : value;
     }
-    if (import_source_convert(m->source, a, &l->row))
-        m->count++;
+    if (import_source_convert(m->source, a, &row))
+        keep(m, r->line, &row, a);
     else
         m->skipped++;
 }
 
 /* False after saying why. */
-static bool read_lines(struct import *m, Str text, struct arena *a)
+static bool read_lines(struct csv_import *m, Str text, struct arena *a)
 {
     struct csv_reader r;
     const char *why = "";
@@ -90,7 +111,7 @@ static bool read_lines(struct import *m, Str text, struct arena *a)
         cli_fail("the file has more than %d lines: import it in parts", ROWS_MAX);
         return false;
     }
-    m->lines = arena_array(a, struct line, most);
+    m->lines = arena_array(a, struct import_line, most);
     csv_reader_init(&r, text);
     result = csv_next(&r, a, &why);
     if (result == CSV_RECORD && !read_head(m, &r)) return false;
@@ -102,13 +123,14 @@ static bool read_lines(struct import *m, Str text, struct arena *a)
 
 static enum err run_slice(void *arg, struct db *db)
 {
-    struct import *m = arg;
+    struct csv_import *m = arg;
     size_t added = 0, present = 0;
     Time now = time_now();
     for (size_t i = m->from; i < m->to; i++) {
         enum import_end end = IMPORT_ADDED;
         Str why;
-        enum err e = import_put(db, m->kind, &m->lines[i].row, m->exponent, m->is_real, now, &end, &why);
+        struct import_row row = row_of(&m->lines[i]);
+        enum err e = import_put(db, m->kind, &row, m->exponent, m->is_real, now, &end, &why);
         if (e == ERR_FIELD_VALUE) {
             m->reasons[i] = str_dup(m->arena, why); /* said later: this is another thread */
             if (m->is_real) return e;
@@ -123,7 +145,7 @@ static enum err run_slice(void *arg, struct db *db)
 }
 
 /* Slice by slice. */
-static enum err run(struct import *m, struct database *d, bool is_real)
+static enum err run(struct csv_import *m, struct database *d, bool is_real)
 {
     m->is_real = is_real;
     m->added = m->present = 0;
@@ -143,7 +165,7 @@ static enum err run(struct import *m, struct database *d, bool is_real)
 
 static enum err read_settings(void *arg, struct db *db)
 {
-    struct import *m = arg;
+    struct csv_import *m = arg;
     struct settings s;
     enum err e = settings_load(db, &s);
     if (!e) m->exponent = s.exponent;
@@ -152,7 +174,7 @@ static enum err read_settings(void *arg, struct db *db)
 
 static enum err note(void *arg, struct db *db)
 {
-    const struct import *m = arg;
+    const struct csv_import *m = arg;
     const struct audit_entry entry = {.action = STR("import"),
                                       .label = str_from(import_kind_names[m->kind]),
                                       .after = str_printf(db_arena(db), "{\"lines\":%zu,\"added\":%zu,\"present\":%zu}",
@@ -162,7 +184,7 @@ static enum err note(void *arg, struct db *db)
     return audit_add(db, &entry);
 }
 
-static int carry_out(struct import *m, struct database *d, bool is_dry, struct arena *a)
+static int carry_out(struct csv_import *m, struct database *d, bool is_dry, struct arena *a)
 {
     if (!cli_tx(d, TX_READ, read_settings, m, a)) return EXIT_FAILED;
     m->arena = a;
@@ -187,7 +209,7 @@ static int carry_out(struct import *m, struct database *d, bool is_dry, struct a
 
 static int import(const struct config *config, struct arena *a, enum import_kind kind)
 {
-    struct import m = {
+    struct csv_import m = {
         .kind = kind, .source = import_source_find(str_from(config->from), kind), .address = caller_address(a)};
     Str text;
     if (!m.source)

@@ -10,9 +10,23 @@ static const char *const level_names[] = {"ok", "look", "broken"};
 
 #define JSON_BYTES_MAX ((size_t)1024 * 1024)
 
+/* What others say has line ends and a full stop of its own. */
+static Str one_line(struct arena *a, Str s)
+{
+    struct buf b;
+    buf_init(&b, a, s.len + 1);
+    for (size_t i = 0; i < s.len; i++) {
+        bool is_space = (unsigned char)s.ptr[i] <= ' ';
+        if (!is_space || (b.len && b.ptr[b.len - 1] != ' ')) buf_char(&b, is_space ? ' ' : s.ptr[i]);
+    }
+    while (b.len && strchr(" .?!", b.ptr[b.len - 1])) b.len--;
+    return buf_str(&b);
+}
+
 void doctor_found(struct doctor *d, enum finding_level level, const char *subject, Str what, const char *action)
 {
     if (d->count == FINDINGS_MAX) return;
+    what = one_line(d->arena, what);
     d->findings[d->count++] = (struct finding){level, subject, what, action};
 }
 

@@ -3,7 +3,7 @@
 
 #include "domain/sealed_code.h"
 
-struct reading {
+struct export_reading {
     struct db *db;
     struct stmt *st;
     struct import_row *row;
@@ -12,31 +12,31 @@ struct reading {
     enum import_column clear;
 };
 
-static void take_text(struct reading *r, enum import_column column)
+static void take_text(struct export_reading *r, enum import_column column)
 {
     r->row->of[column] = col_text(r->st);
 }
 
-static void take_bool(struct reading *r, enum import_column column)
+static void take_bool(struct export_reading *r, enum import_column column)
 {
     r->row->of[column] = col_bool(r->st) ? STR("true") : STR("false");
 }
 
 /* 0 and NULL are left empty. */
-static void take_count(struct reading *r, enum import_column column)
+static void take_count(struct export_reading *r, enum import_column column)
 {
     int64_t n = col_is_null(r->st) ? (col_time(r->st), 0) : col_int(r->st);
     r->row->of[column] = n ? str_printf(db_arena(r->db), "%lld", (long long)n) : (Str){0};
 }
 
-static void take_money(struct reading *r, enum import_column column)
+static void take_money(struct export_reading *r, enum import_column column)
 {
     char text[MONEY_TEXT_MAX];
     size_t n = money_format(col_money(r->st), r->exponent, text);
     r->row->of[column] = str_dup(db_arena(r->db), (Str){text, n});
 }
 
-static void take_time(struct reading *r, enum import_column column)
+static void take_time(struct export_reading *r, enum import_column column)
 {
     char text[TIME_TEXT_LEN + 1];
     Time t = col_time(r->st);
@@ -44,7 +44,7 @@ static void take_time(struct reading *r, enum import_column column)
     r->row->of[column] = time_is(t) ? str_dup(db_arena(r->db), str_from(text)) : (Str){0};
 }
 
-static void read_product(struct reading *r)
+static void read_product(struct export_reading *r)
 {
     take_text(r, COLUMN_SLUG);
     take_text(r, COLUMN_NAME);
@@ -60,7 +60,7 @@ static void read_product(struct reading *r)
     take_count(r, COLUMN_DOWNLOAD_DAYS);
 }
 
-static void read_variant(struct reading *r)
+static void read_variant(struct export_reading *r)
 {
     take_text(r, COLUMN_PRODUCT);
     take_text(r, COLUMN_NAME);
@@ -70,7 +70,7 @@ static void read_variant(struct reading *r)
     take_count(r, COLUMN_LICENSE_DAYS);
 }
 
-static void read_customer(struct reading *r)
+static void read_customer(struct export_reading *r)
 {
     take_text(r, COLUMN_EMAIL);
     take_text(r, COLUMN_NAME);
@@ -79,14 +79,14 @@ static void read_customer(struct reading *r)
     take_time(r, COLUMN_CREATED_AT);
 }
 
-static void read_sealed(struct reading *r, enum import_column column)
+static void read_sealed(struct export_reading *r, enum import_column column)
 {
     r->hash = str_dup(db_arena(r->db), col_blob(r->st));
     r->sealed = str_dup(db_arena(r->db), col_blob(r->st));
     r->clear = column;
 }
 
-static void read_license(struct reading *r)
+static void read_license(struct export_reading *r)
 {
     read_sealed(r, COLUMN_KEY);
     take_text(r, COLUMN_PRODUCT);
@@ -99,14 +99,14 @@ static void read_license(struct reading *r)
     take_time(r, COLUMN_CREATED_AT);
 }
 
-static void read_serial(struct reading *r)
+static void read_serial(struct export_reading *r)
 {
     read_sealed(r, COLUMN_CODE);
     take_text(r, COLUMN_PRODUCT);
     take_text(r, COLUMN_VARIANT);
 }
 
-static void read_wallet(struct reading *r)
+static void read_wallet(struct export_reading *r)
 {
     take_text(r, COLUMN_EMAIL);
     take_money(r, COLUMN_BALANCE);
@@ -133,7 +133,7 @@ static struct stmt *prepare(struct db *db, enum import_kind kind)
         " ORDER BY s.id LIMIT $2";
     static const char wallets[] =
         "SELECT w.id, a.email, w.balance FROM ledger_account w JOIN account a ON a.id = w.owner_id"
-        " WHERE w.id > $1 AND w.balance > 0 ORDER BY w.id LIMIT $2";
+        " WHERE w.id > $1 AND w.balance > 0 AND a.role = 'customer' ORDER BY w.id LIMIT $2";
     switch (kind) {
     case IMPORT_PRODUCTS: return db_prepare(db, products);
     case IMPORT_VARIANTS: return db_prepare(db, variants);
@@ -147,10 +147,10 @@ static struct stmt *prepare(struct db *db, enum import_kind kind)
 enum err export_page(struct db *db, enum import_kind kind, Id after, int64_t limit, int exponent,
                      struct import_row *ret, size_t *ret_count, Id *ret_last)
 {
-    static void (*const readers[IMPORT_KIND_COUNT])(struct reading *) = {read_product, read_variant, read_customer,
-                                                                         read_license, read_serial,  read_wallet};
+    static void (*const readers[IMPORT_KIND_COUNT])(struct export_reading *) = {
+        read_product, read_variant, read_customer, read_license, read_serial, read_wallet};
     struct stmt *st = prepare(db, kind);
-    struct reading *sealed = arena_array(db_arena(db), struct reading, (size_t)limit);
+    struct export_reading *sealed = arena_array(db_arena(db), struct export_reading, (size_t)limit);
     size_t n = 0;
     Id last = after;
     bind_id(st, after);
@@ -158,7 +158,7 @@ enum err export_page(struct db *db, enum import_kind kind, Id after, int64_t lim
     while (n < (size_t)limit && db_step(st)) {
         last = col_id(st);
         ret[n] = (struct import_row){0};
-        sealed[n] = (struct reading){.db = db, .st = st, .row = &ret[n], .exponent = exponent};
+        sealed[n] = (struct export_reading){.db = db, .st = st, .row = &ret[n], .exponent = exponent};
         readers[kind](&sealed[n]);
         n++;
     }

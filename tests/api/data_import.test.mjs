@@ -299,7 +299,7 @@ test('everything: a file of JSON lines for each table, with all of its rows', as
 });
 
 test(
-  'many lines go in in slices; an import that was cut off is finished by the same command',
+  'many lines are put in by slices; an import that was cut off is finished by the same command',
   { skip: ENGINE === 'pg' },
   async () => {
     const lines = Array.from({ length: 2300 }, (_, i) => `many${i}@example.com`);
