@@ -152,6 +152,11 @@ test('every metric that the alert rules and the dashboard name is there', async 
     const base = name.replace(/_(bucket|sum|count)$/, '');
     assert.ok(types.has(name) || types.get(base) === 'histogram', `${name} is not in /metrics`);
   }
+  // And the guide names every metric that there is.
+  const guide = fs.readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
+  const documented = [...guide.matchAll(/`((?:souk|process)_[\w*]+)`/g)].map((m) => m[1].replace('*', '\\w+'));
+  const missing = [...types.keys()].filter((name) => !documented.some((d) => new RegExp(`^${d}$`).test(name)));
+  assert.deepEqual(missing, [], 'not in docs/monitoring.md');
   // A counter is looked at through its growth, a gauge as it is.
   for (const e of expressions)
     for (const [, around, name] of e.matchAll(/(rate\(|increase\()?\b(souk_\w+_total)\b/g))
