@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Merges api/openapi.yaml and api/paths/*.yaml into one OpenAPI document.
 
-    tools/openapi.py OUT.json OUT.c ROOT.yaml [PATHS.yaml...]
+    tools/openapi.py OUT.json OUT.c ROOT.yaml [PATHS.yaml...] [EXAMPLES.json...]
 
 The root holds info, shared components and `x-standard-responses`: answers that every operation of a kind can give
 (`always`, `secured`, `body`, `parameters`, `query`, `idempotent`, `limited`), added to the operations that do not
@@ -13,7 +13,8 @@ describe that status themselves; and `x-standard-headers` likewise. An operation
     x-message: TEXT | true  adds `message` to it: this one, or any
     x-list: SCHEMA          is a success with a page of such items: `data`, `meta`, and the header Link
 
-Each paths file holds `paths` and, where it needs them, `components`.
+Each paths file holds `paths` and, where it needs them, `components`. The examples are real answers, kept by
+tools/examples.mjs: by operationId and status, and in errors.json by code.
 
 Refused, all mistakes at once: a path and method or a component given twice, a $ref to nothing, an operation without
 operationId, tags or security, an operationId given twice, a path parameter that is not declared (or the other way
@@ -75,15 +76,17 @@ class Merger:
             self.mistake(path, str(e))
             return {}
 
-    def merge(self, root_path, part_paths):
+    def merge(self, root_path, part_paths, example_paths):
         doc = self.load(root_path)
         doc.setdefault("paths", {})
         doc.setdefault("components", {})
         for path in part_paths:
             self.add_part(doc, path)
-        for path in sorted(glob.glob(os.path.join(os.path.dirname(root_path), "paths", "*.yaml"))):
-            if os.path.realpath(path) not in {os.path.realpath(p) for p in part_paths}:
-                self.mistake(path, "is not in the build's list (api/meson.build)")
+        listed = {os.path.realpath(p) for p in part_paths + example_paths}
+        for pattern in ("paths/*.yaml", "examples/*.json"):
+            for path in sorted(glob.glob(os.path.join(os.path.dirname(root_path), pattern))):
+                if os.path.realpath(path) not in listed:
+                    self.mistake(path, "is not in the build's list (api/meson.build)")
         self.expand_envelopes(doc)
         self.add_standard_responses(doc, doc.pop("x-standard-responses", {}))
         self.add_standard_headers(doc, doc.pop("x-standard-headers", {}))
@@ -97,6 +100,7 @@ class Merger:
         widen_integers(doc)
         tell_scopes(doc)
         settle_protocol_responses(doc)
+        self.add_examples(doc, example_paths)
         doc["paths"] = dict(sorted(doc["paths"].items()))
         return doc
 
@@ -201,6 +205,24 @@ class Merger:
                     if "Idempotency-Key" in names and status[0] == "2":
                         add(response, "idempotent")
 
+    def add_examples(self, doc, paths):
+        kept, errors = {}, {}
+        for path in paths:
+            with open(path, encoding="utf-8") as f:
+                (errors if os.path.basename(path) == "errors.json" else kept).update(json.load(f))
+        for item in doc["paths"].values():
+            for _, operation in operations(item):
+                own = kept.pop(operation["operationId"], {})
+                for status, response in operation["responses"].items():
+                    put_examples(response, own.get(status, {}), errors)
+                body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+                if body and "request" in own:
+                    body.setdefault("example", own["request"])
+        for name in kept:
+            self.mistake("api/examples", f"there is no operation {name}")
+        for response in doc["components"].get("responses", {}).values():
+            put_examples(response, {}, errors)
+
     def check_refs(self, doc, node, where):
         if isinstance(node, dict):
             ref = node.get("$ref")
@@ -251,6 +273,26 @@ class Merger:
                 continue
             inner = key in ("allOf", "if", "then", "else", "not") or (inside_all_of and key in ("oneOf", "anyOf"))
             self.check_closed(value, f"{where}/{key}", inner)
+
+
+def codes_of(schema):
+    """The codes of an error, as expand_envelope writes them."""
+    for part in schema.get("allOf", []):
+        code = part.get("properties", {}).get("code", {})
+        if "const" in code or "enum" in code:
+            return code.get("enum", [code.get("const")])
+    return []
+
+
+def put_examples(response, own, errors):
+    content = response.get("content", {}).get("application/json")
+    if not content:
+        return
+    names = codes_of(content.get("schema", {})) or list(own)
+    examples = {name: {"value": own.get(name, errors.get(name))} for name in names if name in own or name in errors}
+    if examples:
+        content.pop("example", None)
+        content["examples"] = examples
 
 
 def operations(item):
@@ -356,7 +398,8 @@ def main(args):
         print(__doc__, file=sys.stderr)
         return 2
     merger = Merger()
-    doc = merger.merge(args[2], sorted(args[3:]))
+    parts = [sorted(a for a in args[3:] if a.endswith(end)) for end in (".yaml", ".json")]
+    doc = merger.merge(args[2], *parts)
     if merger.mistakes:
         for mistake in merger.mistakes:
             print(f"openapi: {mistake}", file=sys.stderr)

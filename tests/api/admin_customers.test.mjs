@@ -51,6 +51,8 @@ test('customers: switching one off ends the tokens, switching on again needs new
     201,
   );
   expectStatus(await souk.get('/api/customer/wallet', { token }), 200);
+  const listed = dataOf(await staff.get(`/api/admin/customers/${customer.id}/tokens`));
+  assert.ok(listed.some((t) => t.id === id && t.name === 'new'));
   expectError(await souk.get('/api/store/cart', { token }), 403, 'insufficient_scope');
   expectStatus(await staff.delete(`/api/admin/customers/${customer.id}/tokens/${id}`), 200);
   expectError(await souk.get('/api/customer/wallet', { token }), 401, 'token_invalid');
@@ -86,6 +88,7 @@ test('wallets are credited and debited by hand, never below zero, with a reason 
     description: 'required',
   });
   assert.deepEqual(dataOf(await customer.get('/api/customer/wallet')), after);
+  assert.deepEqual(dataOf(await staff.get(wallet)), after);
   const entry = await office.audited('customer.wallet_adjust');
   assert.deepEqual([entry.before.balance, entry.after.balance], [20.5, 20]);
 });

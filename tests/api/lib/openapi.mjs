@@ -9,6 +9,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { recordExample } from './examples.mjs';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -189,4 +190,5 @@ export function document() {
 
 export function checkAnswer(method, target, answer, request) {
   document().check(method, target, answer, request);
+  recordExample(method, document().templateOf(target), answer, request);
 }
