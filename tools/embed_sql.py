@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Turns sql/NNNN_name.sql into a C table of migrations (db/migration.h).
 
-usage: embed_sql.py SQL_DIR OUTPUT.c DEPFILE
+usage: embed_sql.py SQL_DIR OUTPUT.c DEPFILE [NEXT.sql...]
 
 Numbers run from 0001 without a gap; a word behind @ must be one that the migrator knows. The depfile names the folder
-too, so that a new file is noticed."""
+too, so that a new file is noticed. A file whose first line is "-- expand" is a step that an older program does not
+notice. NEXT files are steps behind the last one, for tests: they have no numbers in their names."""
 import hashlib
 import pathlib
 import re
@@ -28,11 +29,12 @@ def c_lines(text):
 
 
 def main():
-    folder, output, depfile = sys.argv[1:]
-    files = sorted(pathlib.Path(folder).glob("*.sql"))
+    folder, output, depfile, *nexts = sys.argv[1:]
+    files = sorted(pathlib.Path(folder).glob("*.sql")) + [pathlib.Path(p) for p in nexts]
     rows = []
     for number, path in enumerate(files, start=1):
-        match = re.fullmatch(r"([0-9]{4})_([a-z0-9_]+)\.sql", path.name)
+        name = f"{number:04}_{path.name}" if str(path) in nexts else path.name
+        match = re.fullmatch(r"([0-9]{4})_([a-z0-9_]+)\.sql", name)
         if not match:
             sys.exit(f"{path}: a migration is called NNNN_name.sql")
         if int(match[1]) != number:
@@ -45,7 +47,10 @@ def main():
             if word not in WORDS:
                 sys.exit(f"{path}: @{word} is not a word that the migrator knows")
         body = "\n     ".join(c_lines(text))
-        rows.append(f'    {{{number}, "{match[2]}", "{hashlib.sha256(raw).hexdigest()}",\n     {body}}},\n')
+        is_expand = "true" if text.startswith("-- expand\n") else "false"
+        rows.append(
+            f'    {{{number}, "{match[2]}", "{hashlib.sha256(raw).hexdigest()}",\n     {body},\n     {is_expand}}},\n'
+        )
     pathlib.Path(output).write_text(
         f"/* Made by tools/embed_sql.py from sql/. */\n"
         f'#include "db/migration.h"\n\n'

@@ -19,6 +19,11 @@ static void judge_schema(struct doctor *d, enum migrate_state state, int version
     case MIGRATE_CURRENT:
         doctor_found(d, FINDING_OK, "schema", str_printf(d->arena, "it is at version %d", version), "");
         return;
+    case MIGRATE_AHEAD:
+        doctor_found(
+            d, FINDING_OK, "schema",
+            str_printf(d->arena, "it is at version %d, a step ahead of this program, which can go on", version), "");
+        return;
     case MIGRATE_BEHIND: doctor_found(d, FINDING_BROKEN, "schema", what, "Run souk migrate, after a backup"); return;
     case MIGRATE_NEWER: doctor_found(d, FINDING_BROKEN, "schema", what, "Install the newer souk that made it"); return;
     case MIGRATE_CHANGED:

@@ -142,7 +142,7 @@ static bool suits(const struct config *config, enum open_mode mode, bool may_cre
     else if (state == MIGRATE_UNFINISHED)
         cli_fail("the database %s is not complete: a restore or a move into it was interrupted, or is still running",
                  config->db);
-    else if ((mode == OPEN_LOOK || mode == OPEN_ROWS) && state != MIGRATE_CURRENT)
+    else if ((mode == OPEN_LOOK || mode == OPEN_ROWS) && state != MIGRATE_CURRENT && state != MIGRATE_AHEAD)
         cli_fail("the database has schema %d, this program needs %d", version, migrate_version());
     else
         return true;

@@ -6,13 +6,19 @@
 
 #include <sodium.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "db/engine.h"
 #include "db/migration.h"
 
 /* "souk" in ASCII. Only another program in the same database could use the same number. */
 #define ADVISORY_LOCK "SELECT pg_advisory_xact_lock(1936684395)"
+
+#define LOCK_WAIT "'400ms'"
+#define LOCK_TRIES 200
+#define LOCK_REST_MS 500 /* and up to as much again */
 
 struct word {
     Str word;
@@ -120,7 +126,7 @@ static bool has_any_table(struct db *db, bool sqlite)
 
 static enum err look(void *arg, struct db *db)
 {
-    static const char recorded[] = "SELECT version, hash FROM schema_migration ORDER BY version";
+    static const char recorded[] = "SELECT version, hash, is_expand FROM schema_migration ORDER BY version";
     struct run *r = arg;
     r->version = 0;
     r->state = MIGRATE_EMPTY;
@@ -133,9 +139,10 @@ static enum err look(void *arg, struct db *db)
     while (db_step(st)) {
         int64_t version = col_int(st);
         Str hash = col_text(st);
+        bool is_expand = col_bool(st);
         r->version = (int)version;
-        if (version < 1 || version > r->count) {
-            r->state = MIGRATE_NEWER; /* even when a text has changed: the newer program knows better */
+        if (version < 1 || version > r->count) { /* even when a text has changed: the newer program knows better */
+            r->state = version == r->count + 1 && is_expand ? MIGRATE_AHEAD : MIGRATE_NEWER;
         } else if (r->state != MIGRATE_CHANGED && !str_eq(hash, str_from(r->list[version - 1].hash))) {
             r->state = MIGRATE_CHANGED;
             r->wrong = (int)version;
@@ -145,12 +152,14 @@ static enum err look(void *arg, struct db *db)
     return db_done(st);
 }
 
-/* The lock is held until the transaction ends. Migrations may run and wait for longer than requests. */
+/* The lock is held until the transaction ends. Migrations may run for longer than requests, and wait for each other.
+ * For a table they wait only briefly: everybody else would stand in line behind them. */
 static enum err lock(struct db *db, bool sqlite)
 {
     return sqlite ? OK
                   : db_script(db, "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;"
-                                  " SET LOCAL idle_in_transaction_session_timeout = 0; " ADVISORY_LOCK);
+                                  " SET LOCAL idle_in_transaction_session_timeout = 0; " ADVISORY_LOCK
+                                  "; SET LOCAL lock_timeout = " LOCK_WAIT);
 }
 
 static enum err make_table(void *arg, struct db *db)
@@ -159,6 +168,7 @@ static enum err make_table(void *arg, struct db *db)
                                 "    version    @int PRIMARY KEY,\n"
                                 "    name       TEXT NOT NULL,\n"
                                 "    hash       TEXT NOT NULL,        -- SHA-256 of the migration's text\n"
+                                "    is_expand  @int NOT NULL DEFAULT 0, -- the program before it can go on\n"
                                 "    applied_at @int NOT NULL\n"
                                 ") @strict;\n";
     struct run *r = arg;
@@ -170,7 +180,7 @@ static enum err make_table(void *arg, struct db *db)
 static enum err apply(void *arg, struct db *db)
 {
     static const char record[] =
-        "INSERT INTO schema_migration (version, name, hash, applied_at) VALUES ($1, $2, $3, $4)";
+        "INSERT INTO schema_migration (version, name, hash, is_expand, applied_at) VALUES ($1, $2, $3, $4, $5)";
     struct run *r = arg;
     const struct migration *m = &r->list[r->index];
     enum err e = lock(db, r->sqlite);
@@ -186,6 +196,7 @@ static enum err apply(void *arg, struct db *db)
     bind_int(st, m->version);
     bind_text(st, str_from(m->name));
     bind_text(st, str_from(m->hash));
+    bind_bool(st, m->is_expand);
     bind_time(st, time_now());
     return db_run(st);
 }
@@ -198,8 +209,9 @@ static enum err explain(const struct run *r, enum err e, char *ret_why, size_t w
     }
     if (r->state == MIGRATE_NEWER) {
         snprintf(ret_why, why_bytes,
-                 "the database has schema version %d, this program knows %d: it was used by a newer souk", r->version,
-                 r->count);
+                 "the database has schema version %d, this program knows %d: it was used by a newer souk,"
+                 " which has changed what this one needs",
+                 r->version, r->count);
         return ERR_CONFLICT;
     }
     if (r->state == MIGRATE_FOREIGN) {
@@ -232,6 +244,19 @@ enum err migrate_look_list(struct database *d, const struct migration *list, int
     return OK;
 }
 
+/* A table that is in use all the time is free for a moment now and then. */
+static enum err apply_patiently(struct database *d, struct run *r)
+{
+    enum err e = tx_call(d, TX_WRITE, apply, r, NULL);
+    for (int i = 1; e == ERR_UNAVAILABLE && !r->sqlite && i < LOCK_TRIES; i++) {
+        log_event(LOG_WARN, "db.migrate_again", LOGI("version", r->list[r->index].version), LOGI("attempt", i));
+        int64_t ms = LOCK_REST_MS + random_below(LOCK_REST_MS);
+        nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+        e = tx_call(d, TX_WRITE, apply, r, NULL);
+    }
+    return e;
+}
+
 static enum err up(struct database *d, struct run *run, int *ret_applied, char *ret_why, size_t why_bytes)
 {
     struct run r = *run;
@@ -243,7 +268,7 @@ static enum err up(struct database *d, struct run *run, int *ret_applied, char *
     int applied = 0;
     for (r.index = r.version; !e && r.index < r.count; r.index++) {
         const struct migration *m = &r.list[r.index];
-        e = tx_call(d, TX_WRITE, apply, &r, NULL);
+        e = apply_patiently(d, &r);
         if (e) {
             snprintf(ret_why, why_bytes, "migration %04d_%s failed: %s", m->version, m->name, err_info(e)->message);
             break;
@@ -292,6 +317,20 @@ void migrate_hash(int version, char ret[MIGRATE_HASH_CHARS + 1])
         crypto_generichash_update(&state, (const unsigned char *)migrations[i].hash, strlen(migrations[i].hash));
     crypto_generichash_final(&state, hash, sizeof hash);
     sodium_bin2hex(ret, MIGRATE_HASH_CHARS + 1, hash, sizeof hash);
+}
+
+enum err migrate_present(struct db *db, int *ret_version, bool *ret_serves)
+{
+    static const char newest[] = "SELECT version, is_expand FROM schema_migration ORDER BY version DESC LIMIT 1";
+
+    struct stmt *st = db_prepare(db, newest);
+    int version = db_step(st) ? (int)col_int(st) : 0;
+    bool is_expand = version && col_bool(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret_version = version;
+    *ret_serves = version == migrations_count || (version == migrations_count + 1 && is_expand);
+    return OK;
 }
 
 int migrate_version(void)

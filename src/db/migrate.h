@@ -1,11 +1,14 @@
 /* db/migrate.h - brings the schema up to date.
  *
  * Migrations are the files sql/NNNN_name.sql, embedded at build time, applied in order, each in a transaction of its
- * own, recorded with a hash of its text in schema_migration. Forward only. Refused, in plain words: a database newer
- * than this program, and a recorded migration whose text has changed. Words expanded per engine: @id (identity primary
- * key), @id_kept (the same; an id is never reused, even after a delete), @int (64-bit integer), @bytes, @strict (behind
- * the closing bracket), @norowid (behind the closing bracket of a table whose primary key is what it is looked up by;
- * includes @strict), @checked(table) (REFERENCES table (id) on SQLite; on PostgreSQL nothing: `souk check` looks). */
+ * own, recorded with a hash of its text in schema_migration. Forward only. A step whose first line is "-- expand" only
+ * adds what an older program does not notice: a program also serves a database that is newer by one such step, so that
+ * nodes can be replaced one after the other. Refused, in plain words: a database that is newer otherwise, and a
+ * recorded migration whose text has changed. On PostgreSQL a step waits for locks only briefly, and is tried again.
+ * Words expanded per engine: @id (identity primary key), @id_kept (the same; an id is never reused, even after a
+ * delete), @int (64-bit integer), @bytes, @strict (behind the closing bracket), @norowid (behind the closing bracket of
+ * a table whose primary key is what it is looked up by; includes @strict), @checked(table) (REFERENCES table (id) on
+ * SQLite; on PostgreSQL nothing: `souk check` looks). */
 #pragma once
 
 #include "db/tx.h"
@@ -13,6 +16,7 @@
 enum migrate_state {
     MIGRATE_CURRENT,
     MIGRATE_BEHIND,
+    MIGRATE_AHEAD, /* by one step that this program does not notice */
     MIGRATE_NEWER,
     MIGRATE_CHANGED,
     MIGRATE_EMPTY,
@@ -24,6 +28,8 @@ enum migrate_state {
 enum err migrate_up(struct database *d, int *ret_applied, char *ret_why, size_t why_bytes);
 /* Only looks. */
 enum err migrate_look(struct database *d, enum migrate_state *ret, int *ret_version);
+/* Inside a transaction: the version, and whether this program can serve it. */
+enum err migrate_present(struct db *db, int *ret_version, bool *ret_serves);
 /* The version this program needs. */
 int migrate_version(void);
 /* For what is made by one program and read by another. The hash covers the texts of the first `version` migrations; it

@@ -9,6 +9,7 @@ struct migration {
     const char *name;
     const char *hash; /* SHA-256 of the file, hex */
     const char *text; /* with its @words */
+    bool is_expand;   /* an older program does not notice it: its first line is "-- expand" */
 };
 
 /* Made at build time from sql/. */

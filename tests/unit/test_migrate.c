@@ -60,6 +60,27 @@ static enum migrate_state look(const struct migration *l, int n, int version)
     return state;
 }
 
+static void test_ahead(void **state)
+{
+    (void)state;
+    static const struct migration next[] = {
+        {1, "first", "hash-1", "CREATE TABLE first (id @id) @strict;"},
+        {2, "second", "hash-2", "CREATE TABLE second (id @id) @strict;", .is_expand = true},
+        {3, "third", "hash-3", "CREATE TABLE third (id @id) @strict;", .is_expand = true},
+        {4, "fourth", "hash-4", "DROP TABLE third;"},
+    };
+    assert_int_equal(up(next, 2, OK), 2);
+    assert_int_equal(look(next, 1, 2), MIGRATE_AHEAD);
+    assert_int_equal(up(next, 1, OK), 0); /* nothing to do, and nothing wrong */
+    assert_int_equal(up(next, 3, OK), 1);
+    assert_int_equal(look(next, 1, 3), MIGRATE_NEWER); /* by two steps */
+    assert_int_equal(look(next, 2, 3), MIGRATE_AHEAD);
+    assert_int_equal(up(next, 4, OK), 1);
+    assert_int_equal(look(next, 3, 4), MIGRATE_NEWER); /* by one that takes away */
+    assert_int_equal(look(next, 2, 4), MIGRATE_NEWER);
+    up(next, 3, ERR_CONFLICT);
+}
+
 static void test_apply(void **state)
 {
     (void)state;
@@ -189,13 +210,10 @@ int main(void)
 {
     log_setup(LOG_ERROR + 1, LOG_LOGFMT); /* the failures here are wanted */
     const struct CMUnitTest tests[] = {
-        ON_BOTH(test_apply),
-        ON_BOTH(test_newer),
-        ON_BOTH(test_changed),
-        ON_BOTH(test_broken),
-        ON_BOTH(test_expand),
-        ON_BOTH(test_own),
-        {"postgres test_race", test_race, open_postgres, close_it, NULL},
+        ON_BOTH(test_apply),  ON_BOTH(test_ahead),
+        ON_BOTH(test_newer),  ON_BOTH(test_changed),
+        ON_BOTH(test_broken), ON_BOTH(test_expand),
+        ON_BOTH(test_own),    {"postgres test_race", test_race, open_postgres, close_it, NULL},
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,17 +48,14 @@ static bool disk_is_full(const struct request *req)
 
 static enum err get_readyz(struct request *req)
 {
-    static const char version[] = "SELECT MAX(version) FROM schema_migration";
+    int present;
+    bool serves;
     if (atomic_load(&req->app->is_draining) || !database_is_healthy(req->app->database)) return ERR_UNAVAILABLE;
     if (disk_is_full(req)) {
         request_error_str(req, "disk", STR("full"));
         return ERR_UNAVAILABLE;
     }
-    struct stmt *st = db_prepare(req->db, version);
-    int64_t present = db_step(st) ? col_int(st) : 0;
-    enum err e = db_done(st);
-    if (e) return ERR_UNAVAILABLE;
-    if (present != migrate_version()) return ERR_UNAVAILABLE;
+    if (migrate_present(req->db, &present, &serves) != OK || !serves) return ERR_UNAVAILABLE;
     struct json_writer *w = &req->out;
     json_begin_object(w);
     json_kv_bool(w, "ready", true);

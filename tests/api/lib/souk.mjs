@@ -164,7 +164,16 @@ export async function startSouk(options = {}) {
 }
 
 export class Souk {
-  constructor({ engine = ENGINE, args = [], env = {}, limited = false, dear = limited, database = null } = {}) {
+  constructor({
+    engine = ENGINE,
+    args = [],
+    env = {},
+    limited = false,
+    dear = limited,
+    database = null,
+    binary = BINARY,
+  } = {}) {
+    this.binary = binary;
     this.database = database ?? freshStore(engine);
     this.ownsDatabase = database === null;
     this.engine = this.database.engine;
@@ -194,7 +203,7 @@ export class Souk {
     this.stderr = '';
     this.exit = null;
     const file = process.env.SOUK_TEST_FILE ?? path.basename(process.argv[1] ?? 'souk');
-    this.child = spawn(BINARY, args, {
+    this.child = spawn(this.binary, args, {
       cwd: this.dir,
       env: environment(this.env, !starters.has(file)),
       stdio: ['ignore', 'ignore', 'pipe'],
