@@ -216,6 +216,18 @@ enum err webhook_endpoint_lease(struct db *db, Id id, Time now, int64_t lease_ms
     return e ? e : unseal(db, ret);
 }
 
+enum err webhook_endpoint_free_all(struct db *db)
+{
+    static const char held[] = "SELECT id FROM webhook_endpoint WHERE leased_until > 0 LIMIT 1";
+    static const char free_all[] = "UPDATE webhook_endpoint SET leased_until = 0 WHERE leased_until > 0";
+
+    struct stmt *st = db_prepare(db, held);
+    bool is_held = db_step(st);
+    enum err e = db_done(st);
+    if (e || !is_held) return e;
+    return db_can_write(db) ? db_run(db_prepare(db, free_all)) : ERR_NEEDS_WRITE;
+}
+
 struct news {
     Id id;
     enum event_type type;

@@ -51,6 +51,8 @@ enum err webhook_endpoint_delete(struct db *db, Id id, Time now);
 enum err webhook_endpoint_due(struct db *db, Time now, Id *ret, size_t most, size_t *ret_count);
 /* Takes an endpoint for lease_ms. ERR_NOT_FOUND: it is off, resting, or somebody else's. */
 enum err webhook_endpoint_lease(struct db *db, Id id, Time now, int64_t lease_ms, struct webhook_endpoint *ret);
+/* Ends all leases: for the only process of a store, when it starts. ERR_NEEDS_WRITE in a read when there are any. */
+enum err webhook_endpoint_free_all(struct db *db);
 /* Makes deliveries of events that happened since; at most `limit` events are looked at. */
 enum err webhook_endpoint_follow(struct db *db, struct webhook_endpoint *p, Time now, int64_t limit);
 /* Gives the lease back, and notes how it went: tries that succeeded and failed, in this order. */

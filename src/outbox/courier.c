@@ -105,9 +105,19 @@ static void look_around(struct courier *c)
     arena_done(&arena);
 }
 
+static enum err free_all(void *arg, struct db *db)
+{
+    (void)arg;
+    return webhook_endpoint_free_all(db);
+}
+
 static void *run(void *arg)
 {
     struct courier *c = arg;
+    struct arena arena = {0};
+    /* SQLite has one server at a time: leases of the last one, which may have been killed, mean nothing. */
+    if (database_is_sqlite(c->options.database)) tx_call(c->options.database, TX_READ, free_all, NULL, &arena);
+    arena_done(&arena);
     while (!atomic_load(&c->is_stopping)) {
         pthread_mutex_lock(&c->lock);
         if (!c->is_awake) {

@@ -9,8 +9,8 @@
 #define BATCH_MAX 50
 #define EVENTS_MAX 500              /* looked at in one round */
 #define TRY_MS (15 * TIME_SECOND)   /* for an answer */
-#define ROUND_MS (10 * TIME_SECOND) /* no message is begun after this */
-#define LEASE_MS (60 * TIME_SECOND) /* longer than a round and its last message */
+#define ROUND_MS (5 * TIME_SECOND)  /* no message is begun after this */
+#define LEASE_MS (30 * TIME_SECOND) /* longer than a round and its last message */
 
 struct round {
     const struct courier_round *with;
