@@ -62,6 +62,17 @@ test('no time of the build is in it: every file is as old as the changelog says'
   assert.deepEqual([...new Set(times)], [said.toISOString().slice(0, 16).replace('T', ' ')]);
 });
 
+test('the files of the panel are the same bytes when they are made in another folder', () => {
+  const other = path.join(dir, 'another', 'folder');
+  fs.mkdirSync(path.join(other, 'out/web'), { recursive: true });
+  run('cp', ['-a', path.join(ROOT, 'web'), path.join(ROOT, 'package.json'), other]);
+  const modules = path.join(ROOT, 'node_modules');
+  run('sh', ['-c', 'cp -al "$0" "$1" 2>/dev/null || cp -a "$0" "$1"', modules, other]);
+  run('node', ['../web/build.mjs', 'web/panel_files.c', 'web/panel_files.c.d'], { cwd: path.join(other, 'out') });
+  const made = fs.readFileSync(path.join(other, 'out/web/panel_files.c'));
+  assert.ok(made.equals(fs.readFileSync(path.join(ROOT, 'build/web/panel_files.c'))), 'they differ');
+});
+
 test('its config file can be read, and names no option that is not there, also where it is commented out', () => {
   const text = read('etc/souk/souk.conf').replaceAll(/^#(?=[a-z-]+ = )/gm, '');
   fs.writeFileSync(path.join(dir, 'all.conf'), text);
