@@ -25,7 +25,7 @@ test(`kill -9 while ${CLIENTS} clients register and make tokens, ${ROUNDS} times
     while (!isOver()) {
       serial += 1;
       const key = `k-${round}-${number}-${serial}`;
-      // Registrations cost a password hash: a few clients are enough for them.
+      // Where passwords cost what they should, a few clients are enough for registrations.
       const register = number < 6;
       const body = register ? { email: `${key}@example.com`, password } : { name: key };
       const request = {
@@ -49,7 +49,11 @@ test(`kill -9 while ${CLIENTS} clients register and make tokens, ${ROUNDS} times
   for (let round = 0; round < ROUNDS; round++) {
     let over = false;
     const clients = Promise.all(Array.from({ length: CLIENTS }, (_, i) => client(i, round, () => over)));
-    await sleep((300 + 150 * round) * Math.min(SLOW, 3));
+    // Everything acknowledged is looked at afterwards: when there is enough of it the kill comes at once.
+    const { accounts, tokens } = acknowledged;
+    const isEnough = () => accounts.size > 4 * (round + 1) && tokens.size > 100 * (round + 1);
+    const deadline = Date.now() + (300 + 150 * round) * Math.min(SLOW, 3);
+    while (!isEnough() && Date.now() < deadline) await sleep(5);
     await souk.kill9();
     over = true;
     await clients;

@@ -68,7 +68,7 @@ export class Kill9 {
     const state = { killed: false, acknowledged: 0 };
     const clients = Array.from({ length: this.clients }, () => this.client(state));
     while (state.acknowledged < this.clients) await sleep(5);
-    await sleep(Math.random() * 400);
+    await sleep(Math.random() * 100);
     state.killed = true;
     await this.shop.souk.kill9();
     await Promise.all(clients);
