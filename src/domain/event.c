@@ -246,8 +246,8 @@ enum err event_expire(struct db *db, Time now, int64_t limit)
         "DELETE FROM webhook_try WHERE delivery_id IN (SELECT id FROM webhook_delivery WHERE event_id <= $1)",
         "DELETE FROM webhook_delivery WHERE event_id <= $1",
         "DELETE FROM event WHERE id <= $1",
-        "DELETE FROM webhook_endpoint WHERE deleted_at IS NOT NULL AND id > $1 - $1"
-        " AND NOT EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.endpoint_id = webhook_endpoint.id)",
+        ("DELETE FROM webhook_endpoint WHERE deleted_at IS NOT NULL AND id > $1 - $1"
+         " AND NOT EXISTS (SELECT 1 FROM webhook_delivery d WHERE d.endpoint_id = webhook_endpoint.id)"),
     };
     Id last;
     enum err e = last_old(db, time_add(now, -KEPT_MS), limit, &last);
