@@ -9,7 +9,6 @@ import { BUILD } from './openapi.mjs';
 const SOURCES = fileURLToPath(new URL('../../../clients', import.meta.url));
 const has = (tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
 const runs = (program, args) => spawnSync(program, args).status === 0;
-const WARNINGS = ['-Wall', '-Wextra', '-Werror'];
 const LIBRARIES = ['-lcurl', '-lsodium'];
 
 /** A Python that has what license.py needs. */
@@ -18,17 +17,20 @@ function python() {
   return ['python3', '/usr/bin/python3'].find((program) => runs(program, ['-c', needs]));
 }
 
-/** Each gives how to build into a folder (or nothing) and how to run from there; null where the machine lacks the language. */
+/**
+ * Each gives how to build into a folder (or nothing) and how to run from there; nothing where the machine lacks the language. Warnings of
+ * compilers, which may be newer than those that the clients were written with, are no failures.
+ */
 const LANGUAGES = {
   'license.c': () => ({
-    build: (source, dir) => ['gcc', '-O1', ...WARNINGS, '-o', `${dir}/license`, source, ...LIBRARIES],
+    build: (source, dir) => ['gcc', '-O1', '-o', `${dir}/license`, source, ...LIBRARIES],
     run: (source, dir) => [`${dir}/license`],
   }),
   'license.cc': () => {
     const compiler = ['g++', 'clang++'].find(has);
     return (
       compiler && {
-        build: (source, dir) => [compiler, '-std=c++17', ...WARNINGS, '-o', `${dir}/license`, source, ...LIBRARIES],
+        build: (source, dir) => [compiler, '-std=c++17', '-o', `${dir}/license`, source, ...LIBRARIES],
         run: (source, dir) => [`${dir}/license`],
       }
     );
@@ -46,7 +48,7 @@ const LANGUAGES = {
     },
   'License.java': () =>
     has('javac') && {
-      build: (source, dir) => ['javac', '-Xlint:all', '-Werror', '-d', dir, source],
+      build: (source, dir) => ['javac', '-d', dir, source],
       run: (source, dir) => ['java', '-XX:TieredStopAtLevel=1', '-Xshare:auto', '-cp', dir, 'License'],
     },
   'license.mjs': () => ({ run: (source) => [process.execPath, source] }),
@@ -57,7 +59,7 @@ const LANGUAGES = {
   },
   'license.rs': () =>
     has('rustc') && {
-      build: (source, dir) => ['rustc', '-D', 'warnings', '-l', 'curl', '-l', 'sodium', '-o', `${dir}/license`, source],
+      build: (source, dir) => ['rustc', '-l', 'curl', '-l', 'sodium', '-o', `${dir}/license`, source],
       run: (source, dir) => [`${dir}/license`],
     },
 };
