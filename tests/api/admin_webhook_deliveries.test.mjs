@@ -213,3 +213,18 @@ test('an event tells what was at its time, whatever has become of it since', asy
   assert.deepEqual(await ours(), before);
   dataOf(await shop.admin('PATCH', `/api/admin/products/${tool.id}`, { name: 'Tool' }));
 });
+
+test('what is older than 30 days is not listed, and is forgotten with its deliveries; the newest number stays', async () => {
+  const endpoint = await listen('/old', ['*']);
+  await ping(endpoint);
+  await buy(await shop.buyer(), { product_id: tool.id });
+  await shop.until(
+    () => shop.count("webhook_delivery WHERE status = 'pending'") === 0 && receiver.got('/old').length > 1,
+    'all is sent',
+  );
+  await drop(endpoint);
+  shop.seed.sql(`UPDATE event SET created_at = created_at - ${31 * 86400000};`);
+  assert.deepEqual(dataOf(await shop.admin('GET', '/api/admin/events')), []);
+  await shop.until(() => shop.count('event') === 1, 'the job has come by', 40000);
+  await shop.check();
+});

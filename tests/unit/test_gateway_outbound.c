@@ -167,6 +167,42 @@ static void test_limits(void **state)
     arena_done(&a);
 }
 
+/* Events go to the merchant's addresses: a name that leads to a private one is refused when the socket is opened. */
+static void test_webhooks(void **state)
+{
+    (void)state;
+    struct server s;
+    server_start(&s, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
+    struct arena a = {0};
+    char resolve[128];
+    snprintf(resolve, sizeof resolve, "events.example:%d:127.0.0.1", s.port);
+    struct outbound *o = outbound_start(&(struct outbound_options){.resolve = resolve});
+    struct http_call call = {.method = "POST", .url = str_printf(&a, "https://events.example:%d/x?y=z", s.port)};
+    struct outbound_job job = {.call = &call, .arena = &a, .is_webhook = true};
+    outbound_call(o, &job);
+    assert_string_equal(job.failure, "the address is private");
+    call.url = str_printf(&a, "http://127.0.0.1:%d/x", s.port);
+    job = (struct outbound_job){.call = &call, .arena = &a, .is_webhook = true};
+    outbound_call(o, &job);
+    assert_non_null(job.failure);
+    assert_int_equal(atomic_load(&s.connections), 0);
+
+    call.url = str_printf(&a, "http://events.example:%d/x", s.port);
+    job = (struct outbound_job){.call = &call,
+                                .arena = &a,
+                                .is_webhook = true,
+                                .allows_private = true,
+                                .cuts_reply = true,
+                                .reply_bytes_max = 3};
+    outbound_call(o, &job);
+    assert_null(job.failure);
+    assert_int_equal(job.reply.status, 200);
+    assert_true(str_eq(job.reply.body, STR("hel")));
+    outbound_stop(o);
+    server_stop(&s);
+    arena_done(&a);
+}
+
 static void test_only_where_it_may_go(void **state)
 {
     (void)state;
@@ -344,7 +380,7 @@ int main(void)
         cmocka_unit_test(test_exchange),     cmocka_unit_test(test_redirects_are_answers),
         cmocka_unit_test(test_limits),       cmocka_unit_test(test_only_where_it_may_go),
         cmocka_unit_test(test_nobody_there), cmocka_unit_test(test_stop_ends_everything),
-        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_addresses),    cmocka_unit_test(test_webhooks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
