@@ -25,6 +25,11 @@ const MAY_READ_ALL = [
     'EXISTS (SELECT 1 FROM payment WHERE gateway_id',
     'the first payment ends it, and a gateway rarely changes its currency or mode',
   ],
+  [
+    'vitals.c',
+    'LIMIT 10000) x)',
+    'counts of what is open stop at 10,000; here much is open, so the first rows are enough. plans.test.mjs shows that indexes serve',
+  ],
   ['order_search.c', 'LIKE', 'a search of staff for a part of a text'],
   ['customer.c', 'LIKE', 'a search of staff for a part of a text'],
   ['license.c', 'LIKE', 'a search of staff for a part of a text'],

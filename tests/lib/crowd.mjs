@@ -20,6 +20,8 @@ export const SMALL = [
   'coupon',
   'coupon_product',
   'gateway',
+  'reconciliation',
+  'backup',
   'event_horizon',
   'webhook_endpoint',
   'setup_token',
