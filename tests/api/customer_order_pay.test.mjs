@@ -351,7 +351,7 @@ test('too little and too much, as the gateway is set: taken, credited or given b
   assert.equal((await shop.wallet(under.buyer)).balance, 30);
   const told = dataOf(await shop.souk.get('/api/customer/notifications', { token: under.buyer.token }));
   assert.ok(
-    told.some((n) => n.kind === 'payment_trouble' && /30\.00 USD/.test(n.message)),
+    told.some((n) => n.kind === 'payment_trouble' && /\$30\.00/.test(n.message)),
     JSON.stringify(told),
   );
   await shop.connect(LABELS.stripe, { underpaid: 'refund', late: 'refund' });

@@ -70,9 +70,7 @@ class Deal {
   /** Of this deal: others of the same customer may still be going on. */
   async notifications() {
     const all = await list('/api/customer/notifications?limit=20', this.buyer.token);
-    return this.topup
-      ? all
-      : all.filter((n) => n.message.includes(`#${this.id} `) || n.message.includes(`#${this.id}.`));
+    return this.topup ? all : all.filter((n) => new RegExp(`#${this.id}\\b`).test(n.message));
   }
 
   /** What fits no payment names no order. */
