@@ -9,6 +9,11 @@ import { BUILD } from './openapi.mjs';
 const SOURCES = fileURLToPath(new URL('../../../clients', import.meta.url));
 const has = (tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
 const runs = (program, args) => spawnSync(program, args).status === 0;
+/** Whether a tool is there in this version or a newer one. */
+function isAtLeast(tool, major, minor = 0) {
+  const [, a, b = 0] = /(\d+)\.(\d+)/.exec(spawnSync(tool, ['--version'], { encoding: 'utf8' }).stdout ?? '') ?? [];
+  return Number(a) > major || (Number(a) === major && Number(b) >= minor);
+}
 const LIBRARIES = ['-lcurl', '-lsodium'];
 
 /** A Python that has what license.py needs. */
@@ -47,7 +52,7 @@ const LANGUAGES = {
       run: (source, dir) => [`${dir}/license`],
     },
   'License.java': () =>
-    has('javac') && {
+    isAtLeast('javac', 17) && {
       build: (source, dir) => ['javac', '-d', dir, source],
       run: (source, dir) => ['java', '-XX:TieredStopAtLevel=1', '-Xshare:auto', '-cp', dir, 'License'],
     },
@@ -58,7 +63,7 @@ const LANGUAGES = {
     return program && { run: (source) => [program, source] };
   },
   'license.rs': () =>
-    has('rustc') && {
+    isAtLeast('rustc', 1, 65) && {
       build: (source, dir) => ['rustc', '-l', 'curl', '-l', 'sodium', '-o', `${dir}/license`, source],
       run: (source, dir) => [`${dir}/license`],
     },
