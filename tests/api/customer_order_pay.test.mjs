@@ -133,7 +133,7 @@ test('the timeline says what happened, to staff with who did it, to the customer
   const times = seen.timeline.map((t) => Date.parse(t.at));
   assert.deepEqual(
     times,
-    times.toSorted((a, b) => a - b),
+    [...times].sort((a, b) => a - b),
   );
   const own = await order.seen();
   assert.deepEqual(
