@@ -39,7 +39,7 @@ static void write_cell(Str s)
     for (size_t i = 0; i < s.len; i++)
         if (s.ptr[i] == '"' || s.ptr[i] == ',' || s.ptr[i] == '\r' || s.ptr[i] == '\n') is_plain = false;
     if (is_plain) {
-        fwrite(s.ptr, 1, s.len, stdout);
+        if (s.len) fwrite(s.ptr, 1, s.len, stdout); /* an empty text may have no bytes at all */
         return;
     }
     putchar('"');

@@ -125,7 +125,7 @@ static enum err conversation(struct db *db)
     size_t count;
     assert_int_equal(notification_list(db, ada, nothing, 10, &told, &count), OK);
     assert_true(count == 1 && str_eq(told[0].kind, STR("ticket_answered")) && id_eq(told[0].reference, id));
-    assert_true(str_eq(told[0].message, STR("Your ticket \"Where is it?\" was answered.")));
+    assert_true(str_eq(told[0].message, STR("Your ticket “Where is it?” was answered.")));
 
     assert_int_equal(ticket_reply(db, id, ada, STR("Thanks"), (Time){25}, &m), OK); /* a clock that lies behind */
     assert_true(!m.by_staff && str_eq(m.author_name, STR("Ada")) && m.created_at.ms == 30);
