@@ -150,32 +150,51 @@ static enum err write_out(struct db *db, const char *find, Id about)
 #define OF_ORDERS " AND e.data = '' AND e.type IN ('order.created', 'order.confirmed')"
 #define OF_LICENSES " AND e.data = '' AND e.type = 'license.created'"
 
+static const char of_order[] = "SELECT " EVENT_COLUMNS " FROM event e WHERE e.resource_id = $1" OF_ORDERS;
+static const char of_license[] = "SELECT " EVENT_COLUMNS " FROM event e WHERE e.resource_id = $1" OF_LICENSES;
+
+static void read_id(struct stmt *st, Id *ret)
+{
+    *ret = col_id(st);
+}
+DB_READER(read_id);
+
 enum err event_write_out_order(struct db *db, Id order)
 {
-    static const char find[] = "SELECT " EVENT_COLUMNS " FROM event e WHERE e.resource_id = $1" OF_ORDERS;
-    return write_out(db, find, order);
+    return write_out(db, of_order, order);
 }
 
 /* The order's events tell its key, too. */
 enum err event_write_out_license(struct db *db, Id license)
 {
-    static const char find[] = "SELECT " EVENT_COLUMNS " FROM event e WHERE e.resource_id = $1" OF_LICENSES;
-    static const char of_order[] = "SELECT " EVENT_COLUMNS " FROM license l JOIN order_item i ON i.id = l.order_item_id"
-                                   " JOIN event e ON e.resource_id = i.order_id WHERE l.id = $1" OF_ORDERS;
+    static const char of_its_order[] =
+        "SELECT " EVENT_COLUMNS " FROM license l JOIN order_item i ON i.id = l.order_item_id"
+        " JOIN event e ON e.resource_id = i.order_id WHERE l.id = $1" OF_ORDERS;
 
-    enum err e = write_out(db, find, license);
-    return e ? e : write_out(db, of_order, license);
+    enum err e = write_out(db, of_license, license);
+    return e ? e : write_out(db, of_its_order, license);
+}
+
+/* One by one: PostgreSQL would read the whole table instead, whatever the account has. */
+static enum err write_out_each(struct db *db, const char *list, const char *find, Id account)
+{
+    Id *ids;
+    size_t count;
+    struct stmt *st = db_prepare(db, list);
+    bind_id(st, account);
+    bind_time(st, time_add(time_now(), -KEPT_MS)); /* older ones have no events any more */
+    enum err e = db_rows(st, read_id, ROWS_ALL, &ids, &count);
+    for (size_t i = 0; !e && i < count; i++) e = write_out(db, find, ids[i]);
+    return e;
 }
 
 enum err event_write_out_account(struct db *db, Id account)
 {
-    static const char orders[] = "SELECT " EVENT_COLUMNS " FROM orders o JOIN event e ON e.resource_id = o.id"
-                                 " WHERE o.account_id = $1" OF_ORDERS;
-    static const char licenses[] = "SELECT " EVENT_COLUMNS " FROM license l JOIN event e ON e.resource_id = l.id"
-                                   " WHERE l.account_id = $1" OF_LICENSES;
+    static const char orders[] = "SELECT id FROM orders WHERE account_id = $1 AND created_at >= $2";
+    static const char licenses[] = "SELECT id FROM license WHERE account_id = $1 AND created_at >= $2";
 
-    enum err e = write_out(db, orders, account);
-    return e ? e : write_out(db, licenses, account);
+    enum err e = write_out_each(db, orders, of_order, account);
+    return e ? e : write_out_each(db, licenses, of_license, account);
 }
 
 /* ",order.created,order.confirmed,"; empty: all of them. */
