@@ -52,6 +52,11 @@ static enum err load_settings(void *arg, struct db *db)
     return settings_load(db, arg);
 }
 
+static enum err begin_figures(void *arg, struct db *db)
+{
+    return store_metrics_follow(arg, db);
+}
+
 static enum err open_signing_key(void *arg, struct db *db)
 {
     (void)arg;
@@ -95,7 +100,7 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     mail_enable(*options->mail.url != '\0');
     mail_set_base_url(app->shop_url);
     app_set_settings(app, &settings);
-    return OK;
+    return tx_call(database, TX_READ, begin_figures, app, NULL); /* what comes from now on is counted */
 }
 
 enum err app_reload(struct app *app)
