@@ -85,6 +85,31 @@ test('the restore drill: every command succeeds beside the running demo shop', a
   assert.equal(run.stderr.match(/all \d+ checks passed/g).length, 3);
 });
 
+test('the guide to backups: sealed, with the key inside, plain, verified and restored, as it has the commands', async (t) => {
+  const dir = folder(t);
+  fs.symlinkSync(BINARY, path.join(dir, 'bin/souk'));
+  const demo = await runSouk(['demo', '--db', path.join(dir, 'souk.db')], { cwd: dir });
+  assert.equal(demo.code, 0, demo.stderr);
+  fs.copyFileSync(path.join(dir, 'souk.db.d/master.key'), path.join(dir, 'master.key'));
+  fs.writeFileSync(path.join(dir, 'passphrase.txt'), 'correct horse battery staple\n', { mode: 0o600 });
+  const guide = fs.readFileSync(new URL('../../docs/backup.md', import.meta.url), 'utf8');
+  const blocks = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines]) => lines);
+  const [plain, withKey, sealed, schedule, restored, moved] = blocks;
+  assert.match(schedule, /^souk serve /);
+  assert.match(moved, /^souk move /);
+  const again = 'rm -f souk-monday.souk\n';
+  const script =
+    sealed.replace(/(keygen --to \S+).*/, '$1 >public').replaceAll('soukpub1…', '"$(cat public)"') +
+    again +
+    withKey +
+    again +
+    plain +
+    restored;
+  const run = spawnSync('sh', ['-eux'], { cwd: dir, input: script, encoding: 'utf8', env: environment(dir) });
+  assert.equal(run.status, 0, run.stderr);
+  assert.equal(run.stderr.match(/^\+ souk /gm).length, 7, run.stderr);
+});
+
 test('a store of your own: init and serve as the README has them print the link for the owner', async (t) => {
   const dir = folder(t);
   const script = linesBehind('For a store of your own').replace(/^\.\/dev build.*\n/, '');
