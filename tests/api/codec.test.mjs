@@ -549,13 +549,18 @@ for (const kind of kinds) {
     });
 
     test('the deadline counts from the first byte of each request', async () => {
-      const connection = await connect(hasty.url);
-      for (let i = 0; i < 3; i++) {
-        await sleep(HEADER_MS * 0.7);
-        connection.write(get('', hasty.get.target));
-        assert.equal((await connection.answer())?.status, hasty.get.status);
+      for (let tries = 0, isDone = false; !isDone; tries++) {
+        const connection = await connect(hasty.url);
+        for (let i = 0; i < 3; i++) {
+          const began = Date.now();
+          await sleep(HEADER_MS * 0.7);
+          isDone = Date.now() - began < HEADER_MS * 0.9; // else this machine overslept: once more
+          if (!isDone && tries < 10) break;
+          connection.write(get('', hasty.get.target));
+          assert.equal((await connection.answer())?.status, hasty.get.status);
+        }
+        connection.destroy();
       }
-      connection.destroy();
     });
 
     test('an idle connection is closed without a word', async () => {
