@@ -80,7 +80,7 @@ enum err event_settle(struct db *db, struct event_watch *watch)
     if (!now.len) known = last;
     if (known.v > settled.v) e = move(db, known);
     if (e || watch->last.v > known.v || now.len > sizeof watch->room) return e; /* wait for those who are known */
-    memcpy(watch->room, now.ptr, now.len);
+    if (now.len) memcpy(watch->room, now.ptr, now.len); /* an empty text may have no bytes at all */
     watch->writers = (Str){watch->room, now.len};
     watch->last = last;
     return OK;

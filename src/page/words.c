@@ -35,7 +35,7 @@ Str words_fill(struct page *p, enum word word, int64_t count, const Str *args, s
 
 enum word words_find(Str name)
 {
-    int low = 1, high = WORD_COUNT - 1;
+    int low = 1, high = name.len ? WORD_COUNT - 1 : 0; /* an empty text may have no bytes at all */
     while (low <= high) {
         int middle = (low + high) / 2;
         Str here = str_from(word_names[middle]);

@@ -66,7 +66,8 @@ static Str host_of(Str url)
     Str scheme, host, path;
     if (!str_cut(url, '/', &scheme, &host) || !host.len || host.ptr[0] != '/') return (Str){0};
     host = (Str){host.ptr + 1, host.len - 1};
-    return str_cut(host, '/', &host, &path) ? host : host;
+    str_cut(host, '/', &host, &path);
+    return host;
 }
 
 /* Forms come from our own pages. Browsers say where a form came from; a program that does not has no browser cookies
