@@ -120,6 +120,14 @@ function tell(provider, { id, payment }) {
   }[provider]();
   return shop.event(provider, event);
 }
+/** As providers do: 503 means that it could not be taken just now. */
+async function tellUntilTaken(provider, deal) {
+  for (let tries = 0; ; tries++) {
+    const answer = await tell(provider, deal);
+    if (answer.status !== 503 || tries === 20) return answer;
+    await sleep(100);
+  }
+}
 const lost = (answer) => answer.catch(() => null);
 
 /** The two that call nobody to confirm die in their own transaction: before it, after it, or when they have answered. */
@@ -174,7 +182,7 @@ for (const moment of SLOW > 1 ? [UNHEARD] : Object.keys(MOMENTS)) {
     // While the money is confirmed. A provider sends its message until it is taken.
     await tellAndDie(deals, moment);
     await rise();
-    for (let i = 0; i < 2; i++) await each(async (provider, deal) => dataOf(await tell(provider, deal)));
+    for (let i = 0; i < 2; i++) await each(async (provider, deal) => dataOf(await tellUntilTaken(provider, deal)));
     await shop.until(async () => {
       for (const kind of ['capture', 'ask']) shop.hurry(kind);
       return (await Promise.all(PROVIDERS.map((p) => orderOf(deals[p])))).every((o) => o.status === 'confirmed');
