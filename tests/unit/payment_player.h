@@ -64,28 +64,14 @@ static struct arena scratch;
 
 /* ---- the store ---- */
 
-static Id product(struct db *db, const char *slug, const char *type, int64_t price)
-{
-    static const char insert[] =
-        "INSERT INTO product (slug, name, price, delivery_type, is_active, created_at, updated_at)"
-        " VALUES ($1, $1, $2, $3, 1, 1, 1) RETURNING id";
-    struct stmt *st = db_prepare(db, insert);
-    bind_text(st, str_from(slug));
-    bind_int(st, price);
-    bind_text(st, str_from(type));
-    Id id = db_step(st) ? col_id(st) : (Id){0};
-    check(db_done(st) == OK);
-    return id;
-}
-
 static enum err open_shop(struct db *db)
 {
     struct gateway_config want;
     Str code = STR("CODE-1");
     int64_t added, duplicates;
     buyer = store_account(db, "buyer@example.com", "", "customer");
-    editor = product(db, "editor", "license_key", 600);
-    codes = product(db, "codes", "serial_code", 400);
+    editor = store_product(db, "editor", "license_key", 600);
+    codes = store_product(db, "codes", "serial_code", 400);
     check(serial_import(db, codes, (Id){0}, &code, 1, &added, &duplicates) == OK);
     check(gateway_config_find(db, STR("card_gateway_a"), &want) == OK);
     want.is_enabled = true;

@@ -35,6 +35,20 @@ static inline Id store_account(struct db *db, const char *email, const char *nam
     return id;
 }
 
+static inline Id store_product(struct db *db, const char *slug, const char *type, int64_t price)
+{
+    static const char insert[] =
+        "INSERT INTO product (slug, name, price, delivery_type, is_active, created_at, updated_at)"
+        " VALUES ($1, $1, $2, $3, 1, 1, 1) RETURNING id";
+    struct stmt *st = db_prepare(db, insert);
+    bind_text(st, str_from(slug));
+    bind_int(st, price);
+    bind_text(st, str_from(type));
+    Id id = db_step(st) ? col_id(st) : (Id){0};
+    assert_int_equal(db_done(st), OK);
+    return id;
+}
+
 static enum err store_people(struct db *db)
 {
     ada = store_account(db, "ada@example.com", "Ada", "customer");

@@ -1,0 +1,129 @@
+/* What leaves the store: the outbox, mails in it, links for forgotten passwords. On both engines. */
+#include "payment_shop.h"
+
+#include "domain/mail.h"
+#include "domain/outbox.h"
+#include "domain/password_reset.h"
+#include "domain/retention.h"
+
+static enum err outbox(struct db *db)
+{
+    struct outbox_item *items;
+    size_t count;
+    Id id;
+    Time next;
+    struct outbox_item mail = {.kind = OUTBOX_MAIL, .payload = STR("to\nsubject\ntext")};
+    assert_int_equal(outbox_next(db, &next), OK);
+    assert_int_equal(next.ms, 0);
+    assert_int_equal(outbox_add(db, &mail, NOW, NOW, &id), OK);
+    assert_int_equal(outbox_claim(db, time_add(NOW, -1), 60000, 10, &items, &count), OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(outbox_claim(db, NOW, 60000, 10, &items, &count), OK);
+    assert_int_equal(count, 1);
+    assert_true(str_eq(items[0].payload, STR("to\nsubject\ntext")));
+    assert_int_equal(items[0].attempts, 1);
+    /* It is leased; when the worker is gone it comes back. */
+    assert_int_equal(outbox_claim(db, NOW, 60000, 10, &items, &count), OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(outbox_next(db, &next), OK);
+    assert_int_equal(next.ms, NOW.ms + 60000);
+    assert_int_equal(outbox_claim(db, time_add(NOW, 60000), 60000, 10, &items, &count), OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(items[0].attempts, 2);
+    assert_int_equal(outbox_retry(db, id, time_add(NOW, 500), STR("no answer")), OK);
+    assert_int_equal(outbox_claim(db, time_add(NOW, 500), 60000, 10, &items, &count), OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(outbox_done(db, id, NOW), OK);
+    assert_int_equal(outbox_fail(db, id, STR("too late"), NOW), OK);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE status = 'done' AND payload IS NULL"), 1);
+    struct settings keeps = {.keep_outbox_days = 30};
+    assert_int_equal(retention_step(db, &keeps, time_add(NOW, 29 * TIME_DAY)), OK);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox"), 1);
+    assert_int_equal(retention_step(db, &keeps, time_add(NOW, 31 * TIME_DAY)), OK);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox"), 0);
+    for (int64_t n = 1; n <= 10; n++) assert_true(outbox_delay_ms(n) > 0);
+    assert_int_equal(outbox_delay_ms(11), 0);
+    return OK;
+}
+
+static enum err resets(struct db *db)
+{
+    Id account, owner;
+    Str token, newer;
+    assert_int_equal(password_reset_begin(db, STR("nobody@example.com"), NOW, &account, &token), OK);
+    assert_int_equal(token.len, 0);
+    assert_int_equal(password_reset_begin(db, STR("ada@example.com"), NOW, &account, &token), OK);
+    assert_int_equal(account.v, ada.v);
+    assert_int_equal(password_reset_look(db, token, NOW, &owner), OK);
+    assert_int_equal(owner.v, ada.v);
+    assert_int_equal(password_reset_begin(db, STR("ada@example.com"), NOW, &account, &newer), OK);
+    assert_int_equal(password_reset_look(db, token, NOW, &owner), OK); /* a newer one does not void it */
+    assert_int_equal(password_reset_finish(db, newer, STR("hash"), time_add(NOW, 30 * TIME_MINUTE)), ERR_NOT_FOUND);
+    assert_int_equal(password_reset_finish(db, newer, STR("hash"), time_add(NOW, 30 * TIME_MINUTE - 1)), OK);
+    Time later = time_add(NOW, 30 * TIME_MINUTE - 1);
+    assert_int_equal(password_reset_finish(db, newer, STR("hash2"), later), ERR_NOT_FOUND);
+    assert_int_equal(password_reset_look(db, token, later, &owner), ERR_NOT_FOUND); /* using one up ends the others */
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM account WHERE password_hash = 'hash'"), 1);
+    return OK;
+}
+
+static enum err mails(struct db *db)
+{
+    stock(db);
+    mail_enable(false);
+    struct mail_draft draft;
+    assert_int_equal(mail_begin(db, ada, MAIL_verify, &draft), OK);
+    assert_int_equal(mail_queue(db, &draft, NOW), OK);
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox"), 0);
+    mail_enable(true);
+    mail_set_base_url("https://shop.example");
+    struct payment p = buy(db, editor);
+    struct payment_event e = event_of(db, &p, EVENT_SUCCEEDED);
+    receive(db, &e);
+    struct outbox_item *items;
+    size_t count;
+    assert_int_equal(outbox_claim(db, NOW, 1000, 10, &items, &count), OK);
+    assert_int_equal(count, 1);
+    struct queued_mail m;
+    assert_true(queued_mail_unpack(items[0].payload, &m));
+    assert_true(str_eq(m.to, STR("ada@example.com")));
+    struct order o;
+    assert_int_equal(order_find(db, ada, p.order_id, &o), OK);
+    Str list = m.values.of[PARAM_items], value = o.items[0].deliveries[0].value;
+    assert_int_equal(m.kind, MAIL_order);
+    assert_non_null(memmem(list.ptr, list.len, value.ptr, value.len));
+    assert_int_equal(number(db, "SELECT COUNT(*) FROM outbox WHERE payload IS NOT NULL"), 1);
+    /* Another address: the link goes there, a notice to the present one. */
+    assert_int_equal(mail_email_change(db, ada, STR("new@example.com"), STR("https://shop.example/x"), 3, NOW), OK);
+    assert_int_equal(outbox_claim(db, NOW, 1000, 10, &items, &count), OK);
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(queued_mail_unpack(items[i].payload, &m));
+        bool is_link = m.kind == MAIL_email_change;
+        assert_true(str_eq(m.to, str_from(is_link ? "new@example.com" : "ada@example.com")));
+        assert_true(str_eq(m.values.of[PARAM_link], str_from(is_link ? "https://shop.example/x" : "")));
+        assert_true(str_eq(m.values.of[PARAM_new_address], str_from("new@example.com")));
+    }
+    assert_int_equal(mail_email_changed(db, ada, STR("old@example.com"), NOW), OK);
+    assert_int_equal(outbox_claim(db, NOW, 1000, 10, &items, &count), OK);
+    assert_int_equal(count, 1);
+    assert_true(queued_mail_unpack(items[0].payload, &m));
+    assert_true(str_eq(m.to, str_from("old@example.com")));
+    mail_enable(false);
+    return OK;
+}
+
+TEST(outbox)
+TEST(resets)
+TEST(mails)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_BOTH(test_outbox),
+        ON_BOTH(test_resets),
+        ON_BOTH(test_mails),
+    };
+    if (!test_postgres()) cmocka_set_test_filter("sqlite *");
+    return cmocka_run_group_tests(tests, open_vault, NULL);
+}
