@@ -186,8 +186,5 @@ int64_t outbox_delay_ms(int64_t attempts)
                                      10 * TIME_MINUTE, 30 * TIME_MINUTE, 2 * TIME_HOUR,    6 * TIME_HOUR,
                                      12 * TIME_HOUR,   24 * TIME_HOUR};
 
-    assert(attempts >= 1);
-    if ((size_t)attempts > sizeof delays / sizeof *delays) return 0;
-    int64_t delay = delays[attempts - 1], fifth = delay / 5;
-    return delay - fifth + (int64_t)random_below((uint32_t)(2 * fifth + 1));
+    return random_delay_ms(delays, sizeof delays / sizeof *delays, attempts);
 }

@@ -1,8 +1,6 @@
 /* domain/webhook_delivery.c - see webhook_delivery.h. */
 #include "domain/webhook_delivery.h"
 
-#include <assert.h>
-
 #include "base/random.h"
 #include "db/rows.h"
 
@@ -19,10 +17,7 @@ int64_t webhook_delay_ms(int64_t attempts)
                                      2 * TIME_HOUR,   5 * TIME_HOUR,   10 * TIME_HOUR,  14 * TIME_HOUR,
                                      20 * TIME_HOUR,  24 * TIME_HOUR};
 
-    assert(attempts >= 1);
-    if ((size_t)attempts > sizeof delays / sizeof *delays) return 0;
-    int64_t delay = delays[attempts - 1], fifth = delay / 5;
-    return delay - fifth + (int64_t)random_below((uint32_t)(2 * fifth + 1));
+    return random_delay_ms(delays, sizeof delays / sizeof *delays, attempts);
 }
 
 enum err webhook_delivery_add(struct db *db, Id endpoint, Id event, enum event_type type, Time now, Id *ret)

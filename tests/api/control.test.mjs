@@ -96,20 +96,21 @@ test('the socket is for its owner alone, and the kernel is asked who that is', a
   if (process.getuid() !== 0) return t.skip('another user needs root');
   const open = [folder(souk), souk.dir, socketOf(souk)];
   const modes = open.map((file) => fs.statSync(file).mode & 0o777);
-  const reachable = (file) => file === '/' || (fs.statSync(file).mode & 1 && reachable(path.dirname(file)));
-  if (!reachable(path.dirname(souk.dir)) || !reachable(path.dirname(BINARY)))
-    return t.skip('another user cannot get there');
+  const program = path.join(souk.dir, 'souk-for-all'); // the clone may lie where others cannot go
+  fs.copyFileSync(BINARY, program);
+  fs.chmodSync(program, 0o755);
   try {
     for (const file of open) fs.chmodSync(file, 0o777);
     if (ENGINE === 'sqlite') fs.chmodSync(souk.dbArg, 0o644);
     const args = ['account', 'create', '--email', 'stranger@example.com', '--db', souk.dbArg];
-    const run = spawnSync('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', BINARY, ...args], {
+    const run = spawnSync('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', program, ...args], {
       env: { ...process.env, ...souk.env },
       encoding: 'utf8',
     });
     assert.equal(run.status, 1, run.stderr);
     assert.match(run.stderr, /its own user and from root, not from uid 65534/);
   } finally {
+    fs.rmSync(program);
     open.forEach((file, i) => fs.chmodSync(file, modes[i]));
     if (ENGINE === 'sqlite') fs.chmodSync(souk.dbArg, 0o600);
   }

@@ -5,11 +5,11 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './lib/port.mjs';
 import { freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
 
 const guide = fs.readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
@@ -42,15 +42,6 @@ after(async () => {
   database?.remove();
   fs.rmSync(dir, { recursive: true, force: true });
 });
-
-const freePort = async () => {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 /** The block behind these words. */
 const blockBehind = (words) => /```\w*\n([\s\S]*?)```/.exec(guide.slice(guide.indexOf(words)))[1];

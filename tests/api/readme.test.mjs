@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePort } from './lib/port.mjs';
 import { BINARY, freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
 
 const README = fs.readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
@@ -35,15 +35,6 @@ function folder(t) {
   fs.mkdirSync(path.join(dir, 'build'));
   fs.symlinkSync(BINARY, path.join(dir, 'build/souk'));
   return dir;
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = net.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 const environment = (dir, more = {}) => ({ PATH: `${dir}/bin:/usr/bin:/bin`, HOME: dir, ...more });

@@ -71,13 +71,15 @@ static enum err import_read(struct request *req, struct import *im)
 }
 REQUEST_STEP(import_read);
 
-static enum err import_told(struct request *req, const struct import *im)
+/* The codes are in: the audit says so, and a key keeps the answer. */
+static enum err import_told(struct request *req, struct import *im)
 {
     Str result =
         str_printf(req->arena, "{\"added\":%lld,\"duplicates\":%lld}", (long long)im->added, (long long)im->duplicates);
     json_raw(&req->out, result);
     return admin_audit(req, "serial.import", im->product.id, im->product.name, (Str){0}, result);
 }
+REQUEST_STEP(import_told);
 
 static enum err import_all(struct request *req, struct import *im)
 {
@@ -86,13 +88,6 @@ static enum err import_all(struct request *req, struct import *im)
     return e ? e : import_told(req, im);
 }
 REQUEST_STEP(import_all);
-
-/* The slices are done: the audit says so, and a key keeps the answer. */
-static enum err import_end(struct request *req, struct import *im)
-{
-    return import_told(req, im);
-}
-REQUEST_STEP(import_end);
 
 struct begun {
     struct request *req;
@@ -118,7 +113,7 @@ static enum err import_slices(struct request *req, struct import *im)
     if (!e)
         e = serial_import_slices(d, im->product.id, im->variant, im->codes.items, im->codes.count, &im->added,
                                  &im->duplicates);
-    return e ? e : request_step(req, TX_WRITE, import_end, im);
+    return e ? e : request_step(req, TX_WRITE, import_told, im);
 }
 
 static enum err post_serials(struct request *req)
