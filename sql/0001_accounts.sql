@@ -44,6 +44,7 @@ CREATE TABLE mail_link (
     purpose    TEXT NOT NULL CHECK (purpose IN ('reset', 'verify', 'email')),
     email      TEXT NOT NULL DEFAULT '',            -- of 'email': the new address, which the link was sent to
     created_at @int NOT NULL,                       -- counts for the hour
+    is_open    @int NOT NULL DEFAULT 1 CHECK (is_open IN (0, 1)), -- 0: used, or made void by another
     expires_at @int NOT NULL                        -- brought forward when the link is used
 ) @norowid;
 CREATE INDEX mail_link_by_account ON mail_link (account_id, purpose, created_at);

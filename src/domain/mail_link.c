@@ -86,21 +86,25 @@ static enum err account_of(struct stmt *st, Id *ret)
 enum err mail_link_look(struct db *db, enum mail_link_purpose purpose, Str token, Time now, Id *ret_account)
 {
     static const char look[] = "SELECT l.account_id FROM mail_link l JOIN account a ON a.id = l.account_id"
-                               " WHERE l.hash = $1 AND l.expires_at > $2 AND a.is_active = 1";
+                               " WHERE l.hash = $1 AND l.is_open = 1 AND l.expires_at > $2 AND a.is_active = 1";
     struct stmt *st = db_prepare(db, look);
     bind_blob(st, hash_of(db_arena(db), purpose, token));
     bind_time(st, now);
     return account_of(st, ret_account);
 }
 
-/* A used link keeps its row until it is purged, because it counts for the hour: it only ends. */
+/*
+ * A used link keeps its row until it is purged, because it counts for the hour. It is closed, too: by its end alone it
+ * would be good again when the clock is set back.
+ */
 enum err mail_link_take(struct db *db, enum mail_link_purpose purpose, Str token, Time now, Id *ret_account)
 {
-    static const char take[] = "UPDATE mail_link SET expires_at = $2 WHERE hash = $1 AND expires_at > $2"
+    static const char take[] = "UPDATE mail_link SET is_open = 0, expires_at = $2"
+                               " WHERE hash = $1 AND is_open = 1 AND expires_at > $2"
                                " AND EXISTS (SELECT 1 FROM account a WHERE a.id = account_id AND a.is_active = 1)"
                                " RETURNING account_id";
-    static const char end[] =
-        "UPDATE mail_link SET expires_at = $3 WHERE account_id = $1 AND purpose = $2 AND expires_at > $3";
+    static const char end[] = "UPDATE mail_link SET is_open = 0, expires_at = $3"
+                              " WHERE account_id = $1 AND purpose = $2 AND expires_at > $3";
     Id account;
     struct stmt *st = db_prepare(db, take);
     bind_blob(st, hash_of(db_arena(db), purpose, token));
@@ -149,7 +153,8 @@ enum err mail_link_take_email(struct db *db, Str token, Time now, Id *ret_accoun
 
 enum err mail_link_end_all(struct db *db, Id account, Time now)
 {
-    static const char end[] = "UPDATE mail_link SET expires_at = $2 WHERE account_id = $1 AND expires_at > $2";
+    static const char end[] =
+        "UPDATE mail_link SET is_open = 0, expires_at = $2 WHERE account_id = $1 AND expires_at > $2";
     struct stmt *st = db_prepare(db, end);
     bind_id(st, account);
     bind_time(st, now);

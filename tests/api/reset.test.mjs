@@ -51,6 +51,9 @@ test('a newer link does not void the older; using one ends the others; after 30 
   }
   dataOf(await reset(tokens[0], 'a-new-password'));
   expectFields(await reset(tokens[1], 'another-password'), { token: 'not_allowed' });
+  // As it is seen when the clock is set back: the links have not ended yet.
+  shop.seed.sql(`UPDATE mail_link SET expires_at = ${Date.now() + 600_000} WHERE account_id = ${who.id};`);
+  for (const used of tokens) expectFields(await reset(used, 'another-password'), { token: 'not_allowed' });
   dataOf(await forgot(who.email));
   const third = /\?token=(\w+)/.exec((await mailTo(who.email, 3)).text)[1];
   shop.seed.sql(`UPDATE mail_link SET expires_at = ${Date.now() - 1} WHERE account_id = ${who.id};`);
