@@ -429,6 +429,7 @@ function count(name, result, started, note = '') {
   const skipped = result.skipped ? `, ${result.skipped} skipped` : '';
   const failed = result.failed ? `, ${result.failed} FAILED` : '';
   console.log(`   ${name}: ${result.passed} passed${failed}${skipped}${note ? `, ${note}` : ''}, ${seconds(started)}`);
+  for (const text of result.lacks ?? []) console.log(indent(`skipped: ${text}`));
   for (const text of result.failures) console.log(indent(text));
   if (result.failed > 0) failures.push({ name, texts: result.failures });
 }

@@ -37,7 +37,10 @@ void control_place_close(struct control_place *place)
 struct sockaddr_un control_address(const struct control_place *place, const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int n = snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", place->folder, name);
+    int n = snprintf(address.sun_path, sizeof address.sun_path, "%.*s%s", (int)(place->name - place->path), place->path,
+                     name);
+    if (n >= (int)sizeof address.sun_path)
+        n = snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", place->folder, name);
     if (n >= (int)sizeof address.sun_path) address.sun_path[0] = '\0'; /* connects to nothing */
     return address;
 }

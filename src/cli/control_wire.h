@@ -16,7 +16,8 @@
 #define CONTROL_TEXTS_MAX 64
 #define CONTROL_BYTES_MAX ((size_t)64 * 1024 * 1024) /* of one message */
 
-/* Where the socket is: an open folder and a name in it. Folders may have longer paths than a socket's address. */
+/* Where the socket is: an open folder and a name in it. A folder may have a longer path than fits into a socket's
+ * address: it is then reached through /proc, which a chroot may lack. */
 struct control_place {
     int folder; /* -1: no such folder */
     char path[4096];

@@ -157,6 +157,12 @@ test('a server that is not there is no hindrance: after kill -9, beside a stale 
     fs.readdirSync(folder(other)).filter((name) => name.includes('control')),
     ['control.sock'],
   );
+  const deep = path.join(other.dir, 'deep'.repeat(40)); // a longer path than a socket's address can have
+  fs.mkdirSync(deep);
+  other.args.push('--control-socket', path.join(deep, 'control.sock'));
+  await other.restart();
+  assert.equal((await create('five@example.com', ['--control-socket', path.join(deep, 'control.sock')])).code, 0);
+  assert.equal((await logged(other, 1)).length, 1);
   await other.stop();
 });
 

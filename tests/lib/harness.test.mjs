@@ -91,10 +91,10 @@ test('ordinary logs are no report', () => {
   assert.equal(crashReport(log), null);
 });
 
-/** What the output of a worker says of its files: [[file, passed, failed, skipped, failures]]. */
+/** What the output of a worker says of its files: [[file, passed, failed, skipped, failures, lacks]]. */
 function fileResults(output, step = output.length) {
   const found = [];
-  const results = new FileResults((file, r) => found.push([file, r.passed, r.failed, r.skipped, r.failures]));
+  const results = new FileResults((file, r) => found.push([file, r.passed, r.failed, r.skipped, r.failures, r.lacks]));
   for (let i = 0; i < output.length; i += step) results.take(output.slice(i, i + step));
   return { found, unfinished: results.unfinished };
 }
@@ -123,7 +123,7 @@ test('results of test files: passes, failures, hooks, suites, skips, no tests, a
     "after(() => { throw new Error('in the hook'); }); test('a', () => {});",
     "before(() => { throw new Error('in the hook'); }); test('a', () => {});",
     "describe('s', () => { test('a', async (t) => { await t.test('inner', () => {}); }); });",
-    "test('a', { skip: true }, () => {}); test('b', { todo: true }, () => {}); test('c', () => {});",
+    "test('a', { skip: 'not possible here: why' }, () => {}); test('d', { skip: 'x' }, () => {}); test('b', { todo: true }, () => {}); test('c', () => {});",
     '',
     "import './no-such-file.mjs';\ntest('a', () => {});",
   ]);
@@ -138,13 +138,14 @@ test('results of test files: passes, failures, hooks, suites, skips, no tests, a
         ['2.mjs', 1, 1, 0],
         ['3.mjs', 0, 1, 0],
         ['4.mjs', 2, 0, 0],
-        ['5.mjs', 1, 0, 2],
+        ['5.mjs', 1, 0, 3],
         ['6.mjs', 0, 1, 0],
         ['7.mjs', 0, 1, 0],
       ],
     );
     const texts = found.map((f) => f[4].join('\n'));
     assert.match(texts[1], /error: 'why'/);
+    assert.deepEqual(found[5][5], ['a: not possible here: why']);
     assert.match(texts[2], /in the hook/);
     assert.match(texts[3], /in the hook/);
     assert.equal(texts[6], 'the file has no tests');

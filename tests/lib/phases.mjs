@@ -25,7 +25,7 @@ export const PHASES = [
     build: 'release',
     engine: 'sqlite',
     at_once: 3,
-    needs: ['clients'],
+    needs: ['clients', 'promtool'],
   },
   { name: 'api-pg', run: 'files', folder: 'tests/api', build: 'release', engine: 'pg', at_once: 3, env: FEW },
   { name: 'race-sqlite', run: 'files', folder: 'tests/race', build: 'release', engine: 'sqlite', at_once: 2 },

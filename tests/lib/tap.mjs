@@ -2,7 +2,8 @@
 
 /**
  * Takes the TAP output of tests/lib/worker.mjs as it comes; `done(file, result)` is called at each file's end.
- * A result is {passed, failed, skipped, failures: [text]}: failures hold every failing test's line and its details.
+ * A result is {passed, failed, skipped, failures: [text], lacks: [text]}: failures hold every failing test's line and its details,
+ * lacks the tests that were skipped because of what this machine has not.
  */
 export class FileResults {
   #lines = [];
@@ -43,10 +44,12 @@ export class FileResults {
 
 /** Of the lines of one file, whose tests are inside a suite; suites themselves do not count. */
 function fileResult(lines) {
-  const result = { passed: 0, failed: 0, skipped: 0, failures: failingBlocks(lines) };
+  const result = { passed: 0, failed: 0, skipped: 0, failures: failingBlocks(lines), lacks: [] };
   lines.forEach((line, i) => {
     const found = /^\s+(not )?ok \d+ - .*?( # (?:SKIP|TODO)\b.*)?$/.exec(line);
     if (!found || detailsAt(lines, i).includes("type: 'suite'")) return;
+    const lack = /^\s+ok \d+ - (.*?) # SKIP (not possible here: .*)$/.exec(line);
+    if (lack) result.lacks.push(`${lack[1]}: ${lack[2]}`);
     if (found[2]) result.skipped += 1;
     else if (found[1]) result.failed += 1;
     else result.passed += 1;

@@ -1,5 +1,5 @@
-// The Debian package, made from the release build: what is in it, and that it works where it is unpacked. Installing it on a
-// bare machine takes minutes: ./dev package --test.
+// The Debian package, made from the release build: what is in it, that it works where it is unpacked, and its life in a bare
+// Debian, where this machine can make one. Compiling it twice takes minutes: ./dev package --test.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -62,6 +62,22 @@ test('no time of the build is in it: every file is as old as the changelog says'
   assert.deepEqual([...new Set(times)], [said.toISOString().slice(0, 16).replace('T', ' ')]);
 });
 
+test('packed again, elsewhere and for somebody with other habits, it is the same bytes', () => {
+  const other = path.join(dir, 'elsewhere');
+  fs.mkdirSync(other);
+  const pack = [path.join(ROOT, 'tools/package'), '--built', path.join(ROOT, 'build'), '--to', other];
+  run('sh', ['-c', 'umask 077 && exec "$0" "$@"', ...pack], {
+    env: { ...process.env, TMPDIR: other, TZ: 'Pacific/Kiritimati', LC_ALL: 'C', SOURCE_DATE_EPOCH: '' },
+  });
+  assert.ok(fs.readFileSync(path.join(other, deb)).equals(fs.readFileSync(path.join(dir, deb))), 'they differ');
+});
+
+test('neither the folder nor the time of the build is in the program', () => {
+  assert.ok(!fs.readFileSync(path.join(tree, 'usr/bin/souk')).includes(path.join(ROOT, 'src')));
+  const named = spawnSync('grep', ['-rnE', '__(DATE|TIME|TIMESTAMP)__', path.join(ROOT, 'src')], { encoding: 'utf8' });
+  assert.equal(named.stdout, '');
+});
+
 test('the files of the panel are the same bytes when they are made in another folder', () => {
   const other = path.join(dir, 'another', 'folder');
   fs.mkdirSync(path.join(other, 'out/web'), { recursive: true });
@@ -111,6 +127,14 @@ test('the shell completes commands, their options and files', () => {
   assert.deepEqual(complete('serve', '--am'), []);
   assert.deepEqual(complete('serve', '--lis'), ['--listen']);
   assert.deepEqual(complete('serve', '--config', 'contr'), ['control']);
+});
+
+test('its life in a bare Debian: installed, serving, installed again, removed, purged, and back', (t) => {
+  const out = spawnSync(path.join(ROOT, 'tools/package_install'), [path.join(dir, deb)], { encoding: 'utf8' });
+  const last = out.stdout.trimEnd().split('\n').at(-1);
+  if (out.status === 77) return t.skip(last);
+  assert.equal(out.status, 0, out.stdout + out.stderr);
+  assert.equal(last, '== ok');
 });
 
 test('the service is locked in: systemd-analyze gives it 1.5 at most', () => {
