@@ -37,7 +37,7 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
 # Every call that takes a key may answer so, beside its own conflicts.
 IDEMPOTENCY_KEY = {"$ref": "#/components/parameters/Idempotency-Key"}
-KEY_CONFLICTS = ["conflict", "answer_not_kept"]
+KEY_CONFLICTS = ["answer_not_kept"]
 
 
 class Loader(yaml.SafeLoader):

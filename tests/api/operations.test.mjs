@@ -75,6 +75,28 @@ test('/readyz says when the disk of the PostgreSQL server is full, and when it n
   assert.equal(dataOf(await souk.get('/readyz')).ready, true);
 });
 
+test('a commit whose end nobody knows is said to be one; the same key finds out', async (t) => {
+  if (process.env.SOUK_ENGINE !== 'pg') return t.skip('SQLite’s commits fail in tests/unit/test_tx_faults.c');
+  const souk = await startSouk({ t });
+  const { token } = await souk.customer();
+  const key = { 'Idempotency-Key': 'the end of the session' };
+  const write = () => souk.post('/api/customer/tokens', { name: 'once' }, { token, headers: key });
+  sql(
+    souk.dbArg,
+    `CREATE FUNCTION session_ends() RETURNS trigger LANGUAGE plpgsql AS $$
+       BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+     CREATE CONSTRAINT TRIGGER session_ends AFTER INSERT ON token DEFERRABLE INITIALLY DEFERRED
+       FOR EACH ROW EXECUTE FUNCTION session_ends();`,
+  );
+  expectError(await write(), 503, 'outcome_unknown');
+  assert.match(souk.stderr, /event="?db\.outcome_unknown/);
+  sql(souk.dbArg, 'DROP TRIGGER session_ends ON token');
+  const made = dataOf(await write(), 201);
+  assert.equal(dataOf(await write(), 201).id, made.id);
+  const named = dataOf(await souk.get('/api/customer/tokens', { token })).filter((one) => one.name === 'once');
+  assert.equal(named.length, 1);
+});
+
 test('/metrics counts requests by route, method and code', async () => {
   const count = async (labels) => (await souk.metrics()).get(`souk_requests_total{${labels}}`) ?? 0;
   const cases = [

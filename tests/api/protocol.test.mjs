@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startWithCut } from './lib/cut.mjs';
 import { expectError, expectFields, expectStatus } from './lib/http.mjs';
+import { checkAnswer } from './lib/openapi.mjs';
 import { connect, once } from './lib/raw.mjs';
 import { ENGINE, startSouk } from './lib/souk.mjs';
 
@@ -478,6 +479,7 @@ for (const [what, bytes] of Object.entries(broken)) {
     assert.ok([400, 413].includes(answer.status), `${answer.status} ${answer.text}`);
     assert.equal(answer.json.status, 'error');
     assert.equal(answer.json.code, answer.status === 400 ? 'bad_request' : 'body_too_large');
+    checkAnswer('POST', '/api/auth/login', answer, {});
     assert.match(answer.headers['x-request-id'], REQUEST_ID);
     assert.equal(answer.headers.connection, 'close');
     assert.ok(closed, 'the connection stayed open');
