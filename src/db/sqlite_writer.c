@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "db/sqlite.h"
 
-#define CHECKPOINT_PAGES 1000 /* more makes the pause longer (4000: twice as long), less makes it more frequent */
+#define LOG_PAGES_DEFAULT 1000 /* more makes the pause longer (4000: twice as long), less makes it more frequent */
 
 struct writer {
     pthread_t thread;
@@ -29,6 +29,7 @@ struct writer {
     struct database_stats *stats;
     _Atomic bool *healthy;
     int batch_max;
+    int log_pages_max;
     int checkpoint_at; /* pages in the log */
     int log_pages;     /* seen last */
     struct tx_job *batch[];
@@ -130,12 +131,12 @@ static void settle(struct writer *w, struct tx_job **jobs, int n)
 static void checkpoint(struct writer *w)
 {
     int pages = sqlite_log_pages(w->db);
-    if (pages < w->log_pages) w->checkpoint_at = CHECKPOINT_PAGES; /* the log started over */
+    if (pages < w->log_pages) w->checkpoint_at = w->log_pages_max; /* the log started over */
     w->log_pages = pages;
     if (pages < w->checkpoint_at || !atomic_load(w->healthy)) return;
     if (sqlite_checkpoint(w->db, false) != OK) atomic_store(w->healthy, false);
     atomic_fetch_add_explicit(&w->stats->checkpoints, 1, memory_order_relaxed);
-    w->checkpoint_at = pages + CHECKPOINT_PAGES;
+    w->checkpoint_at = pages + w->log_pages_max;
 }
 
 static void *writer_main(void *arg)
@@ -150,7 +151,8 @@ static void *writer_main(void *arg)
     return NULL;
 }
 
-struct writer *writer_new(struct db *db, int batch_max, struct database_stats *stats, _Atomic bool *healthy)
+struct writer *writer_new(struct db *db, int batch_max, int log_pages, struct database_stats *stats,
+                          _Atomic bool *healthy)
 {
     assert(batch_max > 0);
     struct writer *w = calloc(1, sizeof *w + (size_t)batch_max * sizeof *w->batch);
@@ -159,7 +161,8 @@ struct writer *writer_new(struct db *db, int batch_max, struct database_stats *s
     w->stats = stats;
     w->healthy = healthy;
     w->batch_max = batch_max;
-    w->checkpoint_at = CHECKPOINT_PAGES;
+    w->log_pages_max = log_pages > 0 ? log_pages : LOG_PAGES_DEFAULT;
+    w->checkpoint_at = w->log_pages_max;
     queue_init(&w->queue, &stats->queue_length);
     if (pthread_create(&w->thread, NULL, writer_main, w) != 0) {
         queue_done(&w->queue);

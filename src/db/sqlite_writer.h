@@ -5,8 +5,10 @@
 
 struct writer;
 
-/* Takes over `db`, a writer connection. *healthy turns false when a commit's outcome is not known or the disk fails. */
-struct writer *writer_new(struct db *db, int batch_max, struct database_stats *stats, _Atomic bool *healthy);
+/* Takes over `db`, a writer connection. *healthy turns false when a commit's outcome is not known or the disk fails.
+ * log_pages: see database_options. */
+struct writer *writer_new(struct db *db, int batch_max, int log_pages, struct database_stats *stats,
+                          _Atomic bool *healthy);
 /* False: its queue is full. */
 bool writer_submit(struct writer *w, struct tx_job *job);
 /* Runs what was submitted, empties the log into the file, closes the connection. */

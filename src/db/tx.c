@@ -100,7 +100,8 @@ static enum err open_sqlite(struct database *d, const struct database_options *o
         e = sqlite_open(d->path, o->loads ? SQLITE_LOADER : SQLITE_WRITER, d->busy_ms, &d->stats, &db, ret_why,
                         why_bytes);
         if (e) return e;
-        d->writer = writer_new(db, o->batch_max > 0 ? o->batch_max : BATCH_MAX_DEFAULT, &d->stats, &d->healthy);
+        d->writer =
+            writer_new(db, o->batch_max > 0 ? o->batch_max : BATCH_MAX_DEFAULT, o->log_pages, &d->stats, &d->healthy);
         if (!d->writer) {
             snprintf(ret_why, why_bytes, "the writer thread cannot be started");
             sqlite_close(db);

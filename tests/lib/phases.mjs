@@ -18,6 +18,7 @@ export const PHASES = [
   { name: 'harness', run: 'files', folder: 'tests/lib', build: 'release', needs: ['tools'] },
   { name: 'package', run: 'files', folder: 'tests/package', build: 'release', needs: ['package'] },
   { name: 'unit', run: 'units', build: 'release', pg: true, at_once: 2 },
+  { name: 'sim', run: 'files', folder: 'tests/sim', build: 'release' },
   {
     name: 'api-sqlite',
     run: 'files',
@@ -53,6 +54,7 @@ export const PHASES = [
     more: true,
   },
   { name: 'race-asan', run: 'files', folder: 'tests/race', build: 'asan', engine: 'sqlite', at_once: 2 },
+  { name: 'sim-asan', run: 'files', folder: 'tests/sim', build: 'asan', more: true },
   { name: 'unit-tsan', run: 'units', build: 'tsan', pg: true, at_once: 2 },
   {
     name: 'api-tsan-sqlite',
