@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { startCluster, stopCluster } from '../tests/lib/pg.mjs';
+import { generator } from '../tests/lib/random.mjs';
 
 const LENGTH = Number(process.argv[2] ?? 6);
 const MINUTES = Number(process.argv[3] ?? 5);
@@ -16,17 +17,6 @@ const EVENTS_MAX = 20;
 const AMOUNT = 4999;
 const KEY = 'sbx_key_for_tests_only';
 const root = fileURLToPath(new URL('..', import.meta.url));
-
-/** mulberry32: the same seed, the same numbers. */
-function generator(seed) {
-  let a = seed >>> 0;
-  return (below) => {
-    a = (a + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(a ^ (a >>> 15), 1 | a);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
-}
 
 const UNPAID = ['pay', 'pay', 'fail', 'expire'];
 const PAID = ['refund_part', 'refund_part', 'refund', 'refund_returned', 'dispute', 'dispute'];

@@ -92,7 +92,7 @@ CREATE TABLE cart (
     coupon_id  @int REFERENCES coupon (id),
     updated_at @int NOT NULL
 ) @strict;
-CREATE INDEX cart_by_coupon ON cart (coupon_id) WHERE coupon_id IS NOT NULL; -- a coupon that is deleted leaves the carts
+CREATE INDEX cart_by_coupon ON cart (coupon_id) WHERE coupon_id IS NOT NULL; -- what is in a cart is not deleted
 
 CREATE TABLE cart_line (
     id         @id,
@@ -104,7 +104,7 @@ CREATE TABLE cart_line (
     priced_at  @int NOT NULL,                       -- since when unit_price holds
     UNIQUE (token_id, product_id, variant_id)
 ) @strict;
-CREATE INDEX cart_line_by_product ON cart_line (product_id);  -- so do products
+CREATE INDEX cart_line_by_product ON cart_line (product_id);
 CREATE INDEX cart_line_by_variant ON cart_line (variant_id) WHERE variant_id <> 0;
 
 -- The merchant's own pages in the shop: terms, privacy, imprint …

@@ -216,6 +216,7 @@ static enum err is_in_use(struct db *db, Id id, bool *ret)
     static const char find[] = "SELECT 1 FROM order_item WHERE product_id = $1"
                                " UNION ALL SELECT 1 FROM license WHERE product_id = $1"
                                " UNION ALL SELECT 1 FROM serial WHERE product_id = $1"
+                               " UNION ALL SELECT 1 FROM cart_line WHERE product_id = $1"
                                " UNION ALL SELECT 1 FROM coupon_product WHERE product_id = $1 LIMIT 1";
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
@@ -230,10 +231,9 @@ enum err product_delete(struct db *db, Id id, Time now, bool *ret_deleted)
 {
     static const char switch_off[] = "UPDATE product SET is_active = 0, updated_at = $2, version = version + 1"
                                      " WHERE id = $1 RETURNING id";
-    static const char drop_lines[] = "DELETE FROM cart_line WHERE product_id = $1";
     static const char drop_variants[] = "DELETE FROM variant WHERE product_id = $1";
     static const char drop[] = "DELETE FROM product WHERE id = $1";
-    static const char *const drops[] = {drop_lines, drop_variants, drop};
+    static const char *const drops[] = {drop_variants, drop};
 
     struct stmt *st = db_prepare(db, switch_off);
     bind_id(st, id);

@@ -110,9 +110,9 @@ enum err variant_delete(struct db *db, Id id, Time now, bool *ret_deleted)
 {
     static const char find_use[] = "SELECT 1 FROM order_item WHERE product_id = $1 AND variant_id = $2"
                                    " UNION ALL SELECT 1 FROM license WHERE product_id = $1 AND variant_id = $2"
-                                   " UNION ALL SELECT 1 FROM serial WHERE product_id = $1 AND variant_id = $2 LIMIT 1";
+                                   " UNION ALL SELECT 1 FROM serial WHERE product_id = $1 AND variant_id = $2"
+                                   " UNION ALL SELECT 1 FROM cart_line WHERE product_id = $1 AND variant_id = $2 LIMIT 1";
     static const char switch_off[] = "UPDATE variant SET is_active = 0 WHERE id = $1";
-    static const char drop_lines[] = "DELETE FROM cart_line WHERE variant_id = $1 AND variant_id <> 0";
     static const char drop[] = "DELETE FROM variant WHERE id = $1";
     Id product;
     struct variant v;
@@ -127,14 +127,9 @@ enum err variant_delete(struct db *db, Id id, Time now, bool *ret_deleted)
     bool in_use = db_step(st);
     e = db_done(st);
     if (e) return e;
-    st = db_prepare(db, in_use ? switch_off : drop_lines);
+    st = db_prepare(db, in_use ? switch_off : drop);
     bind_id(st, id);
     e = db_run(st);
-    if (!e && !in_use) {
-        st = db_prepare(db, drop);
-        bind_id(st, id);
-        e = db_run(st);
-    }
     if (!e) e = settle_default(db, product, (Id){0});
     if (e) return e;
     *ret_deleted = !in_use;

@@ -93,6 +93,27 @@ test('what is not sold any more is refused by name', async () => {
   assert.equal((await cart(buyer)).items.length, 2);
 });
 
+test('what staff delete while it is in a cart: never a silently higher price, never less than was shown', async () => {
+  const [kept, dropped] = [shop.seed.product({ price: 1000 }), shop.seed.product({ price: 500 })];
+  const coupon = shop.seed.coupon({ value: 5000 });
+  const buyer = await shop.buyerWith([[kept], [dropped]], { balance: 10000 });
+  dataOf(await shop.souk.post('/api/store/cart/coupon', { code: coupon.code }, { token: buyer.token }));
+  const remove = async (path) => dataOf(await shop.admin('DELETE', path)).deleted;
+  assert.equal(await remove(`/api/admin/coupons/${coupon.id}`), false);
+  expectError(await shop.checkoutAnswer(buyer, 'wallet'), 422, 'coupon_invalid');
+  assert.equal(dataOf(await shop.souk.get('/api/store/cart', { token: buyer.token })).total, 15);
+  assert.equal(await remove(`/api/admin/products/${dropped.id}`), false);
+  expectFields(await shop.checkoutAnswer(buyer, 'wallet'), { items: 'unknown_id' });
+  const left = await shop.souk.patch(
+    '/api/store/cart/items',
+    { product_id: dropped.id, quantity: 0 },
+    { token: buyer.token },
+  );
+  assert.equal(dataOf(left).total, 10);
+  assert.equal(await remove(`/api/admin/products/${dropped.id}`), true);
+  dataOf(await shop.checkoutAnswer(buyer, 'wallet'), 201);
+});
+
 test('a coupon is redeemed with the order; one that stopped being valid is an error', async () => {
   const coupon = shop.seed.coupon({ code: 'TEN', kind: 'percent', value: 1000 });
   const buyer = await shop.buyerWith([[editor, 1]], { balance: 100000 });

@@ -31,6 +31,8 @@ export const PHASES = [
   { name: 'api-pg', run: 'files', folder: 'tests/api', build: 'release', engine: 'pg', at_once: 3, env: FEW },
   { name: 'race-sqlite', run: 'files', folder: 'tests/race', build: 'release', engine: 'sqlite', at_once: 2 },
   { name: 'race-pg', run: 'files', folder: 'tests/race', build: 'release', engine: 'pg', at_once: 2 },
+  { name: 'model-sqlite', run: 'files', folder: 'tests/model', build: 'release', engine: 'sqlite' },
+  { name: 'model-pg', run: 'files', folder: 'tests/model', build: 'release', engine: 'pg' },
   { name: 'attack', run: 'files', folder: 'tests/attack', build: 'release', engine: 'sqlite' },
   {
     name: 'web',
