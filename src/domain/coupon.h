@@ -75,8 +75,8 @@ enum err coupon_create(struct db *db, const struct coupon *c, const Id *products
  * ERR_NOT_FOUND. */
 enum err coupon_update(struct db *db, const struct coupon *c, const Id *products, size_t product_count,
                        struct coupon *ret);
-/* A coupon that was ever used, or is in a cart, is switched off, any other deleted: whoever has it in the cart is told at checkout, and
- * never pays more without a word. ERR_NOT_FOUND. */
+/* A coupon that was ever used, or is in a cart, is switched off, any other deleted: a customer who has it in the cart
+  is told at checkout, and never pays more without a word. ERR_NOT_FOUND. */
 enum err coupon_delete(struct db *db, Id id, bool *ret_deleted);
 /* Newest first, with id below `before` (0: all). TX_READ. */
 enum err coupon_list(struct db *db, Id before, int64_t limit, struct coupon **ret, size_t *ret_count);

@@ -108,10 +108,11 @@ enum err variant_update(struct db *db, const struct variant *v, Time now, struct
 
 enum err variant_delete(struct db *db, Id id, Time now, bool *ret_deleted)
 {
-    static const char find_use[] = "SELECT 1 FROM order_item WHERE product_id = $1 AND variant_id = $2"
-                                   " UNION ALL SELECT 1 FROM license WHERE product_id = $1 AND variant_id = $2"
-                                   " UNION ALL SELECT 1 FROM serial WHERE product_id = $1 AND variant_id = $2"
-                                   " UNION ALL SELECT 1 FROM cart_line WHERE product_id = $1 AND variant_id = $2 LIMIT 1";
+    static const char find_use[] =
+        "SELECT 1 FROM order_item WHERE product_id = $1 AND variant_id = $2"
+        " UNION ALL SELECT 1 FROM license WHERE product_id = $1 AND variant_id = $2"
+        " UNION ALL SELECT 1 FROM serial WHERE product_id = $1 AND variant_id = $2"
+        " UNION ALL SELECT 1 FROM cart_line WHERE product_id = $1 AND variant_id = $2 LIMIT 1";
     static const char switch_off[] = "UPDATE variant SET is_active = 0 WHERE id = $1";
     static const char drop[] = "DELETE FROM variant WHERE id = $1";
     Id product;

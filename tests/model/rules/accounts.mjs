@@ -108,7 +108,7 @@ export const accounts = {
         answer() {
           if (a.wrong) return [refused(401, 'credentials_invalid'), { status: 422, codes: ['validation_failed'] }];
           t.customer.password = password;
-          // This session ends as well: whoever changes it logs in with it.
+          // This session ends as well: the customer logs in with the new one.
           for (const other of w.all('token')) if (other.customer === t.customer && other.is_login) other.dead = true;
           return ok();
         },
