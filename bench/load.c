@@ -1,15 +1,18 @@
 /* bench/load.c - asks a server the same kind of thing over and over, through many connections, and says how fast it
  * was.
  *
- *     load HOST:PORT PATH TOKENS BODIES CONNECTIONS COUNT [KEYS]
- *     load get HOST:PORT PATH CONNECTIONS COUNT [HEADER...]
+ *     load [-r RATE] [-t SECONDS] HOST:PORT PATH TOKENS BODIES CONNECTIONS COUNT [KEYS]
+ *     load [-r RATE] [-t SECONDS] get HOST:PORT PATH CONNECTIONS COUNT [HEADER...]
  *
  * The second form asks for a page, with these lines ("Name: value") in the request's head.
  * TOKENS and BODIES are files: one bearer token, one JSON body per line, used in turn (the i-th request takes line i of
  * each, from the start again at the end). With KEYS (any word) each request carries an Idempotency-Key of its own that
  * begins with it. Every connection has one request under way at a time. One thread, epoll; stdout gets one line of
  * JSON. Answers must have a Content-Length, as all of ours do. Any trouble with a connection ends the program with 1.
- */
+ *
+ * Without -r a connection asks again as soon as it has its answer. With it, RATE requests are sent a second, however
+ * many answers are missing, for as long as a connection is free. -t ends the asking after so many seconds, or after
+ * COUNT requests. `ok` is what was answered with 2xx, `ok_p99_ms` how long these took. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -25,6 +28,7 @@
 #define ANSWER_MAX 65536
 #define REQUEST_MAX 4096
 #define CONNECTIONS_MAX 4096
+#define SILENCE_NS INT64_C(60000000000)
 
 struct lines {
     char **text;
@@ -42,8 +46,11 @@ static struct {
     const char *host, *path, *keys;
     struct lines tokens, bodies;
     char get[REQUEST_MAX]; /* the request for a page; empty: bodies are posted */
-    int64_t wanted, sent, answered;
-    uint32_t *us; /* of each answer */
+    int64_t wanted, sent, answered, ok;
+    int64_t rate, until_ns; /* 0: none */
+    uint32_t *us, *ok_us;   /* of each answer; of each that was 2xx */
+    struct connection **idle;
+    size_t idle_count;
     int64_t statuses[600];
 } run;
 
@@ -144,8 +151,25 @@ static void hear(struct connection *c)
     unsigned long status = strtoul(c->in + sizeof "HTTP/1.1 " - 1, NULL, 10);
     if (status > 599) die("status");
     run.statuses[status]++;
-    run.us[run.answered++] = (uint32_t)((time_monotonic_ns() - c->sent_ns) / 1000);
-    if (run.sent < run.wanted) ask(c);
+    int64_t now = time_monotonic_ns();
+    uint32_t us = (uint32_t)((now - c->sent_ns) / 1000);
+    run.us[run.answered++] = us;
+    if (status / 100 == 2) run.ok_us[run.ok++] = us;
+    if (run.until_ns && now > run.until_ns) run.wanted = run.sent;
+    if (run.rate)
+        run.idle[run.idle_count++] = c;
+    else if (run.sent < run.wanted)
+        ask(c);
+}
+
+/* What is due by now, as far as connections are free. */
+static void ask_due(int64_t start)
+{
+    int64_t now = time_monotonic_ns();
+    if (run.until_ns && now > run.until_ns) run.wanted = run.sent;
+    int64_t due = (int64_t)((double)(now - start) / 1e9 * (double)run.rate);
+    if (due > run.wanted) due = run.wanted;
+    while (run.sent < due && run.idle_count) ask(run.idle[--run.idle_count]);
 }
 
 static int by_value(const void *a, const void *b)
@@ -158,10 +182,13 @@ static void report(int64_t ns)
 {
     double seconds = (double)ns / 1e9;
     size_t n = (size_t)run.answered;
+    size_t ok = (size_t)run.ok;
     qsort(run.us, n, sizeof *run.us, by_value);
+    qsort(run.ok_us, ok, sizeof *run.ok_us, by_value);
     printf("{\"count\":%zu,\"seconds\":%.3f,\"per_second\":%.0f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"max_ms\":%.3f,"
-           "\"statuses\":{",
-           n, seconds, (double)n / seconds, run.us[n / 2] / 1e3, run.us[n - 1 - n / 100] / 1e3, run.us[n - 1] / 1e3);
+           "\"ok\":%zu,\"ok_per_second\":%.0f,\"ok_p50_ms\":%.3f,\"ok_p99_ms\":%.3f,\"statuses\":{",
+           n, seconds, (double)n / seconds, run.us[n / 2] / 1e3, run.us[n - 1 - n / 100] / 1e3, run.us[n - 1] / 1e3, ok,
+           (double)ok / seconds, ok ? run.ok_us[ok / 2] / 1e3 : 0, ok ? run.ok_us[ok - 1 - ok / 100] / 1e3 : 0);
     const char *comma = "";
     for (int s = 0; s < 600; s++) {
         if (!run.statuses[s]) continue;
@@ -182,22 +209,33 @@ static void prepare_get(char **headers, int count)
 static void run_all(size_t connections)
 {
     run.us = calloc((size_t)run.wanted, sizeof *run.us);
+    run.ok_us = calloc((size_t)run.wanted, sizeof *run.ok_us);
+    run.idle = calloc(connections, sizeof(void *));
     struct connection *all = calloc(connections, sizeof *all);
     int poll = epoll_create1(EPOLL_CLOEXEC);
-    if (!run.us || !all || poll < 0) die("memory");
+    if (!run.us || !run.ok_us || !run.idle || !all || poll < 0) die("memory");
 
     for (size_t i = 0; i < connections; i++) {
         all[i].fd = connect_to(run.host);
         struct epoll_event e = {.events = EPOLLIN, .data.ptr = &all[i]};
         if (epoll_ctl(poll, EPOLL_CTL_ADD, all[i].fd, &e) != 0) die("epoll");
     }
-    int64_t start = time_monotonic_ns();
-    for (size_t i = 0; i < connections && run.sent < run.wanted; i++) ask(&all[i]);
+    int64_t start = time_monotonic_ns(), heard = start;
+    if (run.until_ns) run.until_ns += start;
+    for (size_t i = 0; i < connections && run.sent < run.wanted; i++) {
+        if (run.rate)
+            run.idle[run.idle_count++] = &all[i];
+        else
+            ask(&all[i]);
+    }
     while (run.answered < run.wanted) {
         struct epoll_event events[256];
-        int n = epoll_wait(poll, events, 256, 60000);
-        if (n == 0) errno = ETIMEDOUT;
-        if (n <= 0 && errno != EINTR) die("no answer");
+        if (run.rate) ask_due(start);
+        int n = epoll_wait(poll, events, 256, run.rate ? 1 : 60000);
+        int64_t now = time_monotonic_ns();
+        if (n > 0) heard = now;
+        if (now - heard > SILENCE_NS) errno = ETIMEDOUT;
+        if ((n < 0 && errno != EINTR) || now - heard > SILENCE_NS) die("no answer");
         for (int i = 0; i < n; i++) hear(events[i].data.ptr);
     }
     report(time_monotonic_ns() - start);
@@ -205,10 +243,20 @@ static void run_all(size_t connections)
 
 int main(int argc, char **argv)
 {
+    for (int option; (option = getopt(argc, argv, "+r:t:")) != -1;) {
+        if (option == 'r')
+            run.rate = number(optarg, 10000000);
+        else if (option == 't')
+            run.until_ns = number(optarg, 3600) * INT64_C(1000000000);
+        else
+            return 2;
+    }
+    argc -= optind - 1;
+    argv += optind - 1;
     bool is_get = argc >= 6 && strcmp(argv[1], "get") == 0;
     if (!is_get && argc != 7 && argc != 8) {
-        fputs("usage: load HOST:PORT PATH TOKENS BODIES CONNECTIONS COUNT [KEYS]\n"
-              "       load get HOST:PORT PATH CONNECTIONS COUNT [HEADER...]\n",
+        fputs("usage: load [-r RATE] [-t SECONDS] HOST:PORT PATH TOKENS BODIES CONNECTIONS COUNT [KEYS]\n"
+              "       load [-r RATE] [-t SECONDS] get HOST:PORT PATH CONNECTIONS COUNT [HEADER...]\n",
               stderr);
         return 2;
     }

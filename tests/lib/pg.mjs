@@ -105,10 +105,11 @@ export function dropDatabase(url) {
 }
 
 /**
- * Starts a cluster. With `fsync` it is as durable as the disk allows (for tests that kill it); without, it is fast.
+ * Starts a cluster. With `fsync` it is as durable as the disk allows (for tests that kill it); without, it is fast. `options`:
+ * more for the server's command line.
  * Gives {dir, url}: url is the database `postgres`, whose user may create others.
  */
-export function startCluster({ fsync = false } = {}) {
+export function startCluster({ fsync = false, options = [] } = {}) {
   const bin = binDir();
   // Not os.tmpdir(): that may be a folder which the user postgres cannot enter.
   const dir = fs.mkdtempSync(path.join(fsync ? '/tmp' : memoryFolder('/tmp'), 'souk-pg-'));
@@ -129,7 +130,7 @@ export function startCluster({ fsync = false } = {}) {
       '--locale=C',
       '--no-sync',
     ]);
-    startAgain({ dir, fsync });
+    startAgain({ dir, fsync, options });
   } catch (e) {
     const log = fs.existsSync(`${dir}/log`) ? fs.readFileSync(`${dir}/log`, 'utf8').slice(-20000) : '(none)';
     fs.rmSync(dir, { recursive: true, force: true });
@@ -151,8 +152,8 @@ const CHEAP = [
 const DURABLE = ['-c fsync=on', '-c full_page_writes=on', '-c autovacuum=on'];
 
 /** Starts the server of an existing cluster folder, after a stop or a kill. */
-export function startAgain({ dir, fsync = false }) {
-  const options = [
+export function startAgain({ dir, fsync = false, options = [] }) {
+  const all = [
     `-c unix_socket_directories=${dir}`,
     '-c listen_addresses=',
     '-c max_connections=200',
@@ -160,8 +161,9 @@ export function startAgain({ dir, fsync = false }) {
     '-c log_min_messages=warning',
     '-c dynamic_shared_memory_type=posix',
     ...(fsync ? DURABLE : CHEAP),
+    ...options,
   ].join(' ');
-  asOwner(`${binDir()}/pg_ctl`, ['-D', `${dir}/data`, '-l', `${dir}/log`, '-w', '-t', '60', '-o', options, 'start']);
+  asOwner(`${binDir()}/pg_ctl`, ['-D', `${dir}/data`, '-l', `${dir}/log`, '-w', '-t', '60', '-o', all, 'start']);
 }
 
 /** The postmaster's process id. */
