@@ -72,7 +72,7 @@ CREATE TABLE coupon (
     max_uses   @int CHECK (max_uses > 0),           -- NULL: no limit
     max_uses_per_customer @int DEFAULT 1 CHECK (max_uses_per_customer > 0), -- NULL: no limit
     is_active  @int NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
-    uses       @int NOT NULL DEFAULT 0,             -- guarded: never above max_uses
+    uses       @int NOT NULL DEFAULT 0,             -- guarded: never above max_uses; 0 without it: nothing is counted here
     created_at @int NOT NULL,
     version    @int NOT NULL DEFAULT 1,
     CHECK (max_uses IS NULL OR uses <= max_uses),

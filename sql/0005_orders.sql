@@ -50,7 +50,7 @@ CREATE TABLE coupon_use (
     created_at  @int NOT NULL,
     released_at @int
 ) @strict;
-CREATE INDEX coupon_use_by_customer ON coupon_use (coupon_id, account_id);
+CREATE INDEX coupon_use_by_customer ON coupon_use (coupon_id, account_id, released_at); -- counted without reading the rows
 
 CREATE TABLE license (
     id            @id,

@@ -95,7 +95,8 @@ void db_tell(struct db *db);
 /* That number before anything was read in this transaction. While it stays the same, no other transaction of this
  * process has changed what was read. */
 int64_t db_told(const struct db *db);
-/* In a group: whether nobody else in it has enlisted this name (16 bytes at most). Once for each job. */
+/* In a group: whether nobody else in it has enlisted this name (16 bytes at most). Twice at most for
+ * each job. */
 bool db_enlist(struct db *db, Str name);
 
 /* For the few statements that the engines cannot share: this engine's one of the two texts. */

@@ -10,6 +10,8 @@
 #include "db/postgres_flight.h"
 #include "db/set_text.h"
 
+#define NAMES_MAX 2 /* of one job: its key, its coupon */
+
 /* A job and what it sees of the database. */
 struct member {
     struct db db; /* first: its statements lead here */
@@ -18,8 +20,9 @@ struct member {
     struct tx_job *job;
     struct pg_ask asked;              /* what it waits for, while `waits` */
     struct pg_ask *runs, **runs_last; /* what nobody reads: goes out with the next flight */
-    char name[16];                    /* enlisted */
-    size_t name_bytes;
+    char names[NAMES_MAX][16];        /* enlisted */
+    size_t name_bytes[NAMES_MAX];
+    int name_count;
     enum err result;
     bool waits, has_ended, has_written;
     int place;
@@ -87,17 +90,22 @@ static void reset(struct stmt *st)
     ((struct pg_stmt *)st)->result = NULL;
 }
 
+static bool has_enlisted(const struct member *m, Str name)
+{
+    for (int i = 0; i < m->name_count; i++)
+        if (str_eq((Str){m->names[i], m->name_bytes[i]}, name)) return true;
+    return false;
+}
+
 static bool enlist(struct db *db, Str name)
 {
     struct member *m = (struct member *)db;
     const struct pg_group *g = m->group;
-    assert(name.len && name.len <= sizeof m->name);
-    for (int i = 0; i < g->count; i++) {
-        const struct member *other = &g->members[i];
-        if (other != m && str_eq((Str){other->name, other->name_bytes}, name)) return false;
-    }
-    memcpy(m->name, name.ptr, name.len);
-    m->name_bytes = name.len;
+    assert(name.len && name.len <= sizeof *m->names && m->name_count < NAMES_MAX);
+    for (int i = 0; i < g->count; i++)
+        if (&g->members[i] != m && has_enlisted(&g->members[i], name)) return false;
+    memcpy(m->names[m->name_count], name.ptr, name.len);
+    m->name_bytes[m->name_count++] = name.len;
     return true;
 }
 
@@ -164,7 +172,7 @@ static bool prepare(struct pg_group *g, struct db *db, enum tx_mode mode, struct
         m->job = jobs[i];
         m->runs = NULL;
         m->runs_last = &m->runs;
-        m->name_bytes = 0;
+        m->name_count = 0;
         m->db.generation = generation;
         m->waits = m->has_ended = m->has_written = false;
         db_enter(&m->db, jobs[i]->arena, mode == TX_WRITE);

@@ -1,8 +1,12 @@
 /* domain/coupon.c - see coupon.h. Changes by staff are in coupon_admin.c.
  *
- * coupon.uses counts the uses that are not released, and is guarded twice: by the WHERE of its update and by a CHECK.
- * Redeeming locks the coupon's row until the transaction ends, so the count per customer cannot change in the meantime
- * either. */
+ * Where a coupon has a limit over all customers, coupon.uses counts the uses that are not released, and is guarded
+ * twice: by the WHERE of its update and by a CHECK. Redeeming locks the coupon's row until the transaction ends, so the
+ * count per customer cannot change in the meantime either.
+ *
+ * Without such a limit nothing is counted in the row, which all customers share: they would wait for each other. A use
+ * keeps the row from being changed, which others can do at the same time, and locks the customer if each may use the
+ * coupon so many times only. */
 #include "domain/coupon.h"
 
 #include "db/rows.h"
@@ -59,7 +63,7 @@ enum err coupon_find_code(struct db *db, Str code, struct coupon *ret)
 
 enum err coupon_find(struct db *db, Id id, struct coupon *ret)
 {
-    static const char find[] = "SELECT " COUPON_COLUMNS " FROM coupon c WHERE c.id = $1";
+    static const char find[] = "SELECT " COUPON_COLUMNS_COUNTED " FROM coupon c WHERE c.id = $1";
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
     return coupon_row_read(st, ret);
@@ -140,11 +144,17 @@ enum err coupon_evaluate(struct db *db, const struct coupon *c, Id account, cons
     return coupon_discount(c, applicable, ret_discount) ? OK : ERR_FIELD_RANGE;
 }
 
+/* What is known of a coupon while one of its uses is taken or given back. */
+struct hold {
+    bool is_counted; /* it has a limit over all customers: coupon.uses counts, and the row is locked */
+    int64_t per_customer;
+};
+
 /* Counts one more use, if the limit over all customers allows it; the row stays locked until the transaction ends. */
-static enum err count_use(struct db *db, Id coupon, int64_t *ret_per_customer)
+static enum err count_use(struct db *db, Id coupon, struct hold *ret)
 {
-    static const char count[] = "UPDATE coupon SET uses = uses + 1 WHERE id = $1"
-                                " AND (max_uses IS NULL OR uses < max_uses) RETURNING max_uses_per_customer";
+    static const char count[] = "UPDATE coupon SET uses = uses + 1 WHERE id = $1 AND uses < max_uses"
+                                " RETURNING max_uses_per_customer";
     struct stmt *st = db_prepare(db, count);
     bind_id(st, coupon);
     bool counted = db_step(st);
@@ -152,7 +162,7 @@ static enum err count_use(struct db *db, Id coupon, int64_t *ret_per_customer)
     enum err e = db_done(st);
     if (e) return e;
     if (!counted) return ERR_COUPON_EXHAUSTED;
-    *ret_per_customer = per_customer;
+    *ret = (struct hold){true, per_customer};
     return OK;
 }
 
@@ -164,14 +174,65 @@ static enum err uncount_use(struct db *db, Id coupon)
     return db_run(st);
 }
 
+/* Keeps a coupon without a limit over all customers from getting one until the transaction ends. False: it has one. */
+static enum err hold_unlimited(struct db *db, Id coupon, bool *ret_held, struct hold *ret)
+{
+#define UNLIMITED "SELECT max_uses_per_customer FROM coupon WHERE id = $1 AND max_uses IS NULL"
+    static const char sqlite[] = UNLIMITED;
+    static const char postgres[] = UNLIMITED " FOR SHARE";
+    static const char postgres_now[] = UNLIMITED " FOR SHARE SKIP LOCKED";
+#undef UNLIMITED
+    bool is_grouped = db_is_grouped(db);
+    struct stmt *st = db_prepare(db, db_sql(db, sqlite, is_grouped ? postgres_now : postgres));
+    bind_id(st, coupon);
+    bool held = db_step(st);
+    if (held) *ret = (struct hold){false, col_int(st)};
+    enum err e = db_done(st);
+    *ret_held = held;
+    return !e && !held && is_grouped ? ERR_RUN_ALONE : e;
+}
+
+/* Until the transaction ends no other order of this customer counts how often a coupon was used. */
+static enum err lock_customer(struct db *db, Id coupon, Id account)
+{
+#define LOCK "SELECT id FROM account WHERE id = $1 FOR NO KEY UPDATE"
+    static const char postgres[] = LOCK;
+    static const char postgres_now[] = LOCK " SKIP LOCKED";
+#undef LOCK
+    if (!db_is_postgres(db)) return OK;
+    bool is_grouped = db_is_grouped(db);
+    int64_t both[] = {coupon.v, account.v};
+    if (!db_enlist(db, (Str){(const char *)both, sizeof both})) return ERR_RUN_ALONE;
+    struct stmt *st = db_prepare(db, is_grouped ? postgres_now : postgres);
+    bind_id(st, account);
+    bool locked = db_step(st);
+    enum err e = db_done(st);
+    return e ? e : locked ? OK : is_grouped ? ERR_RUN_LATER : ERR_NOT_FOUND;
+}
+
+/* One more use by this customer. What was counted is in *ret also when each customer may not use it that often. */
+static enum err take_use(struct db *db, Id coupon, Id account, struct hold *ret)
+{
+    bool held;
+    *ret = (struct hold){0};
+    enum err e = hold_unlimited(db, coupon, &held, ret);
+    if (!e && !held) e = count_use(db, coupon, ret);
+    if (e || !ret->per_customer) return e;
+    int64_t used = 0;
+    if (!ret->is_counted) e = lock_customer(db, coupon, account);
+    if (!e) e = uses_of_customer(db, coupon, account, &used);
+    return e ? e : used >= ret->per_customer ? ERR_COUPON_USED : OK;
+}
+
+bool coupon_is_shared(const struct coupon *c)
+{
+    return c->max_uses > 0;
+}
+
 enum err coupon_redeem(struct db *db, const struct coupon *c, Id account)
 {
-    int64_t per_customer, used;
-    enum err e = count_use(db, c->id, &per_customer);
-    if (e || !per_customer) return e;
-    e = uses_of_customer(db, c->id, account, &used);
-    if (e) return e;
-    return used >= per_customer ? ERR_COUPON_USED : OK;
+    struct hold hold;
+    return take_use(db, c->id, account, &hold);
 }
 
 enum err coupon_record(struct db *db, const struct coupon *c, Id account, Id order, Time now)
@@ -195,8 +256,11 @@ enum err coupon_release(struct db *db, Id order, Time now)
     bind_time(st, now);
     Id coupon = db_step(st) ? col_id(st) : (Id){0};
     enum err e = db_done(st);
-    if (e) return e;
-    return id_is(coupon) ? uncount_use(db, coupon) : OK;
+    bool held;
+    struct hold hold;
+    if (e || !id_is(coupon)) return e;
+    e = hold_unlimited(db, coupon, &held, &hold);
+    return e || held ? e : uncount_use(db, coupon);
 }
 
 /* The coupon and the customer of a use that was given back; 0: there is none. */
@@ -232,14 +296,13 @@ enum err coupon_reclaim(struct db *db, Id order, Time now)
     enum err e = find_released(db, order, &coupon, &account);
     if (e || !id_is(coupon)) return e;
 
-    int64_t per_customer, used = 0;
-    e = count_use(db, coupon, &per_customer);
-    if (!e && per_customer) e = uses_of_customer(db, coupon, account, &used);
-    if (e) return e;
-    if (per_customer && used >= per_customer) {
-        e = uncount_use(db, coupon);
-        return e ? e : ERR_COUPON_USED;
+    struct hold hold;
+    e = take_use(db, coupon, account, &hold);
+    if (e == ERR_COUPON_USED && hold.is_counted) {
+        enum err undone = uncount_use(db, coupon);
+        return undone ? undone : e;
     }
+    if (e) return e;
     struct stmt *st = db_prepare(db, reclaim);
     bind_id(st, order);
     bind_time(st, now);

@@ -22,7 +22,7 @@ struct coupon {
     int64_t max_uses;              /* 0: no limit */
     int64_t max_uses_per_customer; /* 0: no limit */
     bool is_active;
-    int64_t uses;
+    int64_t uses; /* read with a coupon by coupon_find_code only where there is a limit over all customers */
     Time created_at;
     int64_t version;
 };
@@ -53,6 +53,8 @@ enum err coupon_evaluate(struct db *db, const struct coupon *c, Id account, cons
 /* The discount on lines that sum to `applicable`, ignoring conditions. False when it does not fit. */
 bool coupon_discount(const struct coupon *c, Money applicable, Money *ret);
 
+/* Whether all who redeem the coupon change one row: it has a limit over all customers. */
+bool coupon_is_shared(const struct coupon *c);
 /* Counts one use, guarded by both limits: of any number of concurrent callers no more succeed than the limits allow.
  * ERR_COUPON_EXHAUSTED or ERR_COUPON_USED: the transaction must be rolled back. TX_WRITE. */
 enum err coupon_redeem(struct db *db, const struct coupon *c, Id account);

@@ -68,15 +68,29 @@ enum err coupon_create(struct db *db, const struct coupon *c, const Id *products
     return coupon_find(db, id, ret);
 }
 
+/* Waits for the orders that are redeeming it, and makes further ones wait, so that its uses can be counted. */
+static enum err hold_row(struct db *db, Id coupon)
+{
+    static const char hold[] = "UPDATE coupon SET version = version WHERE id = $1";
+    struct stmt *st = db_prepare(db, hold);
+    bind_id(st, coupon);
+    return db_run(st);
+}
+
+#define USES_SO_FAR "CASE WHEN c.max_uses IS NULL THEN " COUPON_USES " ELSE c.uses END"
+
 enum err coupon_update(struct db *db, const struct coupon *c, const Id *products, size_t product_count,
                        struct coupon *ret)
 {
+    /* Uses are counted in the row while there is a limit over all customers: from the moment that it gets one. */
     static const char update[] =
-        "UPDATE coupon SET code = $3, kind = $4, value = $5, min_total = $6, starts_at = $7, expires_at = $8,"
-        " max_uses = $9, max_uses_per_customer = $10, is_active = $11, version = version + 1"
-        " WHERE id = $1 AND version = $2 AND (CAST($9 AS BIGINT) IS NULL OR uses <= $9) RETURNING id";
+        "UPDATE coupon AS c SET code = $3, kind = $4, value = $5, min_total = $6, starts_at = $7, expires_at = $8,"
+        " max_uses = $9, max_uses_per_customer = $10, is_active = $11, version = version + 1,"
+        " uses = CASE WHEN CAST($9 AS BIGINT) IS NULL THEN 0 ELSE " USES_SO_FAR " END"
+        " WHERE id = $1 AND version = $2 AND (CAST($9 AS BIGINT) IS NULL OR " USES_SO_FAR " <= $9) RETURNING id";
     assert(c->value > 0 && (c->kind == COUPON_FIXED || c->value <= COUPON_PERCENT_MAX));
     enum err e = check_code(db, c->code, c->id);
+    if (!e) e = hold_row(db, c->id);
     if (e) return e;
     struct stmt *st = db_prepare(db, update);
     bind_id(st, c->id);
@@ -140,7 +154,8 @@ DB_READER(coupon_columns_read);
 
 enum err coupon_list(struct db *db, Id before, int64_t limit, struct coupon **ret, size_t *ret_count)
 {
-    static const char find[] = "SELECT " COUPON_COLUMNS " FROM coupon c WHERE c.id < $1 ORDER BY c.id DESC LIMIT $2";
+    static const char find[] =
+        "SELECT " COUPON_COLUMNS_COUNTED " FROM coupon c WHERE c.id < $1 ORDER BY c.id DESC LIMIT $2";
     struct stmt *st = db_prepare(db, find);
     bind_int(st, id_is(before) ? before.v : INT64_MAX);
     bind_int(st, limit);

@@ -444,8 +444,9 @@ static const struct check checks[] = {
     {
         "coupon_uses",
         "coupon",
-        "a coupon's count is not the number of orders that use it",
-        "SELECT c.id FROM coupon c WHERE c.uses <> " COUPON_ORDERS " OR c.uses <> (SELECT COUNT(*) FROM coupon_use u"
+        "a coupon's count is not the number of orders that use it, or not 0 where there is no limit to count for",
+        "SELECT c.id FROM coupon c WHERE c.uses <> CASE WHEN c.max_uses IS NULL THEN 0 ELSE " COUPON_ORDERS " END"
+        " OR " COUPON_ORDERS " <> (SELECT COUNT(*) FROM coupon_use u"
         " WHERE u.coupon_id = c.id AND u.released_at IS NULL) ORDER BY c.id",
     },
     {

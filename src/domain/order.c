@@ -211,8 +211,8 @@ enum err order_place(struct db *db, const struct order_draft *draft, Time now, s
                      struct order_shortfall *ret_short)
 {
     struct order o;
-    /* An order that redeems a coupon holds its row, and counts what others do. */
-    if (draft->coupon && db_is_grouped(db)) return ERR_RUN_ALONE;
+    /* Others wait for the coupon's row until this order has ended. */
+    if (draft->coupon && coupon_is_shared(draft->coupon) && db_is_grouped(db)) return ERR_RUN_ALONE;
     enum err e = price(db, draft, now, &o);
     if (e) return e;
     bool is_free = o.total.minor == 0;

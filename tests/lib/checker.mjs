@@ -356,10 +356,12 @@ function checkCoupons({ tables, problem }) {
   for (const c of tables.coupon) {
     const own = uses.get(c.id) ?? [];
     const using = (orders.get(c.id) ?? []).length;
-    if (BigInt(using) !== c.uses || (c.max_uses !== null && BigInt(using) > c.max_uses)) {
-      problem(`I6: coupon ${c.id} is used by ${using} orders, counts ${c.uses} and allows ${c.max_uses}`);
+    const counted = c.max_uses === null ? own.length : Number(c.uses); // without a limit nothing is counted in the row
+    if (c.max_uses === null && c.uses !== 0n) problem(`I6: coupon ${c.id} has no limit and counts ${c.uses} uses`);
+    if (using !== counted || (c.max_uses !== null && BigInt(using) > c.max_uses)) {
+      problem(`I6: coupon ${c.id} is used by ${using} orders, counts ${counted} and allows ${c.max_uses}`);
     }
-    if (BigInt(own.length) !== c.uses) problem(`I6: coupon ${c.id} counts ${c.uses} uses, there are ${own.length}`);
+    if (own.length !== counted) problem(`I6: coupon ${c.id} counts ${counted} uses, there are ${own.length}`);
     if (c.max_uses !== null && BigInt(own.length) > c.max_uses)
       problem(`I6: coupon ${c.id} was used ${own.length} times, at most ${c.max_uses} are allowed`);
     // A limit that was lowered later does not make earlier uses wrong.
