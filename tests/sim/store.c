@@ -9,6 +9,7 @@
 #include "api/tables.h"
 #include "base/log.h"
 #include "client.h"
+#include "control.h"
 #include "db/migrate.h"
 #include "domain/account.h"
 #include "domain/event.h"
@@ -66,6 +67,7 @@ bool store_start(struct disk *d, char *why, size_t bytes)
         database_close(database);
         return false;
     }
+    control_started(database);
     struct app_options how = {
         .base_url = "https://shop.example",
         .body_bytes_max = 65536,
