@@ -22,6 +22,7 @@
 
 #define LEVELS 2          /* a power cut, and one more in what comes after it */
 #define RESTART_EVERY 400 /* images; the first two of a run are always tried */
+#define FAULT_EVERY 400
 #define SECOND_EVERY 40   /* steps of the second level */
 #define THOROUGH_EVERY 64
 #define SEEN_SLOTS (1 << 20)
@@ -157,6 +158,44 @@ static void restart(const struct disk *image, const struct world *before, size_t
     free(w);
 }
 
+/* The disk fails at some step, for a moment or for good. What the server cannot write it refuses (503), clients ask
+ * again; when it gives up, as it should once the outcome of a commit is not known, it is started afresh on whatever the
+ * failing disk has kept. */
+static void break_disk(const struct disk *image, const struct world *before, size_t step, int level)
+{
+    static const char *const names[] = {"none", "EIO", "ENOSPC"};
+    struct disk d = {0}, first = {0}, after = {0};
+    struct world *w = malloc(sizeof *w);
+    char why[512] = "", name[64];
+    if (!w) abort();
+    *w = *before;
+    world_cut(w, step);
+    disk_copy(&d, image);
+    disk_copy(&first, image);
+    d.fault = random_under(&chance, 2) ? FAULT_EIO : FAULT_FULL;
+    d.fault_at = 20 + random_under(&chance, 400);
+    d.fault_length = 1 + random_under(&chance, 3) * random_under(&chance, 40);
+    snprintf(name, sizeof name, "%s x%zu at %zu", names[d.fault], d.fault_length, d.fault_at);
+    counts.faults++;
+    bool good = live(&d, w, random_next(&chance), why, sizeof why);
+    if (good && d.faults == 0) counts.faults--; /* the end came first */
+    /* A restart, often with a power cut: what was not synced, or could not be, is anybody's guess. */
+    struct crash *c = crash_new(&after, &first, &d, false);
+    while (crash_next(c)) {
+    }
+    crash_make(c, (enum crash_kind)random_under(&chance, CRASH_KINDS), random_next(&chance));
+    first.fault = FAULT_NONE;
+    disk_copy(&first, &after);
+    crash_free(c);
+    world_cut(w, d.steps);
+    good = good && live(&first, w, random_next(&chance), why, sizeof why) && check_end(&first, w, why, sizeof why);
+    if (!good) fail(before->seed, level, step, name, why);
+    disk_done(&after);
+    disk_done(&first);
+    disk_done(&d);
+    free(w);
+}
+
 /* The next step at which clients know more; facts are the same until then. */
 static size_t next_news(const struct world *w, size_t step)
 {
@@ -207,6 +246,7 @@ static void sweep(const struct disk *from, const struct disk *run, const struct 
             if (!good) fail(w->seed, level, step, kind_names[kind], why);
             if (!good || hunt.is_quiet) continue;
             bool here = level == 0 && options.step >= 0;
+            if (random_under(&chance, FAULT_EVERY) == 0) break_disk(&levels[level].image, w, step, level);
             if (here || random_under(&chance, RESTART_EVERY) == 0)
                 restart(&levels[level].image, w, step, level, kind_names[kind], random_under(&chance, 4) == 0);
         }
@@ -294,9 +334,10 @@ static void report(clock_t began)
 {
     double cpu = (double)(clock() - began) / CLOCKS_PER_SEC;
     printf("%lld runs from seed %llu, %lld answers, %lld steps, %lld crash images (%lld of them different, all checked),"
-           " %lld restarts, %lld failures; %.1f s of CPU time, %.0f images a minute\n",
+           " %lld restarts, %lld failing disks, %lld failures; %.1f s of CPU time, %.0f images a minute\n",
            (long long)counts.runs, (unsigned long long)options.seed, (long long)counts.deeds, (long long)counts.steps,
-           (long long)counts.images, (long long)counts.checked, (long long)counts.restarts, (long long)counts.failures, cpu,
+           (long long)counts.images, (long long)counts.checked, (long long)counts.restarts, (long long)counts.faults,
+           (long long)counts.failures, cpu,
            cpu > 0 ? (double)counts.images / cpu * 60 : 0);
     fflush(stdout);
 }
