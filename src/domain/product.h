@@ -1,8 +1,8 @@
 /* domain/product.h - products and variants as staff see and change them.
  *
  * Every change bumps the product's version (also a change of its variants) and tells the catalogue's caches. Only
- * products that nothing depends on are deleted: one that was ever sold, granted, put into a coupon or filled with codes,
- * or that is in a cart, is switched off instead. All functions that change something need TX_WRITE. */
+ * products that nothing depends on are deleted: one that was ever sold, granted, put into a coupon or filled with
+ * codes, or that is in a cart, is switched off instead. All functions that change something need TX_WRITE. */
 #pragma once
 
 #include "domain/catalog.h"

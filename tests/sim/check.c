@@ -23,6 +23,9 @@ enum query {
     Q_COUPONS,
     Q_COUPON_USES,
     Q_KEYS,
+    Q_PAYMENTS,
+    Q_REFUNDS,
+    Q_EVENTS,
     Q_INTEGRITY,
     Q_END,
     QUERIES
@@ -42,6 +45,10 @@ static const char *const texts[QUERIES] = {
     [Q_COUPONS] = "SELECT id, uses, max_uses, max_uses_per_customer FROM coupon",
     [Q_COUPON_USES] = "SELECT coupon_id, account_id FROM coupon_use WHERE released_at IS NULL",
     [Q_KEYS] = "SELECT COUNT(*), SUM(status = 0) FROM idempotency",
+    [Q_PAYMENTS] = "SELECT id, order_id, account_id, amount, received, waiting, credited, refunded_total, returned, paid_order,"
+                   " status, reference FROM payment",
+    [Q_REFUNDS] = "SELECT payment_id, order_id, amount, status = 'done', status FROM refund",
+    [Q_EVENTS] = "SELECT event_id FROM webhook_event",
     [Q_INTEGRITY] = "PRAGMA integrity_check",
     [Q_END] = "COMMIT",
 };
@@ -55,6 +62,7 @@ struct wallet {
 struct order {
     bool is_there, is_paid, is_known;
     int64_t account, subtotal, discount, total, refunded, items_total, units, paid, paid_times, back;
+    int64_t giving_back; /* by refunds that were made or are asked for */
     int64_t coupon;
     char status, paid_with;
 };
@@ -69,6 +77,14 @@ struct withdrawal {
     bool is_there, is_known;
     int64_t account, amount, held, out, back;
     char status;
+};
+
+struct payment {
+    bool is_there, is_known;
+    int64_t order, account, amount, received, waiting, credited, refunded, returned, paid_order;
+    int64_t came, to_wallet, back, back_from_wallet, again, done; /* by the ledger, and by refunds */
+    char status;
+    char reference[80];
 };
 
 struct checker {
@@ -94,6 +110,9 @@ struct checker {
     } bound[ROWS_MAX];
     int64_t coupon_uses[64], coupon_by[64][64]; /* by coupon, and by account */
     int64_t keys, keys_open;
+    struct payment payments[ROWS_MAX];
+    int event_count;
+    char events[ROWS_MAX][32];
 };
 
 __attribute__((format(printf, 2, 3))) static void bad(struct checker *c, const char *fmt, ...)
@@ -207,6 +226,49 @@ static void read_orders(struct checker *c)
     }
 }
 
+/* Money that came through the gateway: from clearing to received, and from there to an order, a wallet, or back. */
+static void read_gateway_transfer(struct checker *c, const char *kind, const struct wallet *from,
+                                  const struct wallet *to, int64_t of, int64_t amount)
+{
+    struct payment *p = &c->payments[of];
+    bool is_topup = strcmp(kind, "topup") == 0;
+    if (strcmp(kind, "received") == 0) p->came += from->kind == 'c' ? amount : -amount;
+    if (is_topup && from->kind == 'r') p->to_wallet += amount;
+    if (is_topup && from->kind == 'w') p->back_from_wallet += amount;
+    if (is_topup && (from->kind == 'w' ? from : to)->owner != p->account)
+        bad(c, "I8: the money of payment %lld went to another wallet", (long long)of);
+    if (strcmp(kind, "returned") == 0) p->back += from->kind == 'r' ? amount : -amount;
+    if (strcmp(kind, "refund_failed") == 0) p->again += amount;
+}
+
+static void read_payments(struct checker *c)
+{
+    memset(c->payments, 0, sizeof c->payments);
+    while (step(c, Q_PAYMENTS)) {
+        struct payment *p = &c->payments[id_of(c, Q_PAYMENTS, 0)];
+        p->is_there = true;
+        p->order = id_of(c, Q_PAYMENTS, 1);
+        p->account = number(c, Q_PAYMENTS, 2);
+        p->amount = number(c, Q_PAYMENTS, 3);
+        p->received = number(c, Q_PAYMENTS, 4);
+        p->waiting = number(c, Q_PAYMENTS, 5);
+        p->credited = number(c, Q_PAYMENTS, 6);
+        p->refunded = number(c, Q_PAYMENTS, 7);
+        p->returned = number(c, Q_PAYMENTS, 8);
+        p->paid_order = number(c, Q_PAYMENTS, 9);
+        p->status = *text(c, Q_PAYMENTS, 10);
+        snprintf(p->reference, sizeof p->reference, "%s", text(c, Q_PAYMENTS, 11));
+    }
+    while (step(c, Q_REFUNDS)) {
+        struct order *o = &c->orders[id_of(c, Q_REFUNDS, 1)];
+        if (number(c, Q_REFUNDS, 3)) c->payments[id_of(c, Q_REFUNDS, 0)].done += number(c, Q_REFUNDS, 2);
+        if (*text(c, Q_REFUNDS, 4) != 'f') o->giving_back += number(c, Q_REFUNDS, 2);
+    }
+    c->event_count = 0;
+    while (step(c, Q_EVENTS) && c->event_count < ROWS_MAX)
+        snprintf(c->events[c->event_count++], sizeof c->events[0], "%s", text(c, Q_EVENTS, 0));
+}
+
 static void read_transfers(struct checker *c)
 {
     while (step(c, Q_TRANSFERS)) {
@@ -232,6 +294,8 @@ static void read_transfers(struct checker *c)
             c->withdrawals[of].out += amount;
         } else if (strcmp(kind, "withdrawal_rejected") == 0) {
             c->withdrawals[of].back += amount;
+        } else {
+            read_gateway_transfer(c, kind, a, b, of, amount);
         }
     }
 }
@@ -337,6 +401,7 @@ static void check_orders(struct checker *c)
         if (o->back != o->refunded || o->back > o->total)
             bad(c, "I8: of order %lld %lld went back, and it says %lld", (long long)n, (long long)o->back,
                 (long long)o->refunded);
+        if (o->giving_back > o->total) bad(c, "I7: more of order %lld is given back than was paid", (long long)n);
         if (o->total > 0 && (o->status == 'r') != (o->back == o->total))
             bad(c, "I8: order %lld is '%c' and %lld of %lld went back", (long long)n, o->status, (long long)o->back,
                 (long long)o->total);
@@ -349,6 +414,33 @@ static void check_orders(struct checker *c)
         if (w->is_there && (w->held != w->amount || w->out != (w->status == 'a' ? w->amount : 0) ||
                             w->back != (back ? w->amount : 0)))
             bad(c, "I2: the money of withdrawal %lld ('%c') went elsewhere", (long long)n, w->status);
+    }
+}
+
+/* I8: what came through the gateway is what orders and wallets got, what went back and what waits. */
+static void check_payments(struct checker *c)
+{
+    for (int64_t n = 0; n < ROWS_MAX; n++) {
+        const struct payment *p = &c->payments[n];
+        if (!p->is_there) {
+            if (p->came || p->to_wallet || p->back || p->back_from_wallet)
+                bad(c, "I8: money moved for payment %lld, which is not there", (long long)n);
+            continue;
+        }
+        const struct order *sale = p->paid_order ? &c->orders[p->order] : NULL;
+        int64_t back = p->back - p->again + p->back_from_wallet + (sale ? sale->refunded : 0);
+        int64_t waits = p->came + p->again - p->back - p->to_wallet - (sale ? sale->total : 0);
+        if (p->received != p->came || p->credited != p->to_wallet || p->waiting != waits || waits < 0)
+            bad(c, "I8: payment %lld says %lld came, %lld in the wallet, %lld waits; booked: %lld, %lld, %lld", (long long)n,
+                (long long)p->received, (long long)p->credited, (long long)p->waiting, (long long)p->came,
+                (long long)p->to_wallet, (long long)waits);
+        if (p->returned != back || p->refunded != p->done)
+            bad(c, "I8: payment %lld says %lld went back, booked %lld; refunded %lld, its refunds %lld", (long long)n,
+                (long long)p->returned, (long long)back, (long long)p->refunded, (long long)p->done);
+        if (sale && (!sale->is_paid || p->received < sale->total || p->status != 's'))
+            bad(c, "I8: order %lld was delivered for payment %lld, which is '%c'", (long long)p->order, (long long)n,
+                p->status);
+        if (p->credited > p->received) bad(c, "I8: payment %lld was credited twice", (long long)n);
     }
 }
 
@@ -375,14 +467,62 @@ static void check_coupons(struct checker *c)
 
 /* ---- what clients were told ---- */
 
+static void check_pending(struct checker *c, const struct fact *f)
+{
+    struct order *o = &c->orders[f->id];
+    if (!o->is_there || o->account != f->account || o->total != f->amount || o->is_known)
+        bad(c, "I4: order %lld over %lld was acknowledged, and is not there as it was", (long long)f->id,
+            (long long)f->amount);
+    o->is_known = true;
+}
+
 static void check_order_fact(struct checker *c, const struct fact *f)
 {
     struct order *o = &c->orders[f->id];
-    if (!o->is_there || !o->is_paid || o->account != f->account || o->total != f->amount || o->units != f->quantity)
+    if (!o->is_there || !o->is_paid || o->account != f->account || o->total != f->amount ||
+        (f->quantity && o->units != f->quantity))
         bad(c, "I4: order %lld over %lld was acknowledged to account %lld, and is not there as it was",
             (long long)f->id, (long long)f->amount, (long long)f->account);
     if (o->is_known) bad(c, "I7: order %lld answers two requests", (long long)f->id);
     o->is_known = true;
+}
+
+static struct payment *find_payment(struct checker *c, const char *reference)
+{
+    for (int i = 0; i < ROWS_MAX; i++)
+        if (c->payments[i].is_there && strcmp(c->payments[i].reference, reference) == 0) return &c->payments[i];
+    return NULL;
+}
+
+/* What the provider knows of. */
+static void check_charge(struct checker *c, const struct fact *f)
+{
+    struct payment *p = find_payment(c, f->text);
+    if (!p) {
+        bad(c, "I4: the provider was paid for %s, which is not there", f->text);
+        return;
+    }
+    if (p->received != f->amount && (p->received || f->is_sure))
+        bad(c, "I4: the provider has %lld for %s, %lld was received", (long long)f->amount, f->text,
+            (long long)p->received);
+    if (p->refunded > f->quantity)
+        bad(c, "I4: the provider gave %lld back for %s, the store says %lld", (long long)f->quantity, f->text,
+            (long long)p->refunded);
+    p->is_known = true;
+}
+
+static void check_topup(struct checker *c, const struct fact *f)
+{
+    const struct payment *p = find_payment(c, f->text);
+    if (!p || p->account != f->account || p->amount != f->amount || p->order)
+        bad(c, "I4: the top-up %s was acknowledged, and is not there as it was", f->text);
+}
+
+static void check_event(struct checker *c, const struct fact *f)
+{
+    int found = 0;
+    for (int i = 0; i < c->event_count; i++) found += strcmp(c->events[i], f->text) == 0;
+    if (found != 1) bad(c, "I4: event %s was acknowledged and is there %d times", f->text, found);
 }
 
 static void check_fact(struct checker *c, const struct fact *f)
@@ -416,6 +556,16 @@ static void check_fact(struct checker *c, const struct fact *f)
         if (found != 1) bad(c, "I4: %d licences are bound to %s, which was acknowledged", found, f->text);
         return;
     }
+    case FACT_GIVES_BACK:
+        if (c->orders[f->id].giving_back != c->orders[f->id].total)
+            bad(c, "I4: the refund of order %lld was acknowledged, %lld of %lld is on its way", (long long)f->id,
+                (long long)c->orders[f->id].giving_back, (long long)c->orders[f->id].total);
+        return;
+    case FACT_PENDING: check_pending(c, f); return;
+    case FACT_TOPUP: check_topup(c, f); return;
+    case FACT_EVENT: check_event(c, f); return;
+    case FACT_CHARGED:
+    case FACT_CART:
     case FACT_KINDS: return;
     }
 }
@@ -426,9 +576,10 @@ static void check_strangers(struct checker *c)
     int64_t orders[64] = {0}, withdrawals[64] = {0}, keyed = 0, asked = 0;
     for (size_t i = 0; i < c->facts->count; i++) {
         const struct fact *f = &c->facts->list[i];
-        if (f->kind != FACT_BOUND) *(f->is_sure ? &keyed : &asked) += 1;
+        bool has_key = f->kind != FACT_BOUND && f->kind != FACT_CHARGED && f->kind != FACT_EVENT;
+        if (has_key) *(f->is_sure ? &keyed : &asked) += 1;
         if (f->is_sure) continue;
-        if (f->kind == FACT_ORDER) orders[f->account & 63]++;
+        if (f->kind == FACT_ORDER || f->kind == FACT_PENDING) orders[f->account & 63]++;
         if (f->kind == FACT_WITHDRAWAL) withdrawals[f->account & 63]++;
     }
     for (int64_t n = 0; n < ROWS_MAX; n++) {
@@ -440,6 +591,9 @@ static void check_strangers(struct checker *c)
         if (w->is_there && !w->is_known && withdrawals[w->account & 63]-- <= 0)
             bad(c, "I7: withdrawal %lld was made twice, or nobody asked for it", (long long)n);
     }
+    for (int64_t n = 0; n < ROWS_MAX; n++)
+        if (c->payments[n].received && !c->payments[n].is_known)
+            bad(c, "I8: payment %lld received money that nobody paid", (long long)n);
     if (c->keys_open || c->keys < keyed || c->keys > keyed + asked)
         bad(c, "I7: %lld keys have their answers, %lld without; %lld were acknowledged, %lld more asked for",
             (long long)c->keys, (long long)c->keys_open, (long long)keyed, (long long)asked);
@@ -457,10 +611,12 @@ bool checker_run(struct checker *c, const struct facts *facts, bool thorough, ch
     read_orders(c);
     read_withdrawals(c);
     read_serials(c);
+    read_payments(c);
     read_transfers(c);
     check_deliveries(c);
     check_ledger(c);
     check_orders(c);
+    check_payments(c);
     check_coupons(c);
     c->keys = c->keys_open = 0;
     while (step(c, Q_KEYS)) {
@@ -468,7 +624,10 @@ bool checker_run(struct checker *c, const struct facts *facts, bool thorough, ch
         c->keys = number(c, Q_KEYS, 0) - c->keys_open;
     }
     for (size_t i = 0; i < facts->count; i++)
-        if (facts->list[i].is_sure) check_fact(c, &facts->list[i]);
+        if (facts->list[i].kind == FACT_CHARGED)
+            check_charge(c, &facts->list[i]);
+        else if (facts->list[i].is_sure)
+            check_fact(c, &facts->list[i]);
     check_strangers(c);
     while (thorough && step(c, Q_INTEGRITY))
         if (strcmp(text(c, Q_INTEGRITY, 0), "ok") != 0) bad(c, "integrity: %s", text(c, Q_INTEGRITY, 0));

@@ -99,10 +99,16 @@ void client_ask(const char *token, const char *method, const char *target, const
 
 /* ---- the world ---- */
 
-static struct deed make_deed(const struct world *w, struct random *r, int n)
+static struct deed make_deed(const struct world *w, struct random *r, int client, int n)
 {
     struct deed d = {.of_client = -1, .of_deed = -1, .sent_at = NOT_YET, .heard_at = NOT_YET};
-    switch (random_under(r, n ? 8 : 3)) {
+    enum deed_kind last = n ? w->deeds[client][n - 1].kind : DEED_VERIFY;
+    if (last == DEED_CART) return (struct deed){.kind = DEED_CHECKOUT, .of_deed = n - 1, .flag = random_under(r, 3) > 0,
+                                                .sent_at = NOT_YET, .heard_at = NOT_YET};
+    if (last == DEED_CHECKOUT || last == DEED_TOPUP)
+        return (struct deed){.kind = DEED_PAY, .of_deed = n - 1, .flag = random_under(r, 8) == 0, .sent_at = NOT_YET,
+                             .heard_at = NOT_YET};
+    switch (random_under(r, n ? 11 : 3)) {
     case 0:
     case 1: d.product = w->store->licensed; break;
     case 2:
@@ -111,6 +117,16 @@ static struct deed make_deed(const struct world *w, struct random *r, int n)
     case 5:
         d.kind = DEED_WITHDRAW;
         d.amount = 100 + random_under(r, 3000);
+        return d;
+    case 6:
+        d.kind = DEED_TOPUP;
+        d.amount = 500 + random_under(r, 5000);
+        return d;
+    case 7:
+    case 8:
+        d.kind = DEED_CART;
+        d.product = random_under(r, 2) ? w->store->coded : w->store->cheap;
+        d.quantity = 1 + random_under(r, 2);
         return d;
     default:
         d.kind = DEED_VERIFY;
@@ -137,9 +153,10 @@ void world_make(struct world *w, const struct store_facts *store, uint64_t seed)
     struct random r;
     random_seed(&r, seed);
     *w = (struct world){.store = store, .seed = seed};
+    provider_make(&w->provider);
     for (int c = 0; c < CLIENTS; c++) {
         for (int i = 0; i < DEEDS; i++) {
-            w->deeds[c][i] = c == STAFF ? make_decision(&r) : make_deed(w, &r, i);
+            w->deeds[c][i] = c == STAFF ? make_decision(&r) : make_deed(w, &r, c, i);
             if (c != STAFF) w->deeds[c][i].of_client = c;
         }
     }
@@ -155,15 +172,28 @@ static bool has_succeeded(const struct deed *d)
     return d->heard_at != NOT_YET && d->status >= 200 && d->status < 300;
 }
 
+/* Whether the deed can follow from that one. */
+static bool suits(const struct world *w, const struct deed *d, const struct deed *n)
+{
+    switch (d->kind) {
+    case DEED_VERIFY: return n->kind == DEED_ORDER && n->product != w->store->coded;
+    case DEED_DECIDE: return n->kind == DEED_WITHDRAW;
+    case DEED_REFUND: return n->kind == DEED_ORDER || n->kind == DEED_CHECKOUT;
+    default: return true;
+    }
+}
+
 /* Whether the deed can be done: 1, 0 never, -1 not yet. */
-static int is_possible(const struct world *w, const struct deed *d)
+static int is_possible(struct world *w, const struct deed *d)
 {
     const struct deed *n = needed(w, d);
     if (!n) return 1;
-    enum deed_kind kind = d->kind == DEED_DECIDE ? DEED_WITHDRAW : DEED_ORDER;
-    if (n->kind != kind || (d->kind == DEED_VERIFY && n->product == w->store->coded)) return 0;
+    if (!suits(w, d, n)) return 0;
     if (n->heard_at == NOT_YET) return -1;
-    return has_succeeded(n);
+    if (!has_succeeded(n) || d->kind != DEED_PAY) return has_succeeded(n);
+    char reference[REF_MAX];
+    if (!client_text(n->answer, "reference", reference, sizeof reference)) return 0; /* paid from the wallet */
+    return provider_find(&w->provider, reference) ? 1 : -1;
 }
 
 static size_t write_deed(const struct world *w, int client, int i, char *ret, size_t bytes)
@@ -200,6 +230,21 @@ static size_t write_deed(const struct world *w, int client, int i, char *ret, si
         snprintf(target, sizeof target, "/api/admin/orders/%lld/refund",
                  (long long)client_number(n->answer, "order_id"));
         break;
+    case DEED_CART:
+        snprintf(target, sizeof target, "/api/store/cart/add");
+        snprintf(body, sizeof body, "{\"product_id\":%lld,\"quantity\":%lld}", (long long)d->product,
+                 (long long)d->quantity);
+        break;
+    case DEED_CHECKOUT:
+        snprintf(target, sizeof target, "/api/store/cart/checkout");
+        snprintf(body, sizeof body, "{\"pay_with\":\"%s\"}", d->flag ? "card_gateway_a" : "wallet");
+        break;
+    case DEED_TOPUP:
+        snprintf(target, sizeof target, "/api/customer/wallet/topup");
+        snprintf(body, sizeof body, "{\"amount\":%lld.%02lld,\"gateway\":\"card_gateway_a\"}",
+                 (long long)d->amount / 100, (long long)d->amount % 100);
+        break;
+    case DEED_PAY:
     case DEED_KINDS: abort();
     }
     return write_request(ret, bytes, token, "POST", target, key, body);
@@ -244,9 +289,24 @@ static void heard(void *client, const struct wire_answer *a)
     snprintf(d->answer, sizeof d->answer, "%.*s", (int)a->body_length, a->body);
 }
 
+/* The customer pays, sometimes too little. */
+static void pay(struct world *w, struct deed *d)
+{
+    char reference[REF_MAX];
+    client_text(needed(w, d)->answer, "reference", reference, sizeof reference);
+    struct session *s = provider_find(&w->provider, reference);
+    provider_pay(&w->provider, s, d->flag && s->amount > 200 ? s->amount - 100 : s->amount);
+    d->sent_at = d->heard_at = w->disk->steps;
+    d->status = 200;
+}
+
 static void send_deed(struct world *w, int client, int i, bool repeats)
 {
     struct deed *d = &w->deeds[client][i];
+    if (d->kind == DEED_PAY) {
+        pay(w, d);
+        return;
+    }
     struct waiting *wait = calloc(1, sizeof *wait);
     if (!wait) abort();
     *wait = (struct waiting){w, d, repeats};
@@ -288,6 +348,7 @@ void world_run(struct world *w, struct disk *d, uint64_t seed)
         }
         for (uint32_t n = random_under(&r, 12); n > 0; n--)
             if (!wire_turn()) sched_step();
+        if (random_under(&r, 3) == 0 || !sent) sent += provider_tell(&w->provider, random_next(&r));
         if (!sent) let_work();
         if (random_under(&r, 4) == 0) clock_add_ms(random_under(&r, 40));
         idle = sent || wire_open() ? 0 : idle + 1;
@@ -300,7 +361,7 @@ void world_repeat(struct world *w)
     for (int c = 0; c < CLIENTS; c++) {
         for (int i = 0; i < DEEDS; i++) {
             struct deed *d = &w->deeds[c][i];
-            if (!has_succeeded(d) || d->kind == DEED_VERIFY) continue;
+            if (!has_succeeded(d) || d->kind == DEED_VERIFY || d->kind == DEED_PAY) continue;
             send_deed(w, c, i, true);
             while (d->is_open) let_work();
         }
@@ -309,6 +370,7 @@ void world_repeat(struct world *w)
 
 void world_cut(struct world *w, size_t step)
 {
+    provider_cut(&w->provider, step);
     for (int c = 0; c < CLIENTS; c++) {
         w->next[c] = 0;
         for (int i = 0; i < DEEDS; i++) {
@@ -331,7 +393,6 @@ static bool write_fact(const struct world *w, int client, const struct deed *d, 
     switch (d->kind) {
     case DEED_ORDER:
         ret->kind = FACT_ORDER;
-        ret->product = d->product;
         ret->quantity = d->quantity;
         if (!sure) return true;
         ret->id = client_number(d->answer, "order_id");
@@ -353,13 +414,46 @@ static bool write_fact(const struct world *w, int client, const struct deed *d, 
         ret->amount = n->amount;
         return true;
     case DEED_REFUND:
-        ret->kind = FACT_REFUNDED;
+        ret->kind = n->kind == DEED_CHECKOUT && n->flag ? FACT_GIVES_BACK : FACT_REFUNDED;
         ret->id = client_number(n->answer, "order_id");
         ret->amount = client_money(n->answer, "total");
         return true;
+    case DEED_CART: ret->kind = FACT_CART; return true;
+    case DEED_CHECKOUT:
+        ret->kind = d->flag ? FACT_PENDING : FACT_ORDER;
+        if (!sure) return true;
+        ret->id = client_number(d->answer, "order_id");
+        ret->amount = client_money(d->answer, "total");
+        return true;
+    case DEED_TOPUP:
+        ret->kind = FACT_TOPUP;
+        ret->amount = d->amount;
+        return !sure || client_text(d->answer, "reference", ret->text, sizeof ret->text);
+    case DEED_PAY:
     case DEED_KINDS: break;
     }
     return false;
+}
+
+static size_t provider_facts(const struct paying *p, size_t step, struct fact *list)
+{
+    size_t count = 0;
+    for (int i = 0; i < SESSIONS; i++) {
+        const struct session *s = &p->sessions[i];
+        if (s->made_at == NOT_YET || s->paid_at == NOT_YET || s->paid_at > step) continue;
+        bool sure = false;
+        for (int h = 0; h < HOOKS; h++) {
+            if (s->hooks[h].heard_at == NOT_YET || s->hooks[h].heard_at > step) continue;
+            sure = sure || h == HOOK_INTENT || h == HOOK_SESSION;
+            list[count] = (struct fact){.kind = FACT_EVENT, .is_sure = true};
+            provider_event(p, s, (enum hook)h, list[count++].text);
+        }
+        list[count] = (struct fact){
+            .kind = FACT_CHARGED, .is_sure = sure, .amount = s->paid, .quantity = provider_refunded(s, step)};
+        snprintf(list[count].text, sizeof list[count].text, "%s", s->key);
+        count++;
+    }
+    return count;
 }
 
 struct facts world_facts(const struct world *w, size_t step, struct fact *list)
@@ -373,5 +467,6 @@ struct facts world_facts(const struct world *w, size_t step, struct fact *list)
             if (write_fact(w, c, d, &list[count])) count++;
         }
     }
+    count += provider_facts(&w->provider, step, list + count);
     return (struct facts){list, count};
 }

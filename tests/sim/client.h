@@ -6,15 +6,26 @@
 #pragma once
 
 #include "facts.h"
+#include "provider.h"
 #include "store.h"
 
-#define DEEDS 14 /* of one client */
+#define DEEDS 16 /* of one client */
 #define CLIENTS (CUSTOMERS + 1)
 #define STAFF CUSTOMERS
 #define ANSWER_MAX 800
-#define NOT_YET SIZE_MAX
 
-enum deed_kind { DEED_ORDER, DEED_WITHDRAW, DEED_VERIFY, DEED_DECIDE, DEED_REFUND, DEED_KINDS };
+enum deed_kind {
+    DEED_ORDER,
+    DEED_WITHDRAW,
+    DEED_VERIFY,
+    DEED_DECIDE, /* staff, about a withdrawal */
+    DEED_REFUND, /* staff, of an order */
+    DEED_CART,
+    DEED_CHECKOUT, /* through the gateway, or from the wallet */
+    DEED_TOPUP,
+    DEED_PAY, /* at the provider: no call to the store */
+    DEED_KINDS
+};
 
 struct deed {
     enum deed_kind kind;
@@ -34,6 +45,7 @@ struct world {
     struct disk *disk;
     struct deed deeds[CLIENTS][DEEDS];
     int next[CLIENTS];
+    struct paying provider;
     char trouble[256]; /* something that no client should see */
 };
 
@@ -46,7 +58,7 @@ void world_cut(struct world *w, size_t step);
 void world_repeat(struct world *w);
 /* What was heard at that time, and what was on its way. */
 struct facts world_facts(const struct world *w, size_t step, struct fact *list);
-#define FACTS_MAX (CLIENTS * DEEDS)
+#define FACTS_MAX (CLIENTS * DEEDS + SESSIONS * (HOOKS + 1))
 
 /* A single call, waited for. Another status than the wanted one ends the program. */
 void client_ask(const char *token, const char *method, const char *target, const char *body, int wanted, char *ret,

@@ -21,7 +21,7 @@
 #include "seed.h"
 
 #define LEVELS 2          /* a power cut, and one more in what comes after it */
-#define RESTART_EVERY 400 /* images; the first two of a run are always tried */
+#define RESTART_EVERY 400 /* images */
 #define FAULT_EVERY 400
 #define SECOND_EVERY 40   /* steps of the second level */
 #define THOROUGH_EVERY 64
@@ -30,7 +30,7 @@
 static const char *const kind_names[CRASH_KINDS] = {"lost", "kept", "torn", "some-512", "some-4096"};
 
 static struct {
-    int64_t runs, deeds, steps, images, checked, restarts, faults, repeated, failures;
+    int64_t runs, deeds, charges, events, steps, images, checked, restarts, faults, repeated, failures;
 } counts;
 static struct {
     uint64_t seed;
@@ -44,7 +44,7 @@ static struct {
     struct checker *checker;
     struct fact facts[FACTS_MAX];
 } levels[LEVELS];
-static struct random chance;
+static size_t top_step; /* of the first power cut: what --step takes */
 
 /* ---- randomness of the server ---- */
 
@@ -66,7 +66,6 @@ static void sodium_bytes(void *const ret, const size_t n)
 static void seed_all(uint64_t seed)
 {
     random_seed(&sodium_random, seed + 1);
-    random_seed(&chance, seed + 2);
     vfs_install(seed + 3);
     sched_seed(seed + 4);
 }
@@ -101,7 +100,7 @@ static void fail(uint64_t seed, int level, size_t step, const char *image, const
     if (hunt.is_quiet) return;
     counts.failures++;
     printf("FAILED: seed %llu, power cut %d after step %zu, image %s: %s\n  again: sim --seed %llu --step %zu\n",
-           (unsigned long long)seed, level + 1, step, image, why, (unsigned long long)seed, step);
+           (unsigned long long)seed, level + 1, step, image, why, (unsigned long long)seed, top_step);
     fflush(stdout);
 }
 
@@ -112,11 +111,13 @@ static void sweep(const struct disk *from, const struct disk *run, const struct 
 /* The server on this disk, until everybody has done everything. False: it did not go well. */
 static bool live(struct disk *d, struct world *w, uint64_t seed, char *why, size_t bytes)
 {
-    if (!store_start(d, why, bytes)) return false;
     w->disk = d;
+    provider_use(&w->provider, &d->steps, seed);
+    if (!store_start(d, why, bytes)) return false;
     world_run(w, d, seed);
     if (store_is_healthy() && !*w->trouble) world_repeat(w);
     store_stop();
+    provider_use(NULL, NULL, 0);
     if (*w->trouble) snprintf(why, bytes, "%s", w->trouble);
     return !*w->trouble;
 }
@@ -137,7 +138,7 @@ static bool check_end(struct disk *d, const struct world *w, char *why, size_t b
 }
 
 static void restart(const struct disk *image, const struct world *before, size_t step, int level, const char *name,
-                    bool again)
+                    struct random *r)
 {
     struct disk d = {0}, first = {0};
     struct world *w = malloc(sizeof *w);
@@ -148,10 +149,9 @@ static void restart(const struct disk *image, const struct world *before, size_t
     disk_copy(&d, image);
     disk_copy(&first, image);
     counts.restarts++;
-    uint64_t seed = random_next(&chance);
-    if (!live(&d, w, seed, why, sizeof why) || !check_end(&d, w, why, sizeof why))
+    if (!live(&d, w, random_next(r), why, sizeof why) || !check_end(&d, w, why, sizeof why))
         fail(before->seed, level, step, name, why);
-    else if (again && level + 1 < LEVELS)
+    else if (level + 1 < LEVELS && random_under(r, 4) == 0)
         sweep(&first, &d, w, level + 1, false);
     disk_done(&d);
     disk_done(&first);
@@ -161,7 +161,7 @@ static void restart(const struct disk *image, const struct world *before, size_t
 /* The disk fails at some step, for a moment or for good. What the server cannot write it refuses (503), clients ask
  * again; when it gives up, as it should once the outcome of a commit is not known, it is started afresh on whatever the
  * failing disk has kept. */
-static void break_disk(const struct disk *image, const struct world *before, size_t step, int level)
+static void break_disk(const struct disk *image, const struct world *before, size_t step, int level, struct random *r)
 {
     static const char *const names[] = {"none", "EIO", "ENOSPC"};
     struct disk d = {0}, first = {0}, after = {0};
@@ -172,23 +172,23 @@ static void break_disk(const struct disk *image, const struct world *before, siz
     world_cut(w, step);
     disk_copy(&d, image);
     disk_copy(&first, image);
-    d.fault = random_under(&chance, 2) ? FAULT_EIO : FAULT_FULL;
-    d.fault_at = 20 + random_under(&chance, 400);
-    d.fault_length = 1 + random_under(&chance, 3) * random_under(&chance, 40);
+    d.fault = random_under(r, 2) ? FAULT_EIO : FAULT_FULL;
+    d.fault_at = 20 + random_under(r, 400);
+    d.fault_length = 1 + random_under(r, 3) * random_under(r, 40);
     snprintf(name, sizeof name, "%s x%zu at %zu", names[d.fault], d.fault_length, d.fault_at);
     counts.faults++;
-    bool good = live(&d, w, random_next(&chance), why, sizeof why);
+    bool good = live(&d, w, random_next(r), why, sizeof why);
     if (good && d.faults == 0) counts.faults--; /* the end came first */
     /* A restart, often with a power cut: what was not synced, or could not be, is anybody's guess. */
     struct crash *c = crash_new(&after, &first, &d, false);
     while (crash_next(c)) {
     }
-    crash_make(c, (enum crash_kind)random_under(&chance, CRASH_KINDS), random_next(&chance));
+    crash_make(c, (enum crash_kind)random_under(r, CRASH_KINDS), random_next(r));
     first.fault = FAULT_NONE;
     disk_copy(&first, &after);
     crash_free(c);
     world_cut(w, d.steps);
-    good = good && live(&first, w, random_next(&chance), why, sizeof why) && check_end(&first, w, why, sizeof why);
+    good = good && live(&first, w, random_next(r), why, sizeof why) && check_end(&first, w, why, sizeof why);
     if (!good) fail(before->seed, level, step, name, why);
     disk_done(&after);
     disk_done(&first);
@@ -197,22 +197,44 @@ static void break_disk(const struct disk *image, const struct world *before, siz
 }
 
 /* The next step at which clients know more; facts are the same until then. */
+static void earlier(size_t at, size_t step, size_t *next)
+{
+    if (at != NOT_YET && at > step && at < *next) *next = at;
+}
+
 static size_t next_news(const struct world *w, size_t step)
 {
     size_t next = SIZE_MAX;
+    for (int i = 0; i < SESSIONS; i++) {
+        const struct session *s = &w->provider.sessions[i];
+        if (s->made_at == NOT_YET) continue;
+        earlier(s->paid_at, step, &next);
+        for (int n = 0; n < REFUNDS; n++) earlier(s->refunds[n].made_at, step, &next);
+        for (int n = 0; n < HOOKS; n++) earlier(s->hooks[n].heard_at, step, &next);
+    }
     for (int c = 0; c < CLIENTS; c++) {
         for (int i = 0; i < DEEDS; i++) {
             const struct deed *d = &w->deeds[c][i];
-            if (d->sent_at != NOT_YET && d->sent_at > step && d->sent_at < next) next = d->sent_at;
-            if (d->heard_at != NOT_YET && d->heard_at > step && d->heard_at < next) next = d->heard_at;
+            earlier(d->sent_at, step, &next);
+            earlier(d->heard_at, step, &next);
         }
     }
     return next;
 }
 
-static bool wants_step(size_t step, int level)
+/* Everything by chance follows from the seed and the step, so that one step can be tried again alone. */
+static struct random chance_at(uint64_t seed, size_t step, int level, int kind)
 {
-    if (level > 0) return random_under(&chance, SECOND_EVERY) == 0;
+    struct random r;
+    random_seed(&r, random_mix(seed * 1000003 + top_step) ^ random_mix(step * 64 + (size_t)level * 8 + (size_t)kind));
+    random_next(&r);
+    return r;
+}
+
+static bool wants_step(uint64_t seed, size_t step, int level)
+{
+    struct random r = chance_at(seed, step, level, CRASH_KINDS);
+    if (level > 0) return random_under(&r, SECOND_EVERY) == 0;
     return options.step < 0 || (size_t)options.step == step;
 }
 
@@ -228,7 +250,8 @@ static void sweep(const struct disk *from, const struct disk *run, const struct 
     int64_t limit = hunt.is_quiet ? 1 : 10;
     while (levels[level].checker && hunt.found < limit && crash_next(c)) {
         size_t step = crash_step(c);
-        if (!wants_step(step, level)) continue;
+        if (level == 0) top_step = step;
+        if (!wants_step(w->seed, step, level)) continue;
         if (step >= news) {
             facts = world_facts(w, step, levels[level].facts);
             news = next_news(w, step);
@@ -237,18 +260,18 @@ static void sweep(const struct disk *from, const struct disk *run, const struct 
         counts.steps++;
         for (int kind = 0; kind < CRASH_KINDS; kind++) {
             char why[512];
-            if (!crash_make(c, (enum crash_kind)kind, w->seed ^ step * 31 ^ (uint64_t)kind)) continue;
+            struct random r = chance_at(w->seed, step, level, kind);
+            if (!crash_make(c, (enum crash_kind)kind, random_next(&r))) continue;
             counts.images++;
             if (!is_new(crash_hash(c) + version * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)level)) continue;
             counts.checked++;
-            bool thorough = counts.checked % THOROUGH_EVERY == 0 || options.step >= 0;
+            bool thorough = random_under(&r, THOROUGH_EVERY) == 0;
             bool good = checker_run(levels[level].checker, &facts, thorough, why, sizeof why);
             if (!good) fail(w->seed, level, step, kind_names[kind], why);
             if (!good || hunt.is_quiet) continue;
-            bool here = level == 0 && options.step >= 0;
-            if (random_under(&chance, FAULT_EVERY) == 0) break_disk(&levels[level].image, w, step, level);
-            if (here || random_under(&chance, RESTART_EVERY) == 0)
-                restart(&levels[level].image, w, step, level, kind_names[kind], random_under(&chance, 4) == 0);
+            if (random_under(&r, FAULT_EVERY) == 0) break_disk(&levels[level].image, w, step, level, &r);
+            if (random_under(&r, RESTART_EVERY) == 0)
+                restart(&levels[level].image, w, step, level, kind_names[kind], &r);
         }
     }
     checker_close(levels[level].checker);
@@ -269,6 +292,12 @@ static void run_seed(uint64_t seed, bool lies)
     counts.runs++;
     for (int c = 0; c < CLIENTS; c++)
         for (int i = 0; i < DEEDS; i++) counts.deeds += w->deeds[c][i].heard_at != NOT_YET;
+    for (int i = 0; i < SESSIONS; i++) {
+        const struct session *s = &w->provider.sessions[i];
+        if (s->made_at == NOT_YET) continue;
+        counts.charges += s->paid_at != NOT_YET;
+        for (int n = 0; n < HOOKS; n++) counts.events += s->hooks[n].times;
+    }
     if (!hunt.found) sweep(&start, &d, w, 0, lies);
     disk_done(&d);
     free(w);
@@ -333,9 +362,10 @@ static void read_options(int argc, char **argv)
 static void report(clock_t began)
 {
     double cpu = (double)(clock() - began) / CLOCKS_PER_SEC;
-    printf("%lld runs from seed %llu, %lld answers, %lld steps, %lld crash images (%lld of them different, all checked),"
+    printf("%lld runs from seed %llu, %lld answers, %lld payments at the provider with %lld webhooks, %lld steps, %lld crash images (%lld of them different, all checked),"
            " %lld restarts, %lld failing disks, %lld failures; %.1f s of CPU time, %.0f images a minute\n",
-           (long long)counts.runs, (unsigned long long)options.seed, (long long)counts.deeds, (long long)counts.steps,
+           (long long)counts.runs, (unsigned long long)options.seed, (long long)counts.deeds, (long long)counts.charges,
+           (long long)counts.events, (long long)counts.steps,
            (long long)counts.images, (long long)counts.checked, (long long)counts.restarts, (long long)counts.faults,
            (long long)counts.failures, cpu,
            cpu > 0 ? (double)counts.images / cpu * 60 : 0);

@@ -194,6 +194,9 @@ void store_make(struct disk *d, struct store_facts *f)
     client_ask(f->owner, "POST", "/api/admin/coupons",
                "{\"code\":\"TENTH\",\"kind\":\"percent\",\"value\":10,\"max_uses\":9,\"max_uses_per_customer\":2}", 201,
                answer, sizeof answer);
+    client_ask(f->owner, "PUT", "/api/admin/gateways/card_gateway_a",
+               "{\"is_enabled\":true,\"secrets\":[\"" PROVIDER_SECRET "\"],\"api_key\":\"sk_test_sim\"}", 200, answer,
+               sizeof answer);
     store_stop();
 }
 
