@@ -36,8 +36,12 @@ enum err payment_mark_succeeded(struct db *db, struct payment *p, Time now)
 {
     p->status = PAYMENT_SUCCEEDED;
     if (!time_is(p->succeeded_at)) p->succeeded_at = now;
-    if (!time_is(p->ended_at)) p->ended_at = now;
-    return payment_save(db, p);
+    bool ends = !time_is(p->ended_at);
+    if (ends) p->ended_at = now;
+    enum err e = payment_save(db, p);
+    /* Of an order that was cancelled and cannot be delivered now: the money is left to a person, the coupon to others.
+     */
+    return e || !ends || !id_is(p->order_id) ? e : order_release_coupon(db, p->order_id, now);
 }
 
 enum err payment_sell(struct db *db, struct payment *p, Time now, bool *ret_changed)

@@ -75,6 +75,28 @@ test('failure cancels without delivery; the coupon stays used while the page can
   assert.equal(uses(), 1);
 });
 
+test('paid after a failure when the stock is gone: the coupon is free, and taken again when staff confirm', async () => {
+  const coupon = shop.seed.coupon({ kind: 'fixed', value: 999, max_uses: 1 });
+  const codes = shop.seed.product({ price: 4999, delivery_type: 'serial_code' });
+  shop.seed.serials(codes, ['LAST-1']);
+  const buyer = await shop.buyerWith([[codes, 1]], { balance: 10000 });
+  dataOf(await shop.souk.post('/api/store/cart/coupon', { code: coupon.code }, { token: buyer.token }));
+  const { order_id } = await shop.checkout(buyer, 'card_gateway_a');
+  const uses = () => shop.seed.number(`SELECT uses FROM coupon WHERE id = ${coupon.id}`);
+  const order = { id: order_id, intent: 'pi_sold_out' };
+  dataOf(await shop.event('stripe', stripeEvent('payment_intent.payment_failed', about(order, { amount: 4000 }))));
+  dataOf(await shop.souk.post('/api/v1/order/create', { product_id: codes.id }, { token: buyer.token }));
+  dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', about(order, { amount: 4000 }))));
+  assert.equal((await shop.order(buyer, order_id)).status, 'cancelled');
+  assert.equal(uses(), 0);
+  await shop.check();
+  shop.seed.serials(codes, ['LAST-2']);
+  dataOf(await shop.admin('POST', `/api/admin/orders/${order_id}/confirm`));
+  assert.equal((await shop.order(buyer, order_id)).status, 'confirmed');
+  assert.equal(uses(), 1);
+  await shop.check();
+});
+
 test('a failure never undoes a confirmation', async () => {
   const order = await pending();
   dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', about(order))));

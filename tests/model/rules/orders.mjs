@@ -226,7 +226,12 @@ export const orders = {
         params: { id: w.id('order', a.order) },
         answer: () =>
           o
-            ? ok({ ...orderSeen(w, o, { masked: true }), customer_id: o.customer.id, email: o.customer.email })
+            ? ok({
+                ...orderSeen(w, o, { masked: true }),
+                customer_id: o.customer.id,
+                email: o.customer.email,
+                refunds: refundsSeen(w, o),
+              })
             : notFound(),
       };
     },

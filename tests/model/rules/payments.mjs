@@ -77,6 +77,8 @@ export function paid(w, p, amount) {
   } else {
     p.waiting = amount;
     p.stuck = true;
+    // The order cannot be paid any more, so that others may use its coupon; unless an earlier page is still open somewhere.
+    if (o.status === 'cancelled' && w.all('payment').filter((x) => x.order === o).length === 1) o.coupon_freed = true;
   }
 }
 
@@ -177,9 +179,10 @@ export const payments = {
   'settle a refund': {
     route: 'POST /api/admin/refunds/{id}/settle',
     weight: 1.2,
-    make: (w, r) => ({ refund: w.some('refund', r, (f) => f.status === 'failed' || r.oneIn(5)) }),
+    make: (w, r) => ({ refund: w.some('refund', r, (f) => f.id && (f.status === 'failed' || r.oneIn(5))) }),
     play(w, a) {
       const f = w.get('refund', a.refund);
+      if (f && !f.id) return null; // its id was not seen yet
       return {
         as: 'staff',
         params: { id: w.id('refund', a.refund) },
@@ -200,12 +203,16 @@ export const payments = {
     route: 'POST /api/admin/refunds/{id}/retry',
     weight: 0.3,
     isAlwaysRefused: true, // nothing can be called
-    make: (w, r) => ({ refund: w.some('refund', r) }),
-    play: (w, a) => ({
-      as: 'staff',
-      params: { id: w.id('refund', a.refund) },
-      answer: () => (w.get('refund', a.refund) ? refused(409, 'invalid_state') : notFound()),
-    }),
+    make: (w, r) => ({ refund: w.some('refund', r, (f) => f.id) }),
+    play(w, a) {
+      const f = w.get('refund', a.refund);
+      if (f && !f.id) return null;
+      return {
+        as: 'staff',
+        params: { id: w.id('refund', a.refund) },
+        answer: () => (f ? refused(409, 'invalid_state') : notFound()),
+      };
+    },
   },
 
   'look at a payment': {
