@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { LABELS, SECRET } from '../../api/lib/gateways.mjs';
 import { Souk, freshStore, runSouk } from '../../api/lib/souk.mjs';
-import { Wire } from './wire.mjs';
+import { Wire } from '../../lib/wire.mjs';
 
 /** {"METHOD /path": {scope, idempotent}}: all that the program serves. */
 export async function allRoutes() {

@@ -1,4 +1,4 @@
-// tests/model/lib/wire.mjs - one kept connection, one call after the other. Reads only as much HTTP as the server writes: a general
+// tests/lib/wire.mjs - one kept connection, one call after the other. Reads only as much HTTP as the server writes: a general
 // client costs more than the server does.
 import assert from 'node:assert/strict';
 import net from 'node:net';
