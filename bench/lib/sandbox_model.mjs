@@ -68,8 +68,12 @@ export class Model {
   }
 
   /** Half of what the sandbox still has, or all of it. */
-  refund_part() { this.#give((this.received - this.#back) > 1 ? Math.floor((this.received - this.#back) / 2) : 1); }
-  refund() { this.#give(this.received - this.#back); }
+  refund_part() {
+    this.#give(this.received - this.#back > 1 ? Math.floor((this.received - this.#back) / 2) : 1);
+  }
+  refund() {
+    this.#give(this.received - this.#back);
+  }
   #give(amount) {
     this.#refunds.push(amount);
     this.#back += amount;
@@ -96,7 +100,9 @@ export class Model {
   refundable() {
     return Math.min(this.waiting + (this.delivered ? this.amount - this.refunded : 0), this.received - this.returned);
   }
-  staff_refund(amount = this.refundable()) { this.#give(amount); }
+  staff_refund(amount = this.refundable()) {
+    this.#give(amount);
+  }
 
   staff_cancel() {
     if (this.order !== 'pending') return;
@@ -115,16 +121,35 @@ export class Model {
     this.#lost += lost;
     this.#go();
   }
-  dispute_won() { this.#decided(0); }
-  dispute_withdrawn() { this.#decided(0); }
-  dispute_lost() { this.#decided(this.received - this.returned); }
-  dispute_lost_part() { this.#decided(Math.min(Math.floor(this.received / 2), this.received - this.returned)); }
+  dispute_won() {
+    this.#decided(0);
+  }
+  dispute_withdrawn() {
+    this.#decided(0);
+  }
+  dispute_lost() {
+    this.#decided(this.received - this.returned);
+  }
+  dispute_lost_part() {
+    this.#decided(Math.min(Math.floor(this.received / 2), this.received - this.returned));
+  }
 
   /** As the API says it. */
   seen() {
     const major = (minor) => minor / 100;
-    return { order: this.order, payment: this.payment, held: this.topup ? false : this.held, delivered: this.delivered, received: major(this.received),
-      waiting: major(this.waiting), credited: major(this.credited), returned: major(this.returned), refunded: major(this.refunded),
-      wallet: major(this.wallet - Math.min(this.frozen, this.wallet)), frozen: major(Math.min(this.frozen, this.wallet)), debt: major(this.debt) };
+    return {
+      order: this.order,
+      payment: this.payment,
+      held: this.topup ? false : this.held,
+      delivered: this.delivered,
+      received: major(this.received),
+      waiting: major(this.waiting),
+      credited: major(this.credited),
+      returned: major(this.returned),
+      refunded: major(this.refunded),
+      wallet: major(this.wallet - Math.min(this.frozen, this.wallet)),
+      frozen: major(Math.min(this.frozen, this.wallet)),
+      debt: major(this.debt),
+    };
   }
 }

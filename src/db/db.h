@@ -95,6 +95,10 @@ void db_tell(struct db *db);
 /* That number before anything was read in this transaction. While it stays the same, no other transaction of this
  * process has changed what was read. */
 int64_t db_told(const struct db *db);
+/* What this transaction has read is about to be acknowledged: an answer that is given again. On PostgreSQL it may be
+ * committed on the leader alone, because a commit is seen as soon as its session has died waiting for the synchronous
+ * standby. This makes the commit of the reader wait for the standby, too. In TX_READ: ERR_NEEDS_WRITE. */
+enum err db_confirm_read(struct db *db);
 /* In a group: whether nobody else in it has enlisted this name (16 bytes at most). Twice at most for
  * each job. */
 bool db_enlist(struct db *db, Str name);

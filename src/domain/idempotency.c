@@ -59,9 +59,10 @@ enum err idempotency_find(struct db *db, const struct idempotency *i, struct kep
         if (!sealed.len) return ERR_ANSWER_NOT_KEPT;
         if (!vault_unseal(db_arena(db), key_hash(i), sealed, &plain)) return ERR_INTERNAL;
         if (!str_cut(plain, '\n', &kept.location, &kept.body)) return ERR_INTERNAL;
+        e = db_confirm_read(db);
     }
     *ret = kept;
-    return OK;
+    return e;
 }
 
 enum err idempotency_join(struct db *db, const struct idempotency *i)

@@ -46,7 +46,8 @@ struct kept_answer {
     Str body;
 };
 
-/* Only looks; TX_READ is enough. ret->status 0 when the key is free. ERR_IDEMPOTENCY_KEY_REUSED: another request;
+/* Only looks; TX_READ is enough while nothing is kept (ERR_NEEDS_WRITE: db_confirm_read). ret->status 0 when the key is
+ * free. ERR_IDEMPOTENCY_KEY_REUSED: another request;
  * ERR_ANSWER_NOT_KEPT: it was done, and its answer had to make room for newer ones. */
 enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret);
 /* In a group, when idempotency_find has just found the key free: ERR_RUN_ALONE when another request of the group has

@@ -125,6 +125,7 @@ enum err webhook_event_add(struct db *db, Id gateway, const struct payment_event
     if (err) return err;
     /* There is a row already: either this very event, or the same envelope around another body. */
     if (!id_is(id)) err = check_envelope(db, gateway, e->delivery_id, hash);
+    if (!err && !id_is(id)) err = db_confirm_read(db); /* the gateway will not send it again */
     if (!err) *ret_id = id;
     return err;
 }

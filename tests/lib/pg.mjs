@@ -18,7 +18,7 @@ import { SHELL_BYTES_MAX, ask, endShells } from './shell.mjs';
 const SUPERUSER = 'souk';
 const SOCKET_PATH_MAX = 107;
 
-function binDir() {
+export function binDir() {
   if (process.env.SOUK_TEST_PG_BIN) return process.env.SOUK_TEST_PG_BIN;
   const root = '/usr/lib/postgresql';
   const versions = fs.existsSync(root)
