@@ -297,13 +297,13 @@ bool config_read(int argc, char **argv, struct config *ret)
             flag = (struct flag){.used = 1};
             if (!is_flag(argv[i])) {
                 if (!add_operand(&current, argv[i])) return false;
-            } else if (!read_flag(argc, argv, i, &flag)) {
-                return false;
-            } else if (flag.option == OPTIONS) {
-                config_file = flag.value;
-            } else if (!set(flag.option, flag.value, FROM_FLAG)) {
-                return false;
+                continue;
             }
+            if (!read_flag(argc, argv, i, &flag)) return false;
+            if (flag.option == OPTIONS)
+                config_file = flag.value;
+            else if (!set(flag.option, flag.value, FROM_FLAG))
+                return false;
         }
         if (pass == 1) break;
         if (config_file && !read_file(config_file)) return false;

@@ -246,7 +246,7 @@ static void draw(const struct drawing *d, uint8_t *lines)
         *at++ = 0;
         float ground[3] = {0};
         mix(ground, d->top, 1);
-        mix(ground, d->bottom, (float)(y / 4 * 4) / HEIGHT); /* in steps: much shorter files */
+        mix(ground, d->bottom, (float)(y & ~3) / HEIGHT); /* in steps: much shorter files */
         for (int x = 0; x < WIDTH; x++) {
             float rgb[3] = {ground[0], ground[1], ground[2]};
             for (const struct figure *s = d->figures; s < d->figures + FIGURES_MAX && s->form; s++) {

@@ -17,7 +17,7 @@ static bool has_at(Str bytes, size_t at, Str what)
     return bytes.len >= at + what.len && memcmp(bytes.ptr + at, what.ptr, what.len) == 0;
 }
 
-static const char *type_of(Str bytes)
+const char *image_type(Str bytes)
 {
     if (has_at(bytes, 0, STR("\x89PNG\r\n\x1a\n"))) return "png";
     if (has_at(bytes, 0, STR("\xff\xd8\xff"))) return "jpg";
@@ -94,7 +94,7 @@ enum err image_add(struct db *db, Id product, Str bytes, Str alt, struct image *
 {
     static const char insert[] =
         "INSERT INTO image (product_id, hash, alt, position) VALUES ($1, $2, $3, $4) RETURNING id";
-    const char *type = type_of(bytes);
+    const char *type = image_type(bytes);
     if (!type) return ERR_FIELD_FORMAT;
     Str hash = hash_of(db_arena(db), bytes);
     int64_t position;
@@ -234,7 +234,7 @@ enum err logo_set(struct db *db, Str bytes)
 {
     Str path = {0};
     if (bytes.len) {
-        const char *type = type_of(bytes);
+        const char *type = image_type(bytes);
         if (!type) return ERR_FIELD_FORMAT;
         Str hash = hash_of(db_arena(db), bytes);
         enum err e = keep_media(db, hash, type, bytes);

@@ -15,6 +15,8 @@ struct image {
     int64_t position;
 };
 
+/* "png", "jpg", "webp" or "avif", by the first bytes; NULL for anything else. */
+const char *image_type(Str bytes);
 /* PNG, JPEG, WebP or AVIF, recognised by the bytes: ERR_FIELD_FORMAT for anything else. ERR_NOT_FOUND: no such product;
  * ERR_FIELD_TOO_MANY past IMAGES_MAX. The image goes last. */
 enum err image_add(struct db *db, Id product, Str bytes, Str alt, struct image *ret);

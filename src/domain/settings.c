@@ -56,7 +56,7 @@ struct value_place {
     }
 #define TEXT_OF(member) PLACE(#member, TEXT, member)
 #define NUMBER_OF(member) PLACE(#member, NUMBER, member)
-#define MONEY_OF(member) PLACE(#member, NUMBER, member.minor)
+#define MONEY_OF(member) PLACE(#member, NUMBER, member) /* Money is its minor units and nothing else */
 #define YES_NO_OF(member) PLACE(#member, YES_NO, member)
 
 static const struct value_place places[] = {

@@ -101,7 +101,7 @@ enum reply btcpay_book_read(struct arena *a, const struct gateway_config *config
     for (const struct json *l = payload_item(root, 0); l; l = l->next, count++)
         (of_invoices ? read_invoice : in->next.len ? read_payout : read_pull_payment)(a, l, &lines);
     str_to_int64(in->next, &skipped);
-    if (of_invoices && count == INVOICES_PAGE) lines.next = str_printf(a, "%lld", (long long)(skipped + count));
+    if (of_invoices && count == INVOICES_PAGE) lines.next = str_printf(a, "%lld", (long long)skipped + count);
     if (!of_invoices && !in->next.len) lines.next = STR(PAYOUTS);
     *ret = lines;
     return REPLY_OK;

@@ -114,7 +114,7 @@ enum reply paypal_book_read(struct arena *a, const struct gateway_config *config
     str_to_int64(in->next, &page);
     json_int64(json_get(root, "total_pages"), &pages);
     if (of_disputes) lines.next = next_token(root);
-    if (!of_disputes && page < pages) lines.next = str_printf(a, "%lld", (long long)(page + 1));
+    if (!of_disputes && page < pages) lines.next = str_printf(a, "%lld", (long long)page + 1);
     *ret = lines;
     return REPLY_OK;
 }

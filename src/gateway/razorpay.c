@@ -299,7 +299,7 @@ static enum reply book_read(struct arena *a, const struct gateway_config *config
         book_add(a, &lines, e);
     }
     str_to_int64(in->next, &skipped);
-    if (count == BOOK_PAGE) lines.next = str_printf(a, "%lld", (long long)(skipped + count));
+    if (count == BOOK_PAGE) lines.next = str_printf(a, "%lld", (long long)skipped + count);
     *ret = lines;
     return REPLY_OK;
 }

@@ -221,7 +221,7 @@ static bool names_empty_value(const struct filling *f, cmark_node *block)
 {
     bool is_empty = false;
     cmark_iter *walk = cmark_iter_new(block);
-    for (cmark_event_type event; !is_empty && (event = cmark_iter_next(walk)) != CMARK_EVENT_DONE;) {
+    while (!is_empty && cmark_iter_next(walk) != CMARK_EVENT_DONE) {
         cmark_node *node = cmark_iter_get_node(walk);
         const char *literal = cmark_node_get_literal(node), *url = cmark_node_get_url(node);
         is_empty = names_empty(f, str_from(literal)) || names_empty(f, str_from(url));
@@ -294,7 +294,7 @@ bool mail_tree_check(struct arena *a, Str marked, enum mail_param *ret_param)
     enum mail_param ignored;
     cmark_node *root = markdown_parse(marked);
     cmark_iter *walk = cmark_iter_new(root);
-    for (cmark_event_type event; !is_wrong && (event = cmark_iter_next(walk)) != CMARK_EVENT_DONE;) {
+    while (!is_wrong && cmark_iter_next(walk) != CMARK_EVENT_DONE) {
         cmark_node *node = cmark_iter_get_node(walk), *parent = cmark_node_parent(node);
         const char *literal = cmark_node_get_literal(node), *url = cmark_node_get_url(node);
         bool is_list = parent && cmark_node_get_type(parent) == CMARK_NODE_PARAGRAPH && is_list_alone(parent, &ignored);

@@ -35,7 +35,8 @@ Str words_fill(struct page *p, enum word word, int64_t count, const Str *args, s
 
 enum word words_find(Str name)
 {
-    int low = 1, high = name.len ? WORD_COUNT - 1 : 0; /* an empty text may have no bytes at all */
+    int low = 1, high = WORD_COUNT - 1;
+    if (!name.ptr) return WORD_NONE;
     while (low <= high) {
         int middle = (low + high) / 2;
         Str here = str_from(word_names[middle]);

@@ -23,8 +23,6 @@
 #define LEFTOVER_MS TIME_HOUR
 #define HOOK_MS (6 * TIME_HOUR)
 
-extern char **environ;
-
 bool backup_folder_name(const char *folder, Time now, char *ret, size_t bytes)
 {
     char text[TIME_TEXT_LEN + 1], name[TIME_TEXT_LEN + 1];

@@ -11,6 +11,7 @@
  * admit.c has the checks, send.c the way out. */
 #include "serve/router.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -86,6 +87,7 @@ struct tx_work {
 static enum err work_do(const struct tx_work *w)
 {
     struct request *req = &w->call->req;
+    assert(w->fn || w->step);
     enum err e = w->fn ? w->fn(req) : w->step(req, w->arg);
     return e ? e : answer_check(req);
 }

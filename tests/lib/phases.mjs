@@ -15,6 +15,7 @@ const FEW = { SOUK_WORKERS: '8' };
  */
 export const PHASES = [
   { name: 'arrows', run: 'files', folder: 'tests/arrows', needs: ['gcc'] },
+  { name: 'lint', run: 'files', folder: 'tests/lint', build: 'release', needs: ['lint'] },
   { name: 'harness', run: 'files', folder: 'tests/lib', build: 'release', needs: ['tools'] },
   { name: 'package', run: 'files', folder: 'tests/package', build: 'release', needs: ['package'] },
   { name: 'unit', run: 'units', build: 'release', pg: true, at_once: 2 },

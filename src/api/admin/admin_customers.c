@@ -232,7 +232,7 @@ enum err desk_wallet(struct request *req, Id account, Money amount, Str descript
 static enum err post_customer_wallet(struct request *req)
 {
     const struct adjust_body *in = req->body;
-    bool is_made;
+    bool is_made = false;
     enum err e = desk_wallet(req, req->param_id, in->amount, in->description, &is_made);
     if (e) return e;
     req->message = is_made ? "The wallet was changed"

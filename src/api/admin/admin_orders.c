@@ -209,7 +209,7 @@ enum err desk_refund(struct request *req, Id order, Money amount, Str reason, st
 static enum err post_refund(struct request *req)
 {
     const struct refund_body *in = req->body;
-    struct refund r;
+    struct refund r = {0};
     enum err e = desk_refund(req, req->param_id, in->amount, in->reason, &r);
     if (e) return e;
     req->message = desk_refund_said(&r);

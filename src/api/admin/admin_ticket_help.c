@@ -194,7 +194,7 @@ static enum err post_credit(struct request *req)
 
 #define HELP(path, shape, handler)                                                                                     \
     {                                                                                                                  \
-        "POST", "/api/admin/tickets/{id}/" path, SCOPE_ADMIN, TX_WRITE, &shape, handler, IDEMPOTENT,                   \
+        "POST", "/api/admin/tickets/{id}/" path, SCOPE_ADMIN, TX_WRITE, &(shape), handler, IDEMPOTENT,                 \
             .body_bytes_max = NOTE_BYTES                                                                               \
     }
 

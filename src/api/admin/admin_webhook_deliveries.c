@@ -180,7 +180,7 @@ static void view_event_listed(struct request *req, const struct event *e)
 static enum err get_events(struct request *req)
 {
     const struct news_query *q = req->query;
-    unsigned types;
+    unsigned types = 0;
     struct event *events;
     size_t count;
     enum err e = read_types(req, q->types, &types);

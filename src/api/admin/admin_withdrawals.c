@@ -79,7 +79,7 @@ static enum err decided(struct request *req, const char *action, const struct wi
 
 static enum err post_approve(struct request *req)
 {
-    struct withdrawal before, after;
+    struct withdrawal before = {0}, after = {0};
     struct settings s; /* read now, so that a limit that was just set applies */
     enum err e = settings_load(req->db, &s);
     if (!e) e = withdrawal_find(req->db, req->param_id, (Id){0}, &before);
@@ -99,7 +99,7 @@ static const struct shape reject_shape = {reject_fields, sizeof(struct reject_bo
 static enum err post_reject(struct request *req)
 {
     const struct reject_body *in = req->body;
-    struct withdrawal before, after;
+    struct withdrawal before = {0}, after = {0};
     enum err e = withdrawal_find(req->db, req->param_id, (Id){0}, &before);
     if (!e) e = withdrawal_reject(req->db, req->param_id, req->account, in->reason, req->now, &after);
     return e ? e : decided(req, "withdrawal.reject", &before, &after);
