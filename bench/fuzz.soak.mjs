@@ -23,6 +23,9 @@ const LONGEST = { csv: 256, cursor: 64, http: 1024, image: 32, money: 64, signat
 const sums = new Map();
 let failed = false;
 
+const built = spawnSync('./dev', ['build', 'fuzz-soak'], { cwd: root, stdio: 'inherit' });
+if (built.status !== 0) process.exit(1);
+
 const targets = fs
   .readdirSync(path.join(root, 'tests/fuzz'))
   .map((f) => /^fuzz_(.*)\.c$/.exec(f)?.[1])
