@@ -125,7 +125,8 @@ async function end({ buyers, nodes }) {
 function tellSeconds(seconds) {
   const row = (list) => {
     const sorted = [...list].sort((a, b) => a - b);
-    const median = sorted[Math.floor(sorted.length / 2)];
+    const half = sorted.length / 2;
+    const median = (sorted[Math.ceil(half) - 1] + sorted[Math.floor(half)]) / 2;
     return [sorted[0], median, sorted.at(-1)].map((s) => s.toFixed(1)).join(' / ');
   };
   for (const [kind, lists] of Object.entries(seconds))
