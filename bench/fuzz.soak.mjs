@@ -75,7 +75,7 @@ function fail(name, what, said) {
 
 /** The corpus once more, with all sanitizers, where that build is there. */
 function replay(name) {
-  const checked = ['build-asan', 'build-fuzz']
+  const checked = ['build-asan']
     .map((dir) => path.join(root, dir, 'tests/fuzz', `fuzz_${name}`))
     .find((file) => fs.existsSync(file));
   if (!checked) return '';

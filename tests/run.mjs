@@ -358,7 +358,7 @@ async function fuzzTargets(phase, names) {
       ...(fs.existsSync(seeds) ? [seeds] : []),
     ];
     const run = await program(
-      path.join(buildDir('fuzz'), 'tests/fuzz', `fuzz_${name}`),
+      path.join(buildDir(phase.build), 'tests/fuzz', `fuzz_${name}`),
       args,
       environment(phase),
       (FUZZ_SECONDS + 120) * 1000,

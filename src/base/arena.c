@@ -10,13 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define WITH_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITH_ASAN 1
-#endif
-#endif
+#include "base/sanitized.h"
 
 #ifdef WITH_ASAN
 #include <sanitizer/asan_interface.h>

@@ -8,22 +8,17 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define FOLLOWED_BY_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FOLLOWED_BY_ASAN 1
-#endif
-#endif
-#ifdef FOLLOWED_BY_ASAN
+#include "base/sanitized.h"
+
+#ifdef WITH_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
 /* A request's handler needs some 20 KiB; pages that are not touched cost nothing. */
-#if defined(FOLLOWED_BY_ASAN) || defined(__SANITIZE_THREAD__)
+#if defined(WITH_ASAN) || defined(WITH_TSAN)
 #define STACK_BYTES (1024 * 1024)
 #else
 #define STACK_BYTES (256 * 1024)
@@ -36,12 +31,12 @@ struct fiber {
     void (*run)(void *arg);
     void *arg;
     bool has_started, is_running; /* its context has been entered; its function has not returned */
-#ifdef FOLLOWED_BY_ASAN
+#ifdef WITH_ASAN
     void *own_fake, *resumer_fake;
     const void *resumer_stack;
     size_t resumer_bytes;
 #endif
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
     void *own_tsan, *resumer_tsan;
 #endif
 };
@@ -62,7 +57,7 @@ struct fiber *fiber_new(void)
         free(f);
         return NULL;
     }
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
     f->own_tsan = __tsan_create_fiber(0);
 #endif
     return f;
@@ -72,7 +67,7 @@ void fiber_free(struct fiber *f)
 {
     if (!f) return;
     assert(!f->is_running);
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
     __tsan_destroy_fiber(f->own_tsan);
 #endif
     munmap(f->stack, f->stack_bytes);
@@ -81,29 +76,29 @@ void fiber_free(struct fiber *f)
 
 static void switch_in(struct fiber *f)
 {
-#ifdef FOLLOWED_BY_ASAN
+#ifdef WITH_ASAN
     __sanitizer_start_switch_fiber(&f->resumer_fake, f->stack + page_bytes(), STACK_BYTES);
 #endif
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
     f->resumer_tsan = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(f->own_tsan, 0);
 #endif
     swapcontext(&f->resumer, &f->own);
-#ifdef FOLLOWED_BY_ASAN
+#ifdef WITH_ASAN
     __sanitizer_finish_switch_fiber(f->resumer_fake, NULL, NULL);
 #endif
 }
 
 static void switch_out(struct fiber *f)
 {
-#ifdef FOLLOWED_BY_ASAN
+#ifdef WITH_ASAN
     __sanitizer_start_switch_fiber(&f->own_fake, f->resumer_stack, f->resumer_bytes);
 #endif
-#ifdef __SANITIZE_THREAD__
+#ifdef WITH_TSAN
     __tsan_switch_to_fiber(f->resumer_tsan, 0);
 #endif
     swapcontext(&f->own, &f->resumer);
-#ifdef FOLLOWED_BY_ASAN
+#ifdef WITH_ASAN
     __sanitizer_finish_switch_fiber(f->own_fake, &f->resumer_stack, &f->resumer_bytes);
 #endif
 }
@@ -113,7 +108,7 @@ static void switch_out(struct fiber *f)
 static void enter(unsigned high, unsigned low)
 {
     struct fiber *f = (struct fiber *)((uintptr_t)high << 32 | low);
-#ifdef FOLLOWED_BY_ASAN
+#ifdef WITH_ASAN
     __sanitizer_finish_switch_fiber(NULL, &f->resumer_stack, &f->resumer_bytes);
 #endif
     for (;;) {

@@ -19,6 +19,7 @@
 #include "api/tables.h"
 #include "backup/backup_keys.h"
 #include "base/log.h"
+#include "base/sanitized.h"
 #include "cli/control.h"
 #include "cli/supervisor.h"
 #include "domain/password.h"
@@ -230,7 +231,7 @@ static void close_the_process(void)
     const struct rlimit none = {0, 0};
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     setrlimit(RLIMIT_CORE, &none);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(WITH_ASAN) && !defined(WITH_TSAN)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
 }

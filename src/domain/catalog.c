@@ -129,7 +129,7 @@ enum err catalog_list(struct db *db, struct product **ret, size_t *ret_count)
     for (size_t i = 0; i < n; i++) {
         size_t first = v;
         while (v < variant_count && id_eq(owners[v], list[i].id)) v++;
-        product_take_variants(&list[i], variants + first, v - first);
+        product_take_variants(&list[i], variants ? variants + first : NULL, v - first);
     }
     assert(v == variant_count);
     *ret = list;

@@ -55,7 +55,9 @@ enum err event_add_thing(struct db *db, enum event_type type, Id resource, const
     bind_text(st, text.data);
     bind_blob(st, seal(db, text.keys));
     bind_time(st, now);
-    return ret ? db_insert(st, ret) : db_run(st);
+    if (!ret) return db_run(st);
+    *ret = (Id){0};
+    return db_insert(st, ret);
 }
 
 enum err event_add(struct db *db, enum event_type type, Id resource, Time now)

@@ -222,8 +222,7 @@ static enum err sweep_media(struct db *db)
     Str path, hex, rest;
     enum err e = settings_get(db, "logo", &path);
     if (e) return e;
-    size_t skip = path.len > strlen(MEDIA) ? strlen(MEDIA) : 0;
-    Str name = {path.ptr + skip, path.len - skip};
+    Str name = path.len > strlen(MEDIA) ? (Str){path.ptr + strlen(MEDIA), path.len - strlen(MEDIA)} : path;
     if (path.len && str_cut(name, '.', &hex, &rest)) hex_decode(hex, logo, sizeof logo);
     struct stmt *st = db_prepare(db, sweep);
     bind_blob(st, (Str){(const char *)logo, sizeof logo});

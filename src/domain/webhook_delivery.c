@@ -32,7 +32,9 @@ enum err webhook_delivery_add(struct db *db, Id endpoint, Id event, enum event_t
     bind_id(st, event);
     bind_choice(st, event_type_names, type);
     bind_time(st, now);
-    return ret ? db_insert(st, ret) : db_run(st);
+    if (!ret) return db_run(st);
+    *ret = (Id){0};
+    return db_insert(st, ret);
 }
 
 #define COLUMNS                                                                                                        \

@@ -119,6 +119,7 @@ static enum flush flush_error(void)
 static size_t advance(Str *s, size_t n)
 {
     size_t m = n < s->len ? n : s->len;
+    if (m == 0) return n; /* a text without bytes may have no address to count from */
     s->ptr += m;
     s->len -= m;
     return n - m;

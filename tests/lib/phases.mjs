@@ -11,7 +11,7 @@ const FEW = { SOUK_WORKERS: '8' };
  * black-box suite on one engine; the other two combinations (`more`) run when a filter names them, and in ./dev soak.
  *
  * The builds (see ./dev) are the matrix of compilers, too: the release build is gcc with the machine's own char, tsan is gcc
- * with a char of the other sign, fuzz is clang; a warning stops each of them.
+ * with a char of the other sign, asan is clang; a warning stops each of them.
  */
 export const PHASES = [
   { name: 'arrows', run: 'files', folder: 'tests/arrows', needs: ['gcc'] },
@@ -70,7 +70,7 @@ export const PHASES = [
   },
   { name: 'api-tsan-pg', run: 'files', folder: 'tests/api', build: 'tsan', engine: 'pg', at_once: 3, env: FEW },
   { name: 'race-tsan', run: 'files', folder: 'tests/race', build: 'tsan', engine: 'pg', at_once: 2 },
-  { name: 'fuzz', run: 'fuzzers', build: 'fuzz', at_once: 2 },
+  { name: 'fuzz', run: 'fuzzers', build: 'asan', at_once: 2 },
 ];
 
 /**
@@ -100,7 +100,7 @@ export function needsOf(phases) {
   const needs = phases.flatMap((p) => [
     ...(p.needs ?? []),
     ...(p.build ? ['build'] : []),
-    ...(p.build === 'fuzz' ? ['clang'] : []),
+    ...(p.build === 'asan' ? ['clang'] : []),
     ...(p.pg || p.engine === 'pg' ? ['postgresql'] : []),
     ...(p.engine ? ['tools'] : []),
   ]);

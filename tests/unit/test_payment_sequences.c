@@ -21,11 +21,12 @@
 
 #include <time.h>
 
+#include "base/sanitized.h"
 #include "domain/vault.h"
 #include "unit.h"
 
 #define RANDOM_LENGTH 20
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(WITH_ASAN) || defined(WITH_TSAN)
 #define IS_SLOW true
 #define ALL_OF 2
 #define RANDOM_SEQUENCES 5

@@ -215,6 +215,7 @@ static bool read_member(struct input *in, Str keyid, bool *ret_possible, struct 
 
 bool accept_signature_read(struct arena *a, Str field, Str keyid, struct wanted_signature *ret)
 {
+    if (!field.len) field = STR(""); /* there may be no address to count from */
     struct input in = {a, field.ptr, field.ptr + field.len};
     struct wanted_signature first = {0};
     bool found = false;
