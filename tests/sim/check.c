@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MAX 512  /* of a table; ids are small: the store is new */
+#define ROWS_MAX 512 /* of a table; ids are small: the store is new */
 
 enum query {
     Q_BEGIN,
@@ -35,8 +35,8 @@ static const char *const texts[QUERIES] = {
     [Q_BEGIN] = "BEGIN",
     [Q_LEDGER] = "SELECT id, kind = 'wallet', owner_id, balance, credit_limit, kind FROM ledger_account",
     [Q_TRANSFERS] = "SELECT debit_id, credit_id, amount, reference_id, kind FROM transfer",
-    [Q_ORDERS] = "SELECT id, account_id, subtotal, discount, total, refunded_amount, coupon_id, status, paid_with"
-                 " FROM orders",
+    [Q_ORDERS] = ("SELECT id, account_id, subtotal, discount, total, refunded_amount, coupon_id, status, paid_with"
+                  " FROM orders"),
     [Q_ITEMS] = "SELECT id, order_id, product_id, quantity, unit_price, subtotal FROM order_item",
     [Q_DELIVERIES] = "SELECT order_item_id, unit, license_id, serial_id FROM delivery",
     [Q_SERIALS] = "SELECT id, product_id, taken_by, status FROM serial",
@@ -45,8 +45,9 @@ static const char *const texts[QUERIES] = {
     [Q_COUPONS] = "SELECT id, uses, max_uses, max_uses_per_customer FROM coupon",
     [Q_COUPON_USES] = "SELECT coupon_id, account_id FROM coupon_use WHERE released_at IS NULL",
     [Q_KEYS] = "SELECT COUNT(*), SUM(status = 0) FROM idempotency",
-    [Q_PAYMENTS] = "SELECT id, order_id, account_id, amount, received, waiting, credited, refunded_total, returned, paid_order,"
-                   " status, reference FROM payment",
+    [Q_PAYMENTS] =
+        ("SELECT id, order_id, account_id, amount, received, waiting, credited, refunded_total, returned, paid_order,"
+         " status, reference FROM payment"),
     [Q_REFUNDS] = "SELECT payment_id, order_id, amount, status = 'done', status FROM refund",
     [Q_EVENTS] = "SELECT event_id FROM webhook_event",
     [Q_INTEGRITY] = "PRAGMA integrity_check",
@@ -276,7 +277,8 @@ static void read_transfers(struct checker *c)
                 of = id_of(c, Q_TRANSFERS, 3);
         const char *kind = text(c, Q_TRANSFERS, 4);
         struct wallet *a = &c->wallets[from], *b = &c->wallets[to];
-        if (!a->is_there || !b->is_there || amount <= 0) bad(c, "I1: a transfer is between accounts that are not there");
+        if (!a->is_there || !b->is_there || amount <= 0)
+            bad(c, "I1: a transfer is between accounts that are not there");
         a->sum -= amount;
         b->sum += amount;
         struct order *o = &c->orders[of];
@@ -336,30 +338,31 @@ static void read_serials(struct checker *c)
 static void check_deliveries(struct checker *c)
 {
     while (step(c, Q_DELIVERIES)) {
-        int64_t at = id_of(c, Q_DELIVERIES, 0), unit = number(c, Q_DELIVERIES, 1),
-                license = id_of(c, Q_DELIVERIES, 2), serial = id_of(c, Q_DELIVERIES, 3);
+        int64_t at = id_of(c, Q_DELIVERIES, 0), unit = number(c, Q_DELIVERIES, 1), license = id_of(c, Q_DELIVERIES, 2),
+                serial = id_of(c, Q_DELIVERIES, 3);
         struct item *i = &c->items[at];
         if (!i->is_there || unit < 1 || unit > i->quantity || unit > 60 || i->units & (INT64_C(1) << unit)) {
             bad(c, "I5: unit %lld of item %lld was delivered", (long long)unit, (long long)at);
             continue;
         }
         i->units |= INT64_C(1) << unit;
-        if (!c->orders[i->order].is_paid)
-            bad(c, "I8: order %lld was delivered and is not paid", (long long)i->order);
+        if (!c->orders[i->order].is_paid) bad(c, "I8: order %lld was delivered and is not paid", (long long)i->order);
         if (license && (!c->license_there[license] || c->license_given[license]))
             bad(c, "I5: licence %lld was delivered twice or is not there", (long long)license);
         if (serial && c->serial_given[serial]) bad(c, "I3: serial %lld was sold twice", (long long)serial);
         if (serial && c->taken_by[serial] != at)
-            bad(c, "I3: serial %lld was delivered with item %lld and is taken by %lld", (long long)serial, (long long)at,
-                (long long)c->taken_by[serial]);
+            bad(c, "I3: serial %lld was delivered with item %lld and is taken by %lld", (long long)serial,
+                (long long)at, (long long)c->taken_by[serial]);
         if (license) c->license_given[license] = true;
         if (serial) c->serial_given[serial] = true;
     }
     for (int64_t s = 0; s < ROWS_MAX; s++) {
         if (!c->taken_by[s] || c->serial_given[s]) continue;
         int64_t item = c->taken_by[s];
-        bool waits = item > 0 && item < ROWS_MAX && c->items[item].is_there && c->orders[c->items[item].order].status == 'p';
-        if (!waits) bad(c, "I3: serial %lld is taken by item %lld, which did not get it", (long long)s, (long long)item);
+        bool waits =
+            item > 0 && item < ROWS_MAX && c->items[item].is_there && c->orders[c->items[item].order].status == 'p';
+        if (!waits)
+            bad(c, "I3: serial %lld is taken by item %lld, which did not get it", (long long)s, (long long)item);
     }
     for (int64_t n = 0; n < ROWS_MAX; n++) {
         const struct item *i = &c->items[n];
@@ -411,8 +414,8 @@ static void check_orders(struct checker *c)
         bool back = w->status == 'r' || w->status == 'c';
         if (!w->is_there && (w->held || w->out || w->back))
             bad(c, "I2: money moved for withdrawal %lld, which is not there", (long long)n);
-        if (w->is_there && (w->held != w->amount || w->out != (w->status == 'a' ? w->amount : 0) ||
-                            w->back != (back ? w->amount : 0)))
+        if (w->is_there &&
+            (w->held != w->amount || w->out != (w->status == 'a' ? w->amount : 0) || w->back != (back ? w->amount : 0)))
             bad(c, "I2: the money of withdrawal %lld ('%c') went elsewhere", (long long)n, w->status);
     }
 }
@@ -431,8 +434,8 @@ static void check_payments(struct checker *c)
         int64_t back = p->back - p->again + p->back_from_wallet + (sale ? sale->refunded : 0);
         int64_t waits = p->came + p->again - p->back - p->to_wallet - (sale ? sale->total : 0);
         if (p->received != p->came || p->credited != p->to_wallet || p->waiting != waits || waits < 0)
-            bad(c, "I8: payment %lld says %lld came, %lld in the wallet, %lld waits; booked: %lld, %lld, %lld", (long long)n,
-                (long long)p->received, (long long)p->credited, (long long)p->waiting, (long long)p->came,
+            bad(c, "I8: payment %lld says %lld came, %lld in the wallet, %lld waits; booked: %lld, %lld, %lld",
+                (long long)n, (long long)p->received, (long long)p->credited, (long long)p->waiting, (long long)p->came,
                 (long long)p->to_wallet, (long long)waits);
         if (p->returned != back || p->refunded != p->done)
             bad(c, "I8: payment %lld says %lld went back, booked %lld; refunded %lld, its refunds %lld", (long long)n,
