@@ -83,7 +83,17 @@ test('a part of the run asks for what it needs and for no more', () => {
   assert.deepEqual(needs('arrows'), ['gcc']);
   assert.deepEqual(needs('web'), ['build', 'chromium', 'tools']);
   assert.deepEqual(needs('fuzz'), ['build', 'clang']);
-  assert.deepEqual(needs(), ['build', 'chromium', 'clang', 'clients', 'gcc', 'package', 'postgresql', 'tools']);
+  assert.deepEqual(needs(), [
+    'build',
+    'chromium',
+    'clang',
+    'clients',
+    'gcc',
+    'package',
+    'postgresql',
+    'promtool',
+    'tools',
+  ]);
   const said = spawnSync(process.execPath, ['tests/run.mjs', '--needs', 'base64'], { cwd: root, encoding: 'utf8' });
   assert.equal(said.stdout, 'build postgresql\n', 'only the unit programs have a base64');
 });
