@@ -89,6 +89,7 @@ test('a part of the run asks for what it needs and for no more', () => {
     'clang',
     'clients',
     'gcc',
+    'lint',
     'package',
     'postgresql',
     'promtool',
