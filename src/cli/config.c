@@ -67,6 +67,8 @@ static const struct option options[] = {
     {"header-timeout-ms", NUMBER, AT(header_timeout_ms), "10000",
      "for a connection's first byte, and from there to the end of the head"},
     {"idle-timeout-ms", NUMBER, AT(idle_timeout_ms), "60000", "between the requests of a connection"},
+    {"report-timeout-ms", NUMBER, AT(report_timeout_ms), "30000",
+     "SQLite: for one look at the database that staff or an export take; 0: no limit"},
     {"drain-timeout-ms", NUMBER, AT(drain_timeout_ms), "30000", "for running requests to end after SIGTERM"},
     {"drain-idle-ms", NUMBER, AT(drain_idle_ms), "1000",
      "with a socket from systemd: for idle connections to send one more request after SIGTERM"},

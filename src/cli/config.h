@@ -28,7 +28,7 @@ struct config {
     bool webhook_private_ok;
     bool log_requests;
     int64_t loops, workers, connections_max, connections_per_address, body_memory_max, unsent_max, tokens_max;
-    int64_t header_timeout_ms, idle_timeout_ms, drain_timeout_ms, drain_idle_ms, body_rate_min;
+    int64_t header_timeout_ms, idle_timeout_ms, drain_timeout_ms, drain_idle_ms, body_rate_min, report_timeout_ms;
     int64_t body_max, file_max;
     int64_t rate_v1, rate_customer, rate_auth;
     const char *backup_folder, *backup_public_key, *backup_hook;

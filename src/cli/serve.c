@@ -64,6 +64,7 @@ static struct app_options app_options(const struct config *config)
     struct app_options o = {
         .unsent_bytes_max = config->unsent_max,
         .rate_v1 = config->rate_v1,
+        .report_ms = config->report_timeout_ms,
         .rate_customer = config->rate_customer,
         .rate_auth = config->rate_auth,
         .body_bytes_max = config->body_max,

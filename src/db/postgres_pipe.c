@@ -145,7 +145,8 @@ static bool is_in(const char *state, const char *const *list)
     return false;
 }
 
-#define DISK_FULL "53100" /* the server's own disk */
+#define STATEMENT_ENDED "57014" /* it took longer than statement_timeout */
+#define DISK_FULL "53100"       /* the server's own disk */
 
 /* Beginnings of SQLSTATEs. */
 static const char *const try_again[] = {"40001", "40P01", NULL};
@@ -192,7 +193,8 @@ static void note_error(struct pg_db *c, const struct sent *s, const PGresult *r)
     const char *text = is_in(state, about_the_text) ? PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY) : NULL;
     log_event(LOG_ERROR, "db.failed", LOGC("state", state), LOGC("constraint", constraint), LOGC("reason", text),
               LOGC("sql", s->stmt ? s->stmt->text : ""));
-    db_fail(&c->db, is_in(state, server_trouble) ? ERR_UNAVAILABLE : ERR_INTERNAL);
+    bool is_late = c->mode == TX_READ && strcmp(state, STATEMENT_ENDED) == 0;
+    db_fail(&c->db, is_late ? ERR_READ_TOO_LONG : is_in(state, server_trouble) ? ERR_UNAVAILABLE : ERR_INTERNAL);
 }
 
 static void note_result(struct pg_db *c, const struct sent *s, PGresult *r)

@@ -15,6 +15,7 @@
 #include "base/log.h"
 
 #define PARAMS_MAX 64
+#define LOOK_EVERY 10000 /* instructions of SQLite's machine between two looks at the clock: a millisecond at most */
 #define BYTES_MAX (64 * 1024 * 1024) /* one text or blob; what a client may send is bounded far lower */
 
 /* Statements that the transaction machinery itself runs. */
@@ -37,6 +38,8 @@ struct sqlite_db {
     int64_t scripts;
     int log_pages;
     bool writer;
+    int64_t limit_ms, until_ns; /* of the statement that runs; 0: none */
+    bool ran_out;
 };
 
 static struct sqlite_db *of(struct db *db)
@@ -77,6 +80,11 @@ static void note_room(struct sqlite_db *c, int rc)
 static void fail(struct sqlite_db *c, int rc, const char *sql)
 {
     note_room(c, rc);
+    if ((rc & 0xff) == SQLITE_INTERRUPT && c->ran_out) {
+        log_event(LOG_WARN, "db.read_too_long", LOGI("limit_ms", c->limit_ms), LOGC("sql", sql));
+        db_fail(&c->db, ERR_READ_TOO_LONG);
+        return;
+    }
     log_event(LOG_ERROR, "db.failed", LOGI("code", rc), LOGC("reason", sqlite3_errmsg(c->handle)), LOGC("sql", sql));
     db_fail(&c->db, err_of(rc));
 }
@@ -177,6 +185,8 @@ static bool step(struct stmt *st)
         return false;
     }
     if (s->rowid_given) return false;
+    struct sqlite_db *c = of(st->db);
+    if (c->limit_ms && !sqlite3_stmt_busy(s->handle)) c->until_ns = time_monotonic_ns() + c->limit_ms * 1000000;
     int rc = sqlite3_step(s->handle);
     if (rc == SQLITE_ROW) {
         st->columns = sqlite3_data_count(s->handle);
@@ -287,6 +297,21 @@ static int run_own(struct sqlite_db *c, enum own which)
 enum err sqlite_begin(struct db *db)
 {
     return run_own(of(db), OWN_BEGIN) == SQLITE_OK ? OK : ERR_UNAVAILABLE;
+}
+
+static int is_past_limit(void *arg)
+{
+    struct sqlite_db *c = arg;
+    c->ran_out = time_monotonic_ns() > c->until_ns;
+    return c->ran_out;
+}
+
+void sqlite_limit(struct db *db, int64_t ms)
+{
+    struct sqlite_db *c = of(db);
+    assert(!c->writer);
+    c->limit_ms = ms;
+    sqlite3_progress_handler(c->handle, LOOK_EVERY, ms ? is_past_limit : NULL, c);
 }
 
 bool sqlite_in_transaction(const struct db *db)

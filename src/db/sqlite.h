@@ -48,6 +48,8 @@ bool sqlite_release(struct db *db);
 bool sqlite_rollback_to(struct db *db); /* and releases it */
 /* SQLite ends a transaction by itself after some errors (disk full, I/O). */
 bool sqlite_in_transaction(const struct db *db);
+/* A statement that runs for longer is ended: ERR_READ_TOO_LONG. 0: no limit. For readers. */
+void sqlite_limit(struct db *db, int64_t ms);
 /* Rows changed since the connection was opened; a script counts as one more. */
 int64_t sqlite_changes(const struct db *db);
 

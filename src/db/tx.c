@@ -339,18 +339,20 @@ static void return_reader(struct database *d, struct db *db)
     pthread_mutex_unlock(&d->readers_lock);
 }
 
-static enum err call_read(struct database *d, struct waiting_call *c)
+static enum err call_read(struct database *d, struct waiting_call *c, int64_t limit_ms)
 {
     struct db *db = borrow_reader(d);
     enum err e = sqlite_begin(db);
+    sqlite_limit(db, limit_ms);
     if (!e) e = run_read(db, &c->job);
+    sqlite_limit(db, 0);
     end_read(db);
     return_reader(d, db);
     return e;
 }
 
-enum err tx_call(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,
-                 struct arena *a)
+static enum err call(struct database *d, enum tx_mode mode, int64_t limit_ms, enum err (*run)(void *arg, struct db *db),
+                     void *arg, struct arena *a)
 {
     assert(mode == TX_READ || mode == TX_WRITE);
     struct arena scratch = {0};
@@ -359,11 +361,23 @@ enum err tx_call(struct database *d, enum tx_mode mode, enum err (*run)(void *ar
         .run = run,
         .arg = arg};
     enum err e = ERR_NEEDS_WRITE;
-    if (mode == TX_READ && !d->pool) e = call_read(d, &c);
+    if (mode == TX_READ && !d->pool) e = call_read(d, &c, limit_ms);
     if (e == ERR_NEEDS_WRITE) {
         if (!d->pool) c.job.mode = TX_WRITE;
         e = call_and_wait(d, &c);
     }
     arena_done(&scratch);
     return e;
+}
+
+enum err tx_call(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,
+                 struct arena *a)
+{
+    return call(d, mode, 0, run, arg, a);
+}
+
+enum err tx_read_within(struct database *d, int64_t limit_ms, enum err (*run)(void *arg, struct db *db), void *arg,
+                        struct arena *a)
+{
+    return call(d, TX_READ, limit_ms, run, arg, a);
 }

@@ -107,3 +107,7 @@ void tx_port_drain(struct tx_port *p);
  * a small pool. Without an arena, texts and blobs that `run` reads live until it returns. */
 enum err tx_call(struct database *d, enum tx_mode mode, enum err (*run)(void *arg, struct db *db), void *arg,
                  struct arena *a);
+/* The same for TX_READ; a statement that takes longer than limit_ms is ended: ERR_READ_TOO_LONG. PostgreSQL has a limit
+ * of its own for every statement. */
+enum err tx_read_within(struct database *d, int64_t limit_ms, enum err (*run)(void *arg, struct db *db), void *arg,
+                        struct arena *a);

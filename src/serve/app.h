@@ -28,12 +28,13 @@ struct route;
 
 struct app_options {
     int64_t rate_v1, rate_customer; /* per minute; -1: as the stored setting says */
-    int64_t rate_auth;              /* failed logins per minute and e-mail address; 0: no limit */
-    int64_t body_bytes_max;         /* of JSON bodies */
-    int64_t file_bytes_max;         /* of product files */
-    int64_t unsent_bytes_max;       /* of answers on their way to one account; 0: no cap */
-    const char *base_url;           /* "https://shop.example", without a slash at its end; "": unknown */
-    const char *data_dir;           /* files of products */
+    int64_t report_ms;        /* SQLite: for a statement of what staff read, and of handlers' own reads; 0: no limit */
+    int64_t rate_auth;        /* failed logins per minute and e-mail address; 0: no limit */
+    int64_t body_bytes_max;   /* of JSON bodies */
+    int64_t file_bytes_max;   /* of product files */
+    int64_t unsent_bytes_max; /* of answers on their way to one account; 0: no cap */
+    const char *base_url;     /* "https://shop.example", without a slash at its end; "": unknown */
+    const char *data_dir;     /* files of products */
     Str cors_origins[CORS_ORIGINS_MAX];
     size_t cors_count;
     const struct route *const *routes; /* tables; the last is NULL */

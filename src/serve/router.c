@@ -271,16 +271,23 @@ static enum err run_self(void *arg, struct db *db)
     return run_work(w, db);
 }
 
+static enum err call_database(struct request *req, enum tx_mode mode, struct tx_work *w)
+{
+    const struct app *app = req->app;
+    if (mode == TX_READ) return tx_read_within(app->database, app->options.report_ms, run_self, w, req->arena);
+    return tx_call(app->database, mode, run_self, w, req->arena);
+}
+
 enum err request_tx(struct request *req, enum tx_mode mode, enum err (*fn)(struct request *))
 {
     struct tx_work w = {.call = call_of(req, req), .fn = fn};
-    return tx_call(req->app->database, mode, run_self, &w, req->arena);
+    return call_database(req, mode, &w);
 }
 
 enum err request_step_untyped(struct request *req, enum tx_mode mode, request_step_fn *step, void *arg)
 {
     struct tx_work w = {.call = call_of(req, req), .step = step, .arg = arg};
-    return tx_call(req->app->database, mode, run_self, &w, req->arena);
+    return call_database(req, mode, &w);
 }
 
 static enum err run_finish(void *arg, struct db *db)
@@ -352,7 +359,8 @@ static enum err run_waiting(void *arg, struct db *db)
 static void run_report(struct pool_job *job)
 {
     struct call *c = call_of(job, pool_job);
-    c->pool_result = tx_call(c->req.app->database, TX_READ, run_waiting, c, c->req.arena);
+    const struct app *app = c->req.app;
+    c->pool_result = tx_read_within(app->database, app->options.report_ms, run_waiting, c, c->req.arena);
     mailbox_post(&c->loop->home, &c->home);
 }
 

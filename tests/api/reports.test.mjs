@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execute } from '../lib/sql.mjs';
 import { openOffice } from './lib/admin.mjs';
-import { expectStatus } from './lib/http.mjs';
+import { expectError, expectStatus } from './lib/http.mjs';
 import { connect } from './lib/raw.mjs';
 import { together } from './lib/souk.mjs';
 
@@ -31,4 +31,11 @@ test('a request is answered while staff search through 300,000 customers', async
   for (let i = 0; i < 3; i++) expectStatus(await souk.get('/livez'), 200); // one may slip in before the searches begin
   assert.ok(ended < 24, 'it waited for all the searches');
   await Promise.all(searches);
+
+  // With a limit that no search can keep: it ends with an error of its own, and nobody else notices.
+  souk.args.push('--report-timeout-ms', '1');
+  await souk.restart();
+  const late = await Promise.all([1, 2, 3, 4].map((i) => souk.get(`/api/admin/customers?q=nobody-${i}`, owner)));
+  for (const answer of late) expectError(answer, 503, 'read_too_long');
+  expectStatus(await souk.get('/api/customer/wallet', owner), 200);
 });
