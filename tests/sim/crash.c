@@ -173,12 +173,33 @@ static void settle(struct crash *c, enum disk_name file)
     c->pending_count = left;
 }
 
+/* Which files there are is certain now. What was written to a file before it was deleted does not matter any more. */
+static void settle_folder(struct crash *c)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < c->pending_count; i++) {
+        const struct disk_op *op = &c->run->log[c->pending[i]];
+        if (op->kind != DISK_CREATE && op->kind != DISK_DELETE) {
+            c->pending[left++] = c->pending[i];
+            continue;
+        }
+        apply(c, op, 0, 0, false);
+        size_t kept = 0;
+        for (size_t n = 0; n < left; n++)
+            if (op->kind != DISK_DELETE || c->run->log[c->pending[n]].file != op->file) c->pending[kept++] = c->pending[n];
+        left = kept;
+    }
+    c->pending_count = left;
+}
+
 bool crash_next(struct crash *c)
 {
     crash_undo(c);
     if (c->step == c->run->steps) return false;
     const struct disk_op *op = &c->run->log[c->step];
-    if (op->kind != DISK_SYNC) {
+    if (op->kind == DISK_SYNC_FOLDER) {
+        if (!c->lies) settle_folder(c);
+    } else if (op->kind != DISK_SYNC) {
         if (c->pending_count == PENDING_MAX) settle(c, op->file);
         c->pending[c->pending_count++] = c->step;
     } else if (!c->lies) {

@@ -61,7 +61,7 @@ void disk_copy(struct disk *to, const struct disk *from)
 static bool note(struct disk *d, enum disk_kind kind, enum disk_name file, int64_t offset, int64_t length,
                  const void *data)
 {
-    bool room = kind == DISK_SYNC || kind == DISK_DELETE || kind == DISK_TRUNCATE;
+    bool room = kind == DISK_SYNC || kind == DISK_SYNC_FOLDER || kind == DISK_DELETE || kind == DISK_TRUNCATE;
     if (d->fault && d->steps >= d->fault_at && d->faults < d->fault_length && !(d->fault == FAULT_FULL && room)) {
         d->faults++;
         return false;
@@ -93,6 +93,11 @@ bool disk_truncate(struct disk *d, enum disk_name file, int64_t length)
 bool disk_sync(struct disk *d, enum disk_name file)
 {
     return note(d, DISK_SYNC, file, 0, 0, NULL);
+}
+
+bool disk_sync_folder(struct disk *d)
+{
+    return note(d, DISK_SYNC_FOLDER, DISK_DB, 0, 0, NULL);
 }
 
 bool disk_create(struct disk *d, enum disk_name file)

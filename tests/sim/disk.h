@@ -17,7 +17,14 @@ struct disk_file {
     bool exists;
 };
 
-enum disk_kind { DISK_WRITE, DISK_TRUNCATE, DISK_SYNC, DISK_CREATE, DISK_DELETE };
+enum disk_kind {
+    DISK_WRITE,
+    DISK_TRUNCATE,
+    DISK_SYNC,
+    DISK_CREATE,
+    DISK_DELETE,
+    DISK_SYNC_FOLDER, /* which files there are */
+};
 
 struct disk_op {
     enum disk_kind kind;
@@ -54,6 +61,7 @@ void disk_file_truncate(struct disk_file *f, int64_t length);
 bool disk_write(struct disk *d, enum disk_name file, int64_t offset, const void *data, int64_t length);
 bool disk_truncate(struct disk *d, enum disk_name file, int64_t length);
 bool disk_sync(struct disk *d, enum disk_name file);
+bool disk_sync_folder(struct disk *d);
 bool disk_create(struct disk *d, enum disk_name file);
 bool disk_delete(struct disk *d, enum disk_name file);
 

@@ -23,6 +23,8 @@
 #define LEVELS 2          /* a power cut, and one more in what comes after it */
 #define RESTART_EVERY 400 /* images */
 #define FAULT_EVERY 400
+#define BIRTH_EVERY 60 /* images of the first start */
+#define FAILURES_MAX 10
 #define SECOND_EVERY 40   /* steps of the second level */
 #define THOROUGH_EVERY 64
 #define SEEN_SLOTS (1 << 20)
@@ -30,7 +32,7 @@
 static const char *const kind_names[CRASH_KINDS] = {"lost", "kept", "torn", "some-512", "some-4096"};
 
 static struct {
-    int64_t runs, deeds, charges, events, steps, images, checked, restarts, faults, repeated, failures;
+    int64_t runs, deeds, charges, events, steps, images, checked, restarts, births, faults, failures;
 } counts;
 static struct {
     uint64_t seed;
@@ -123,16 +125,22 @@ static bool live(struct disk *d, struct world *w, uint64_t seed, char *why, size
 }
 
 /* Checks the disk as it is, with a new connection. */
+static bool check_disk(struct disk *d, const struct facts *facts, char *why, size_t bytes)
+{
+    vfs_forget_shm(d);
+    struct checker *c = checker_open(d, "after.db");
+    bool good = c && checker_run(c, facts, true, why, bytes);
+    if (!c) snprintf(why, bytes, "the database cannot be opened");
+    checker_close(c);
+    return good;
+}
+
 static bool check_end(struct disk *d, const struct world *w, char *why, size_t bytes)
 {
     struct fact *list = calloc(FACTS_MAX, sizeof *list);
     if (!list) abort();
-    vfs_forget_shm(d);
-    struct checker *c = checker_open(d, "after.db");
     struct facts facts = world_facts(w, SIZE_MAX - 1, list);
-    bool good = c && checker_run(c, &facts, true, why, bytes);
-    if (!c) snprintf(why, bytes, "the database cannot be opened");
-    checker_close(c);
+    bool good = check_disk(d, &facts, why, bytes);
     free(list);
     return good;
 }
@@ -247,7 +255,7 @@ static void sweep(const struct disk *from, const struct disk *run, const struct 
     if (!levels[level].checker) fail(w->seed, level, 0, "start", "the database cannot be opened");
     struct facts facts = {0};
     size_t news = 0, version = 0;
-    int64_t limit = hunt.is_quiet ? 1 : 10;
+    int64_t limit = hunt.is_quiet ? 1 : FAILURES_MAX;
     while (levels[level].checker && hunt.found < limit && crash_next(c)) {
         size_t step = crash_step(c);
         if (level == 0) top_step = step;
@@ -276,6 +284,34 @@ static void sweep(const struct disk *from, const struct disk *run, const struct 
     }
     checker_close(levels[level].checker);
     crash_free(c);
+}
+
+/* Power cuts while the store is first made: the next start must make what is missing. */
+static void run_births(void)
+{
+    struct disk nothing = {0}, *image = &levels[0].image;
+    struct crash *c = crash_new(image, &nothing, &start, false);
+    seed_all(options.seed);
+    while (hunt.found < FAILURES_MAX && crash_next(c)) {
+        top_step = crash_step(c);
+        for (int kind = 0; kind < CRASH_KINDS; kind++) {
+            struct random r = chance_at(options.seed, top_step, LEVELS, kind);
+            char why[512] = "";
+            if (random_under(&r, BIRTH_EVERY) || !crash_make(c, (enum crash_kind)kind, random_next(&r))) continue;
+            struct disk d = {0};
+            disk_copy(&d, image);
+            disk_create(&d, DISK_DB); /* 'souk serve' makes a missing file */
+            counts.births++;
+            bool good = store_start(&d, why, sizeof why);
+            if (good) store_stop();
+            struct facts none = {0};
+            if (!good || !check_disk(&d, &none, why, sizeof why))
+                fail(options.seed, 0, top_step, kind_names[kind], why);
+            disk_done(&d);
+        }
+    }
+    crash_free(c);
+    disk_done(&nothing);
 }
 
 static void run_seed(uint64_t seed, bool lies)
@@ -363,10 +399,10 @@ static void report(clock_t began)
 {
     double cpu = (double)(clock() - began) / CLOCKS_PER_SEC;
     printf("%lld runs from seed %llu, %lld answers, %lld payments at the provider with %lld webhooks, %lld steps, %lld crash images (%lld of them different, all checked),"
-           " %lld restarts, %lld failing disks, %lld failures; %.1f s of CPU time, %.0f images a minute\n",
+           " %lld restarts, %lld of the first start, %lld failing disks, %lld failures; %.1f s of CPU time, %.0f images a minute\n",
            (long long)counts.runs, (unsigned long long)options.seed, (long long)counts.deeds, (long long)counts.charges,
            (long long)counts.events, (long long)counts.steps,
-           (long long)counts.images, (long long)counts.checked, (long long)counts.restarts, (long long)counts.faults,
+           (long long)counts.images, (long long)counts.checked, (long long)counts.restarts, (long long)counts.births, (long long)counts.faults,
            (long long)counts.failures, cpu,
            cpu > 0 ? (double)counts.images / cpu * 60 : 0);
     fflush(stdout);
@@ -388,6 +424,7 @@ int main(int argc, char **argv)
     time_t end = time(NULL) + options.seconds;
     bool good = options.step >= 0 || controls_are_caught();
     began = clock();
+    if (options.step < 0) run_births();
     for (int64_t n = 0; options.seconds ? time(NULL) < end : n < options.runs; n++)
         run_seed(options.seed + (uint64_t)n, false);
     report(began);

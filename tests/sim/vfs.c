@@ -1,7 +1,8 @@
 /* tests/sim/vfs.c - SQLite's way to the disks of disk.h: files, locks and the shared index of the log, in one process.
  *
  * It promises what SQLite's own VFS for Unix promises: sectors of 4096 bytes, and that a write damages nothing beside
- * it (SQLITE_IOCAP_POWERSAFE_OVERWRITE). */
+ * it (SQLITE_IOCAP_POWERSAFE_OVERWRITE). And it does what that one does: the first sync of a log or journal that may be
+ * new syncs the folder, too. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct vfs_file {
     enum disk_name name;
     int lock;
     bool has_shm;
+    bool syncs_folder;
     uint16_t shared, exclusive; /* locks on the index */
 };
 
@@ -137,7 +139,10 @@ static int x_truncate(sqlite3_file *f, sqlite3_int64 size)
 static int x_sync(sqlite3_file *f, int flags)
 {
     (void)flags;
-    return disk_sync(of(f)->disk, of(f)->name) ? SQLITE_OK : SQLITE_IOERR_FSYNC;
+    if (!disk_sync(of(f)->disk, of(f)->name)) return SQLITE_IOERR_FSYNC;
+    if (of(f)->syncs_folder && !disk_sync_folder(of(f)->disk)) return SQLITE_IOERR_DIR_FSYNC;
+    of(f)->syncs_folder = false;
+    return SQLITE_OK;
 }
 
 static int x_size(sqlite3_file *f, sqlite3_int64 *ret)
@@ -313,6 +318,7 @@ static int x_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *f, int flags
         if (!disk_create(v->disk, v->name)) return failure(v->disk, SQLITE_CANTOPEN);
     }
     v->base.pMethods = &methods;
+    v->syncs_folder = flags & SQLITE_OPEN_CREATE && v->name != DISK_DB;
     if (ret_flags) *ret_flags = flags;
     return SQLITE_OK;
 }
@@ -324,7 +330,7 @@ static int x_delete(sqlite3_vfs *vfs, const char *path, int sync_folder)
     struct disk *d = find(path, &name);
     if (!d || !d->files[name].exists) return SQLITE_IOERR_DELETE_NOENT;
     if (!disk_delete(d, name)) return SQLITE_IOERR_DELETE;
-    return sync_folder && !disk_sync(d, name) ? SQLITE_IOERR_DIR_FSYNC : SQLITE_OK;
+    return sync_folder && !disk_sync_folder(d) ? SQLITE_IOERR_DIR_FSYNC : SQLITE_OK;
 }
 
 static int x_access(sqlite3_vfs *vfs, const char *path, int flags, int *ret)
