@@ -130,8 +130,8 @@ static void check_coupons(struct checker *c)
         c->coupon_by[coupon][account]++;
     }
     while (check_step(c, Q_COUPONS)) {
-        int64_t id = check_number(c, Q_COUPONS, 0) & 63, uses = check_number(c, Q_COUPONS, 1), most = check_number(c, Q_COUPONS, 2),
-                each = check_number(c, Q_COUPONS, 3);
+        int64_t id = check_number(c, Q_COUPONS, 0) & 63, uses = check_number(c, Q_COUPONS, 1),
+                most = check_number(c, Q_COUPONS, 2), each = check_number(c, Q_COUPONS, 3);
         if (uses != c->coupon_uses[id] || (most && uses > most))
             bad(c, "I6: coupon %lld says %lld uses of %lld, there are %lld", (long long)id, (long long)uses,
                 (long long)most, (long long)c->coupon_uses[id]);

@@ -1,5 +1,5 @@
-/* tests/sim/check.h - are the books in order, and is everything there that was acknowledged? Reads the database file with
- * queries of its own, and shares no code with the server. */
+/* tests/sim/check.h - are the books in order, and is everything there that was acknowledged? Reads the database file
+ * with queries of its own, and shares no code with the server. */
 #pragma once
 
 #include "disk.h"

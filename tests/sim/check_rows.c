@@ -20,8 +20,9 @@ static const char *const texts[QUERIES] = {
     [Q_COUPONS] = "SELECT id, uses, max_uses, max_uses_per_customer FROM coupon",
     [Q_COUPON_USES] = "SELECT coupon_id, account_id FROM coupon_use WHERE released_at IS NULL",
     [Q_KEYS] = "SELECT COUNT(*), SUM(status = 0) FROM idempotency",
-    [Q_PAYMENTS] = "SELECT id, order_id, account_id, amount, received, waiting, credited, refunded_total, returned, paid_order,"
-                   " status, reference FROM payment",
+    [Q_PAYMENTS] =
+        "SELECT id, order_id, account_id, amount, received, waiting, credited, refunded_total, returned, paid_order,"
+        " status, reference FROM payment",
     [Q_REFUNDS] = "SELECT payment_id, order_id, amount, status = 'done', status FROM refund",
     [Q_EVENTS] = "SELECT event_id FROM webhook_event",
     [Q_INTEGRITY] = "PRAGMA integrity_check",
@@ -182,11 +183,12 @@ static void read_payments(struct checker *c)
 static void read_transfers(struct checker *c)
 {
     while (check_step(c, Q_TRANSFERS)) {
-        int64_t from = check_id(c, Q_TRANSFERS, 0), to = check_id(c, Q_TRANSFERS, 1), amount = check_number(c, Q_TRANSFERS, 2),
-                of = check_id(c, Q_TRANSFERS, 3);
+        int64_t from = check_id(c, Q_TRANSFERS, 0), to = check_id(c, Q_TRANSFERS, 1),
+                amount = check_number(c, Q_TRANSFERS, 2), of = check_id(c, Q_TRANSFERS, 3);
         const char *kind = check_text(c, Q_TRANSFERS, 4);
         struct wallet *a = &c->wallets[from], *b = &c->wallets[to];
-        if (!a->is_there || !b->is_there || amount <= 0) bad(c, "I1: a transfer is between accounts that are not there");
+        if (!a->is_there || !b->is_there || amount <= 0)
+            bad(c, "I1: a transfer is between accounts that are not there");
         a->sum -= amount;
         b->sum += amount;
         struct order *o = &c->orders[of];

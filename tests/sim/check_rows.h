@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-#define ROWS_MAX 512  /* of a table; ids are small: the store is new */
+#define ROWS_MAX 512 /* of a table; ids are small: the store is new */
 
 enum query {
     Q_BEGIN,

@@ -70,8 +70,8 @@ static void heard(void *client, const struct wire_answer *a)
     static int talks = -1; /* for people: SIM_TALK=1 prints every answer, SIM_LOG=1 the server's log */
     if (talks < 0) talks = getenv("SIM_TALK") != NULL;
     if (talks)
-        printf("%6zu %d:%d %d %.*s\n", w->disk->steps, (int)((d - w->deeds[0]) / DEEDS), (int)((d - w->deeds[0]) % DEEDS),
-               a->status, (int)a->body_length, a->body);
+        printf("%6zu %d:%d %d %.*s\n", w->disk->steps, (int)((d - w->deeds[0]) / DEEDS),
+               (int)((d - w->deeds[0]) % DEEDS), a->status, (int)a->body_length, a->body);
     bool repeats = wait->repeats;
     free(wait);
     if (repeats || a->status == 503) return; /* asked for again */
@@ -170,11 +170,14 @@ void world_cut(struct world *w, size_t step)
         for (int i = 0; i < DEEDS; i++) {
             struct deed *d = &w->deeds[c][i];
             d->is_open = false;
-            if (d->heard_at != NOT_YET && d->heard_at > step) d->heard_at = NOT_YET;
-            else if (d->heard_at != NOT_YET) d->heard_at = 0;
-            if (d->sent_at != NOT_YET && d->sent_at > step) d->sent_at = NOT_YET;
-            else if (d->sent_at != NOT_YET) d->sent_at = 0;
+            if (d->heard_at != NOT_YET && d->heard_at > step)
+                d->heard_at = NOT_YET;
+            else if (d->heard_at != NOT_YET)
+                d->heard_at = 0;
+            if (d->sent_at != NOT_YET && d->sent_at > step)
+                d->sent_at = NOT_YET;
+            else if (d->sent_at != NOT_YET)
+                d->sent_at = 0;
         }
     }
 }
-

@@ -31,7 +31,7 @@ struct deed {
     enum deed_kind kind;
     int64_t product, quantity, amount;
     bool with_coupon, flag;
-    int of_client, of_deed; /* whose answer it needs; -1: none */
+    int of_client, of_deed;   /* whose answer it needs; -1: none */
     size_t sent_at, heard_at; /* steps of the disk; NOT_YET */
     bool is_open;             /* on its way right now */
     int status;

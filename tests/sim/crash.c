@@ -186,7 +186,8 @@ static void settle_folder(struct crash *c)
         apply(c, op, 0, 0, false);
         size_t kept = 0;
         for (size_t n = 0; n < left; n++)
-            if (op->kind != DISK_DELETE || c->run->log[c->pending[n]].file != op->file) c->pending[kept++] = c->pending[n];
+            if (op->kind != DISK_DELETE || c->run->log[c->pending[n]].file != op->file)
+                c->pending[kept++] = c->pending[n];
         left = kept;
     }
     c->pending_count = left;

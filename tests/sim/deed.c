@@ -47,13 +47,13 @@ bool client_text(const char *json, const char *name, char *ret, size_t bytes)
 }
 
 size_t write_request(char *ret, size_t bytes, const char *token, const char *method, const char *target,
-                            const char *key, const char *body)
+                     const char *key, const char *body)
 {
-    int n = snprintf(ret, bytes,
-                     "%s %s HTTP/1.1\r\nHost: shop.example\r\nAuthorization: Bearer %s\r\n%s%s%s"
-                     "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
-                     method, target, token, *key ? "Idempotency-Key: " : "", key, *key ? "\r\n" : "", strlen(body),
-                     body);
+    int n =
+        snprintf(ret, bytes,
+                 "%s %s HTTP/1.1\r\nHost: shop.example\r\nAuthorization: Bearer %s\r\n%s%s%s"
+                 "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+                 method, target, token, *key ? "Idempotency-Key: " : "", key, *key ? "\r\n" : "", strlen(body), body);
     if (n < 0 || (size_t)n >= bytes) abort();
     return (size_t)n;
 }
@@ -62,10 +62,17 @@ static struct deed make_deed(const struct world *w, struct random *r, int client
 {
     struct deed d = {.of_client = -1, .of_deed = -1, .sent_at = NOT_YET, .heard_at = NOT_YET};
     enum deed_kind last = n ? w->deeds[client][n - 1].kind : DEED_VERIFY;
-    if (last == DEED_CART) return (struct deed){.kind = DEED_CHECKOUT, .of_deed = n - 1, .flag = random_under(r, 3) > 0,
-                                                .sent_at = NOT_YET, .heard_at = NOT_YET};
+    if (last == DEED_CART)
+        return (struct deed){.kind = DEED_CHECKOUT,
+                             .of_deed = n - 1,
+                             .flag = random_under(r, 3) > 0,
+                             .sent_at = NOT_YET,
+                             .heard_at = NOT_YET};
     if (last == DEED_CHECKOUT || last == DEED_TOPUP)
-        return (struct deed){.kind = DEED_PAY, .of_deed = n - 1, .flag = random_under(r, 8) == 0, .sent_at = NOT_YET,
+        return (struct deed){.kind = DEED_PAY,
+                             .of_deed = n - 1,
+                             .flag = random_under(r, 8) == 0,
+                             .sent_at = NOT_YET,
                              .heard_at = NOT_YET};
     switch (random_under(r, n ? 11 : 3)) {
     case 0:
@@ -182,8 +189,8 @@ size_t deed_write(const struct world *w, int client, int i, char *ret, size_t by
             snprintf(body, sizeof body, "{\"license_key\":\"%s\",\"product_id\":%lld}", license, (long long)n->product);
         break;
     case DEED_DECIDE:
-        snprintf(target, sizeof target, "/api/admin/withdrawals/%lld/%s", (long long)client_number(n->answer, "withdrawal_id"),
-                 d->flag ? "approve" : "reject");
+        snprintf(target, sizeof target, "/api/admin/withdrawals/%lld/%s",
+                 (long long)client_number(n->answer, "withdrawal_id"), d->flag ? "approve" : "reject");
         break;
     case DEED_REFUND:
         snprintf(target, sizeof target, "/api/admin/orders/%lld/refund",

@@ -17,15 +17,15 @@ enum fact_kind {
     FACT_PENDING,    /* the order `id` over `amount` waits for its payment, or was paid meanwhile */
     FACT_TOPUP,      /* a payment `text` into the wallet was begun */
     FACT_CART,       /* something was put into a cart */
-    FACT_CHARGED,    /* the provider has `amount` for the payment `text`, and has given `quantity` back; sure: the store has
-                        acknowledged it */
+    FACT_CHARGED,    /* the provider has `amount` for the payment `text`, and has given `quantity` back; sure: the store
+                        has    acknowledged it */
     FACT_EVENT,      /* the provider's event `text` was acknowledged */
     FACT_KINDS
 };
 
 struct fact {
     enum fact_kind kind;
-    bool is_sure; /* acknowledged; else: asked for, and nobody knows */
+    bool is_sure;                          /* acknowledged; else: asked for, and nobody knows */
     int64_t account, id, amount, quantity; /* quantity 0: not known */
     char text[80];
 };

@@ -119,12 +119,16 @@ static void session_json(const struct session *s, char *ret, size_t bytes)
     bool paid = s->paid_at != NOT_YET;
     char intent[32] = "null";
     if (paid) snprintf(intent, sizeof intent, "\"pi_%d\"", n);
-    snprintf(ret, bytes,
-             "{\"id\":\"cs_%d\",\"object\":\"checkout.session\",\"url\":\"https://pay.example/cs_%d\",\"status\":\"%s\","
-             "\"payment_status\":\"%s\",\"payment_intent\":%s,\"amount_total\":%lld,\"currency\":\"usd\","
-             "\"client_reference_id\":\"%s\",\"livemode\":false,\"metadata\":{\"order_id\":\"%s\"}}",
-             n, n, paid ? "complete" : s->closed_at != NOT_YET ? "expired" : "open", paid ? "paid" : "unpaid", intent,
-             (long long)(paid ? s->paid : s->amount), s->order_ref, s->order_ref);
+    snprintf(
+        ret, bytes,
+        "{\"id\":\"cs_%d\",\"object\":\"checkout.session\",\"url\":\"https://pay.example/cs_%d\",\"status\":\"%s\","
+        "\"payment_status\":\"%s\",\"payment_intent\":%s,\"amount_total\":%lld,\"currency\":\"usd\","
+        "\"client_reference_id\":\"%s\",\"livemode\":false,\"metadata\":{\"order_id\":\"%s\"}}",
+        n, n,
+        paid                      ? "complete"
+        : s->closed_at != NOT_YET ? "expired"
+                                  : "open",
+        paid ? "paid" : "unpaid", intent, (long long)(paid ? s->paid : s->amount), s->order_ref, s->order_ref);
 }
 
 static struct http_reply make_session(struct arena *a, const struct http_call *call)
@@ -172,7 +176,8 @@ static struct http_reply make_refund(struct arena *a, const struct http_call *ca
         s->hooks[HOOK_REFUNDED].times = 0;
     }
     snprintf(text, sizeof text,
-             "{\"id\":\"re_%ld_%d\",\"object\":\"refund\",\"amount\":%lld,\"currency\":\"usd\",\"payment_intent\":\"pi_%ld\","
+             "{\"id\":\"re_%ld_%d\",\"object\":\"refund\",\"amount\":%lld,\"currency\":\"usd\",\"payment_intent\":\"pi_"
+             "%ld\","
              "\"status\":\"succeeded\",\"metadata\":{\"reference\":\"%s\"}}",
              n, at, (long long)s->refunds[at].amount, n, s->refunds[at].key);
     return say(a, 200, text);
@@ -187,10 +192,11 @@ static struct http_reply list_refunds(struct arena *a, Str query)
     for (int i = 0; n >= 0 && n < SESSIONS && i < REFUNDS; i++) {
         const struct session *s = &present->sessions[n];
         if (s->made_at == NOT_YET || s->refunds[i].made_at == NOT_YET) continue;
-        used += (size_t)snprintf(text + used, sizeof text - used,
-                                 "%s{\"id\":\"re_%ld_%d\",\"amount\":%lld,\"currency\":\"usd\",\"status\":\"succeeded\","
-                                 "\"metadata\":{\"reference\":\"%s\"}}",
-                                 i ? "," : "", n, i, (long long)s->refunds[i].amount, s->refunds[i].key);
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used,
+                             "%s{\"id\":\"re_%ld_%d\",\"amount\":%lld,\"currency\":\"usd\",\"status\":\"succeeded\","
+                             "\"metadata\":{\"reference\":\"%s\"}}",
+                             i ? "," : "", n, i, (long long)s->refunds[i].amount, s->refunds[i].key);
     }
     snprintf(text + used, sizeof text - used, "],\"has_more\":false}");
     return say(a, 200, text);
@@ -318,16 +324,19 @@ static void event_json(const struct session *s, enum hook hook, char *ret, size_
         session_json(s, object, sizeof object);
     else if (hook == HOOK_REFUNDED)
         snprintf(object, sizeof object,
-                 "{\"id\":\"ch_%d\",\"object\":\"charge\",\"payment_intent\":\"pi_%d\",\"amount\":%lld,\"amount_refunded\":%lld,"
+                 "{\"id\":\"ch_%d\",\"object\":\"charge\",\"payment_intent\":\"pi_%d\",\"amount\":%lld,\"amount_"
+                 "refunded\":%lld,"
                  "\"currency\":\"usd\",\"metadata\":{\"order_id\":\"%s\"}}",
                  n, n, (long long)s->paid, (long long)provider_refunded(s, SIZE_MAX), s->order_ref);
     else
         snprintf(object, sizeof object,
-                 "{\"id\":\"pi_%d\",\"object\":\"payment_intent\",\"amount\":%lld,\"amount_received\":%lld,\"currency\":\"usd\","
+                 "{\"id\":\"pi_%d\",\"object\":\"payment_intent\",\"amount\":%lld,\"amount_received\":%lld,"
+                 "\"currency\":\"usd\","
                  "\"metadata\":{\"order_id\":\"%s\"}}",
                  n, (long long)s->paid, (long long)(hook == HOOK_INTENT ? s->paid : 0), s->order_ref);
     snprintf(ret, bytes,
-             "{\"id\":\"%s\",\"object\":\"event\",\"created\":%" PRId64 ",\"livemode\":false,\"type\":\"%s\",\"data\":{\"object\":%s}}",
+             "{\"id\":\"%s\",\"object\":\"event\",\"created\":%" PRId64
+             ",\"livemode\":false,\"type\":\"%s\",\"data\":{\"object\":%s}}",
              event, INT64_C(1790000000) + n, types[hook], object);
 }
 

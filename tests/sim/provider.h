@@ -1,4 +1,5 @@
-/* tests/sim/provider.h - a payment provider that answers late, twice, never or wrongly: Stripe, as far as the store calls it.
+/* tests/sim/provider.h - a payment provider that answers late, twice, never or wrongly: Stripe, as far as the store
+ * calls it.
  *
  * What happens there outlives the server. Each change has the step of the disk at which it was made, so that after a
  * power cut the provider is as it was then. */

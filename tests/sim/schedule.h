@@ -1,8 +1,9 @@
-/* tests/sim/schedule.h - every thread of the server as a fiber on one thread, and a clock that moves when it is told to.
+/* tests/sim/schedule.h - every thread of the server as a fiber on one thread, and a clock that moves when it is told
+ * to.
  *
- * The program is linked with --wrap for the pthread functions: what the server starts as a thread becomes a fiber, which
- * runs until it waits. Which of those that can run is next, and who of those that wait for a condition is woken, follows
- * from the seed. Time stands still while anything runs. */
+ * The program is linked with --wrap for the pthread functions: what the server starts as a thread becomes a fiber,
+ * which runs until it waits. Which of those that can run is next, and who of those that wait for a condition is woken,
+ * follows from the seed. Time stands still while anything runs. */
 #pragma once
 
 #include <stdbool.h>

@@ -3,9 +3,9 @@
  *   sim [--seed N] [--runs N] [--seconds N] [--step K]
  *
  * One run of a seed: a store, customers and staff, until all have done what they wanted; its disk keeps a log of every
- * write and sync. Then for every step of this log, images of what a power cut there can leave are made, opened by SQLite
- * and checked against what clients had been told by then. From some of the images the server is started again, clients
- * repeat what they had no answer to, and the run goes on to its end. */
+ * write and sync. Then for every step of this log, images of what a power cut there can leave are made, opened by
+ * SQLite and checked against what clients had been told by then. From some of the images the server is started again,
+ * clients repeat what they had no answer to, and the run goes on to its end. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 #define FAULT_EVERY 400
 #define BIRTH_EVERY 60 /* images of the first start */
 #define FAILURES_MAX 10
-#define SECOND_EVERY 40   /* steps of the second level */
+#define SECOND_EVERY 40 /* steps of the second level */
 #define THOROUGH_EVERY 64
 #define SEEN_SLOTS (1 << 20)
 
@@ -398,13 +398,14 @@ static void read_options(int argc, char **argv)
 static void report(clock_t began)
 {
     double cpu = (double)(clock() - began) / CLOCKS_PER_SEC;
-    printf("%lld runs from seed %llu, %lld answers, %lld payments at the provider with %lld webhooks, %lld steps, %lld crash images (%lld of them different, all checked),"
-           " %lld restarts, %lld of the first start, %lld failing disks, %lld failures; %.1f s of CPU time, %.0f images a minute\n",
+    printf("%lld runs from seed %llu, %lld answers, %lld payments at the provider with %lld webhooks, %lld steps, %lld "
+           "crash images (%lld of them different, all checked),"
+           " %lld restarts, %lld of the first start, %lld failing disks, %lld failures; %.1f s of CPU time, %.0f "
+           "images a minute\n",
            (long long)counts.runs, (unsigned long long)options.seed, (long long)counts.deeds, (long long)counts.charges,
-           (long long)counts.events, (long long)counts.steps,
-           (long long)counts.images, (long long)counts.checked, (long long)counts.restarts, (long long)counts.births, (long long)counts.faults,
-           (long long)counts.failures, cpu,
-           cpu > 0 ? (double)counts.images / cpu * 60 : 0);
+           (long long)counts.events, (long long)counts.steps, (long long)counts.images, (long long)counts.checked,
+           (long long)counts.restarts, (long long)counts.births, (long long)counts.faults, (long long)counts.failures,
+           cpu, cpu > 0 ? (double)counts.images / cpu * 60 : 0);
     fflush(stdout);
 }
 

@@ -125,14 +125,14 @@ static enum err add_person(void *arg, struct db *db)
     Str text;
     enum err e = account_create(db, &(struct account){.email = str_from(p->email), .role = p->role}, now, &made);
     if (!e)
-        e = token_create(db, &(struct token){.account = made.id, .kind = TOKEN_API, .name = STR("sim"), .scopes = p->scopes},
-                         now, &token, &text);
+        e = token_create(
+            db, &(struct token){.account = made.id, .kind = TOKEN_API, .name = STR("sim"), .scopes = p->scopes}, now,
+            &token, &text);
     if (!e && p->balance)
-        e = ledger_credit(db, made.id, LEDGER_ADJUSTMENTS,
-                          &(struct transfer){.kind = LEDGER_ADJUSTMENT,
-                                             .amount = {p->balance},
-                                             .description = STR("opening"),
-                                             .at = now});
+        e = ledger_credit(
+            db, made.id, LEDGER_ADJUSTMENTS,
+            &(struct transfer){
+                .kind = LEDGER_ADJUSTMENT, .amount = {p->balance}, .description = STR("opening"), .at = now});
     if (!e && p->credit_limit) e = wallet_set_credit_limit(db, made.id, (Money){p->credit_limit});
     if (e) return e;
     snprintf(p->ret_token, TOKEN_MAX, "%.*s", STR_FMT(text));
@@ -167,8 +167,8 @@ static void people(struct store_facts *f)
 static int64_t product(const struct store_facts *f, const char *name, const char *price, const char *type)
 {
     char body[512], answer[4096];
-    snprintf(body, sizeof body, "{\"name\":\"%s\",\"price\":%s,\"delivery_type\":\"%s\",\"is_active\":true}", name, price,
-             type);
+    snprintf(body, sizeof body, "{\"name\":\"%s\",\"price\":%s,\"delivery_type\":\"%s\",\"is_active\":true}", name,
+             price, type);
     client_ask(f->owner, "POST", "/api/admin/products", body, 201, answer, sizeof answer);
     return client_number(answer, "id");
 }
@@ -222,4 +222,3 @@ void __wrap_log_write(enum log_level level, const char *event, const struct log_
     if (level < LOG_ERROR) return;
     if (!errors++) snprintf(first_error, sizeof first_error, "%s", event);
 }
-

@@ -16,7 +16,8 @@ struct store_facts {
     int64_t licensed, coded, cheap; /* products: licence keys, serial codes, licence keys that cost little */
 };
 
-/* Folder for the files that are not simulated: the lock file and a head of a database that tells what the disk holds. */
+/* Folder for the files that are not simulated: the lock file and a head of a database that tells what the disk holds.
+ */
 void store_folder(const char *path);
 void store_remove(void);
 /* A new store on an empty disk; the server is stopped at the end. */
