@@ -10,8 +10,8 @@ static const char *const texts[QUERIES] = {
     [Q_BEGIN] = "BEGIN",
     [Q_LEDGER] = "SELECT id, kind = 'wallet', owner_id, balance, credit_limit, kind FROM ledger_account",
     [Q_TRANSFERS] = "SELECT debit_id, credit_id, amount, reference_id, kind FROM transfer",
-    [Q_ORDERS] = "SELECT id, account_id, subtotal, discount, total, refunded_amount, coupon_id, status, paid_with"
-                 " FROM orders",
+    [Q_ORDERS] = ("SELECT id, account_id, subtotal, discount, total, refunded_amount, coupon_id, status, paid_with"
+                  " FROM orders"),
     [Q_ITEMS] = "SELECT id, order_id, product_id, quantity, unit_price, subtotal FROM order_item",
     [Q_DELIVERIES] = "SELECT order_item_id, unit, license_id, serial_id FROM delivery",
     [Q_SERIALS] = "SELECT id, product_id, taken_by, status FROM serial",
@@ -21,8 +21,8 @@ static const char *const texts[QUERIES] = {
     [Q_COUPON_USES] = "SELECT coupon_id, account_id FROM coupon_use WHERE released_at IS NULL",
     [Q_KEYS] = "SELECT COUNT(*), SUM(status = 0) FROM idempotency",
     [Q_PAYMENTS] =
-        "SELECT id, order_id, account_id, amount, received, waiting, credited, refunded_total, returned, paid_order,"
-        " status, reference FROM payment",
+        ("SELECT id, order_id, account_id, amount, received, waiting, credited, refunded_total, returned, paid_order,"
+         " status, reference FROM payment"),
     [Q_REFUNDS] = "SELECT payment_id, order_id, amount, status = 'done', status FROM refund",
     [Q_EVENTS] = "SELECT event_id FROM webhook_event",
     [Q_INTEGRITY] = "PRAGMA integrity_check",
