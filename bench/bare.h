@@ -52,8 +52,9 @@ static inline void bare_bytes(uint8_t *ret, size_t n)
     }
 }
 
-static inline void bare_report(long count, double seconds, double cpu)
+/* `server`: processor time of the database's own process, if it has one. */
+static inline void bare_report(long count, double seconds, double cpu, double server)
 {
-    printf("{\"count\":%ld,\"seconds\":%.3f,\"per_second\":%.0f,\"cpu_us\":%.2f}\n", count, seconds,
-           (double)count / seconds, cpu / (double)count * 1e6);
+    printf("{\"count\":%ld,\"seconds\":%.3f,\"per_second\":%.0f,\"cpu_us\":%.2f,\"db_us\":%.2f}\n", count, seconds,
+           (double)count / seconds, cpu / (double)count * 1e6, server / (double)count * 1e6);
 }

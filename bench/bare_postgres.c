@@ -63,6 +63,19 @@ static const char *close_array(struct array *a)
     return a->text;
 }
 
+/* The processor time of this connection's process at the server, which is on the same machine. */
+static double server_cpu(void)
+{
+    char path[64];
+    char text[64] = "";
+    snprintf(path, sizeof path, "/proc/%d/schedstat", PQbackendPID(conn));
+    FILE *f = fopen(path, "re");
+    if (!f) return 0;
+    if (!fgets(text, sizeof text, f)) text[0] = 0;
+    fclose(f);
+    return (double)strtoull(text, NULL, 10) / 1e9;
+}
+
 static const char *const prepared[][2] = {
     {"ids", "SELECT nextval('orders_id_seq'), nextval('order_item_id_seq') FROM generate_series(1, $1::int)"},
     {"cover", "SELECT owner_id, balance - frozen, credit_limit FROM ledger_account WHERE owner_id = ANY($1::bigint[])"
@@ -206,14 +219,14 @@ int main(int argc, char **argv)
         check(PQexec(conn, "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"), "set"));
     if (PQenterPipelineMode(conn) != 1) die("pipeline");
 
-    double start = bare_now(), cpu = bare_cpu();
+    double start = bare_now(), cpu = bare_cpu(), server = server_cpu();
     for (long done = 0; done < count; done += batch) {
         if (strcmp(argv[2], "orders") == 0)
             place((int)batch, done);
         else
             verify((int)batch, keys, done);
     }
-    bare_report(count, bare_now() - start, bare_cpu() - cpu);
+    bare_report(count, bare_now() - start, bare_cpu() - cpu, server_cpu() - server);
     PQclear(keys);
     PQfinish(conn);
     return 0;

@@ -164,7 +164,7 @@ int main(int argc, char **argv)
         run("COMMIT");
         if (log_pages >= CHECKPOINT_PAGES) sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     }
-    bare_report(orders, bare_now() - start, bare_cpu() - cpu);
+    bare_report(orders, bare_now() - start, bare_cpu() - cpu, 0);
     for (int i = 0; i < STATEMENTS; i++) sqlite3_finalize(statements[i]);
     return sqlite3_close(db) == SQLITE_OK ? 0 : 1;
 }

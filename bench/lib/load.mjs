@@ -53,13 +53,10 @@ export function get(subject, target, { connections = 16, count }, headers = []) 
   ]);
 }
 
-/** A bare storage program: {per_second, cpu_us}, and what PostgreSQL used for one of what it counts. */
-export async function bare(program, args, subject = null) {
-  const before = subject?.cpu().database ?? 0;
+/** A bare storage program: {per_second, cpu_us, db_us}. */
+export async function bare(program, args) {
   const { stdout } = await run(path.join(BUILD, 'bench', program), args.map(String));
-  const result = JSON.parse(stdout);
-  result.db_us = ((subject?.cpu().database ?? 0) - before) / (result.count * 1000);
-  return result;
+  return JSON.parse(stdout);
 }
 
 /** Each job in turn, again and again; of each the run with the least processor time: whatever else runs only ever adds. */

@@ -73,7 +73,7 @@ async function measureVerify(context) {
           4,
           jobs.map(([, job]) => job),
         );
-        const raw = await bare('bare_postgres', [pg.database.dbArg, 'verify', 50_000, 32], pg);
+        const raw = await bare('bare_postgres', [pg.database.dbArg, 'verify', 50_000, 32]);
         const rows = jobs.map(([name], i) => {
           const r = found[i];
           return [
@@ -194,8 +194,7 @@ async function measureOrders(context) {
         const { jobs, found, count } = await orderRows(context, store, peer);
         const raw = [];
         for (const batch of [32, 64]) {
-          if (cluster)
-            raw.push([batch, await bare('bare_postgres', [store.database.dbArg, 'orders', count, batch], store)]);
+          if (cluster) raw.push([batch, await bare('bare_postgres', [store.database.dbArg, 'orders', count, batch])]);
         }
         if (!cluster) {
           await store.souk.kill9(); // the bare program has the file for itself
@@ -257,6 +256,7 @@ async function measureGrowth(context) {
         fs.writeFileSync(path.join(store.dir, 'verdicts'), bodies);
         const file = path.join(store.dir, 'verdicts');
         await post(store, VERIFY, file, { count: 20_000 });
+        await buy(store, count);
         const [verify, order] = await best(3, [
           () => post(store, VERIFY, file, { count: 40_000 }),
           () => buy(store, count),
