@@ -12,7 +12,7 @@ import { WRONG } from './lib/wrong.mjs';
 
 const SEED = Number(process.env.SOUK_SEED ?? 20261116);
 /** On PostgreSQL a call costs ten times as much; the long run is bench/model.soak.mjs. */
-const CALLS = ENGINE === 'sqlite' ? 50000 : 4000;
+const CALLS = ENGINE === 'sqlite' ? 50000 : 3000;
 /** Within which a wrong rule must be seen. */
 const CONTROL_CALLS = 4000;
 
@@ -47,7 +47,7 @@ test('every route is in the model, or left out for a reason; and no route is in 
 // The model is the same on both engines: its controls run on one.
 for (const [name, Rules] of ENGINE === 'sqlite' ? Object.entries(WRONG) : []) {
   test(`the model notices a wrong rule: ${name}`, async (t) => {
-    const run = await runPrograms(target, { seed: SEED, calls: CONTROL_CALLS, width: 4, Rules });
+    const run = await runPrograms(target, { seed: SEED, calls: CONTROL_CALLS, width: 2, Rules });
     assert.ok(run.failure, `${run.calls} calls did not show it`);
     t.diagnostic(`seen after ${run.calls} calls: ${run.failure.split('\n')[0]}`);
     assert.match(run.failure, /the shortest program/);
