@@ -178,7 +178,7 @@ struct database *cli_open(const struct config *config, enum open_mode mode)
 {
     if (mode == OPEN_CHANGE && caller_database()) return caller_database();
     char why[512];
-    event_install(view_event);
+    event_install(view_event, view_event_finish);
     bool may_create = mode == OPEN_NEW || (mode == OPEN_SERVER && config->create);
     enum migrate_state state;
     int version = 0;

@@ -86,11 +86,39 @@ void db_enter(struct db *db, struct arena *arena, bool can_write)
     db->can_write = can_write;
     db->err = OK;
     db->tells = false;
+    db->endings = NULL;
+    db->endings_last = &db->endings;
     db->told = atomic_load(&db->stats->told);
+}
+
+struct db_ending_row {
+    struct db_ending_row *next;
+    db_ending *run;
+    void *arg;
+};
+
+void db_at_end(struct db *db, db_ending *run, void *arg)
+{
+    assert(db->can_write);
+    struct db_ending_row *row = arena_new(db->arena, struct db_ending_row);
+    *row = (struct db_ending_row){.run = run, .arg = arg};
+    *db->endings_last = row;
+    db->endings_last = &row->next;
+}
+
+enum err db_run_endings(struct db *db, enum err e)
+{
+    for (const struct db_ending_row *row = db->endings; row && !e && !db->err; row = row->next)
+        e = row->run(db, row->arg);
+    db->endings = NULL;
+    db->endings_last = &db->endings;
+    return e;
 }
 
 enum err db_leave(struct db *db, enum err e)
 {
+    while (db->open) close_stmt(db->open);
+    e = db_run_endings(db, e);
     while (db->open) close_stmt(db->open);
     db->arena = NULL;
     return db->err ? db->err : e;

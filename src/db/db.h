@@ -89,6 +89,10 @@ bool db_is_grouped(const struct db *db);
 /* In a group, as it began: a number that grows with every transaction of this process that was not a group's and may
  * have written, before it is answered. What was read under another number may be out of date. */
 int64_t db_generation(const struct db *db);
+/* What belongs to the end of the transaction, when all that the job changes is there: run in it, in order of the calls,
+ * once the job itself has returned OK. Its error is the job's. TX_WRITE; `arg` lives in db_arena(db). */
+typedef enum err db_ending(struct db *db, void *arg);
+void db_at_end(struct db *db, db_ending *run, void *arg);
 /* For what a process keeps in memory on PostgreSQL instead of asking: a transaction that changes the original tells.
  * Its caller learns of the commit after database_stats.told has grown. */
 void db_tell(struct db *db);

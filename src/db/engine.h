@@ -38,6 +38,7 @@ struct db {
     bool tells;
     enum err err; /* sticky */
     struct stmt *open;
+    struct db_ending_row *endings, **endings_last; /* see db_at_end */
     struct stmt dead; /* handed out when a statement cannot be prepared: accepts everything, returns nothing */
     struct stmt_slot *slots;
     size_t slots_cap, slots_used;
@@ -70,6 +71,8 @@ void db_free_table(struct db *db);
  * connection's own before the job's. */
 void db_enter(struct db *db, struct arena *arena, bool can_write);
 enum err db_leave(struct db *db, enum err e);
+/* What db_at_end was given, unless the job has failed. Part of db_leave. */
+enum err db_run_endings(struct db *db, enum err e);
 /* Makes e the sticky error unless there already is one, and counts it. */
 void db_fail(struct db *db, enum err e);
 

@@ -19,10 +19,12 @@ const char *const event_choice_names[] = {TYPE_NAMES, "*", NULL};
 static_assert(sizeof event_type_names / sizeof *event_type_names == EVENT_TYPES + 1, "one name for each type");
 
 static event_view *view;
+static event_finish *finish;
 
-void event_install(event_view *v)
+void event_install(event_view *v, event_finish *f)
 {
     view = v;
+    finish = f;
 }
 
 const char event_as_made[] = "as made";
@@ -39,7 +41,15 @@ static Str seal(struct db *db, Str keys)
     return keys.len ? vault_seal(db_arena(db), SEAL, keys) : (Str){0};
 }
 
-enum err event_add_thing(struct db *db, enum event_type type, Id resource, const void *thing, Time now, Id *ret)
+/* An event of the running transaction. */
+struct telling {
+    enum event_type type;
+    Id resource;
+    const void *thing;
+    Time now;
+};
+
+static enum err tell(struct db *db, const struct telling *t, Id *ret)
 {
     static const char insert[] = "INSERT INTO event (type, resource_id, data, keys, created_at)"
                                  " VALUES ($1, $2, $3, $4, $5)";
@@ -47,22 +57,40 @@ enum err event_add_thing(struct db *db, enum event_type type, Id resource, const
                                        " VALUES ($1, $2, $3, $4, $5) RETURNING id";
 
     struct event_text text;
-    enum err e = render(db, type, resource, thing, &text);
+    enum err e = render(db, t->type, t->resource, t->thing, &text);
     if (e) return e;
     struct stmt *st = db_prepare(db, ret ? insert_known : insert);
-    bind_choice(st, event_type_names, type);
-    bind_id(st, resource);
+    bind_choice(st, event_type_names, t->type);
+    bind_id(st, t->resource);
     bind_text(st, text.data);
     bind_blob(st, seal(db, text.keys));
-    bind_time(st, now);
+    bind_time(st, t->now);
     if (!ret) return db_run(st);
     *ret = (Id){0};
     return db_insert(st, ret);
 }
 
+static enum err tell_at_end(struct db *db, void *telling)
+{
+    return tell(db, telling, NULL);
+}
+
+enum err event_add_thing(struct db *db, enum event_type type, Id resource, const void *thing, Time now)
+{
+    struct telling *t = arena_new(db_arena(db), struct telling);
+    *t = (struct telling){type, resource, thing, now};
+    db_at_end(db, tell_at_end, t);
+    return OK;
+}
+
 enum err event_add(struct db *db, enum event_type type, Id resource, Time now)
 {
-    return event_add_thing(db, type, resource, NULL, now, NULL);
+    return event_add_thing(db, type, resource, NULL, now);
+}
+
+enum err event_add_ping(struct db *db, Id endpoint, Time now, Id *ret)
+{
+    return tell(db, &(struct telling){.type = EVENT_PING, .resource = endpoint, .now = now}, ret);
 }
 
 /* SQLite takes both at once; PostgreSQL has one statement for all orders of a group anyway. */
@@ -107,11 +135,19 @@ void event_read(struct stmt *st, struct event *e)
 }
 DB_READER(event_read);
 
+static bool is_of_ticket(enum event_type type)
+{
+    return type == EVENT_TICKET_CREATED || type == EVENT_TICKET_REPLIED || type == EVENT_TICKET_CLOSED;
+}
+
 enum err event_open(struct db *db, struct event *e)
 {
     struct event_text text = {.data = e->data};
     if (!e->data.len) {
         enum err err = render(db, e->type, e->resource, EVENT_AS_MADE, &text);
+        if (err) return err;
+    } else if (finish && is_of_ticket(e->type)) {
+        enum err err = finish(db, e->resource, &text);
         if (err) return err;
     } else if (e->keys.len && !vault_unseal(db_arena(db), SEAL, e->keys, &text.keys)) {
         return ERR_INTERNAL;

@@ -55,13 +55,19 @@ typedef enum err event_view(struct db *db, enum event_type type, Id resource, co
                             struct event_text *ret);
 extern const char event_as_made[];
 #define EVENT_AS_MADE ((const void *)event_as_made)
+/* A ticket's messages are never changed, and may be many: an event keeps the number of the last one, and the view puts
+ * the messages there when somebody asks. */
+typedef enum err event_finish(struct db *db, Id ticket, struct event_text *text);
 /* Once, before any thread starts. */
-void event_install(event_view *view);
+void event_install(event_view *view, event_finish *finish);
 
-/* About a resource; the view reads it. TX_WRITE, after the change. */
+/* About a resource. TX_WRITE; the view reads it at the end of the transaction, when all that belongs to the change is
+ * there, and what others will see first is what the event tells. */
 enum err event_add(struct db *db, enum event_type type, Id resource, Time now);
-/* The same with the thing. ret: the event's id, or NULL. */
-enum err event_add_thing(struct db *db, enum event_type type, Id resource, const void *thing, Time now, Id *ret);
+/* The same with the thing, in db_arena(db). */
+enum err event_add_thing(struct db *db, enum event_type type, Id resource, const void *thing, Time now);
+/* At once; ret: the event's id. */
+enum err event_add_ping(struct db *db, Id endpoint, Time now, Id *ret);
 /* Not written out: order.created and order.confirmed of an order delivered on the spot. */
 enum err event_add_placed(struct db *db, Id order, Time now);
 /* license.created, of a licence that an order delivers; known by the hash of its key. */

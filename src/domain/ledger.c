@@ -29,12 +29,12 @@ const char *const ledger_kind_names[] = {
     NULL,
 };
 
-static enum err record(struct db *db, Id debit, Id credit, const struct transfer *t, Time at)
-{
-    static const char insert[] =
-        "INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)"
-        " VALUES ($1, $2, $3, $4, $5, $6, $7)";
+#define INSERT_TRANSFER                                                                                                \
+    "INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)"                  \
+    " VALUES ($1, $2, $3, $4, $5, $6, $7)"
 
+static struct stmt *recording(struct db *db, const char *insert, Id debit, Id credit, const struct transfer *t, Time at)
+{
     struct stmt *st = db_prepare(db, insert);
     bind_id(st, debit);
     bind_id(st, credit);
@@ -43,7 +43,28 @@ static enum err record(struct db *db, Id debit, Id credit, const struct transfer
     bind_id(st, t->reference);
     bind_text(st, t->description);
     bind_time(st, at);
-    return db_run(st);
+    return st;
+}
+
+static enum err record(struct db *db, Id debit, Id credit, const struct transfer *t, Time at)
+{
+    static const char insert[] = INSERT_TRANSFER;
+
+    return db_run(recording(db, insert, debit, credit, t, at));
+}
+
+/* With its event, which tells the transfer's number. */
+static enum err record_credit(struct db *db, Id account, Id from, Id wallet, const struct transfer *t, Time at)
+{
+    static const char insert[] = INSERT_TRANSFER " RETURNING id";
+
+    struct transfer *told = arena_new(db_arena(db), struct transfer);
+    *told = *t;
+    told->at = at;
+    struct stmt *st = recording(db, insert, from, wallet, t, at);
+    if (db_step(st)) told->id = col_id(st);
+    enum err e = db_done(st);
+    return e ? e : event_add_thing(db, EVENT_WALLET_CREDITED, account, told, t->at);
 }
 
 /* A debt is repaid from the money that has just come in. */
@@ -83,9 +104,8 @@ enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer
     enum err e = db_done(st);
     if (e) return e;
     if (!fits) return ERR_FIELD_RANGE;
-    e = record(db, from, wallet, t, at);
-    if (!e && debt.minor) e = repay(db, wallet, debt, balance, at);
-    return e ? e : event_add_thing(db, EVENT_WALLET_CREDITED, account, t, t->at, NULL);
+    e = record_credit(db, account, from, wallet, t, at);
+    return e || !debt.minor ? e : repay(db, wallet, debt, balance, at);
 }
 
 /* The limit is subtracted from the amount, not added to the balance, so that nothing can overflow. */

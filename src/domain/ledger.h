@@ -43,6 +43,7 @@ struct transfer {
     Id reference;    /* order, withdrawal or payment; 0: none */
     Str description; /* shown to the customer */
     Time at;
+    Id id; /* once it is recorded */
 };
 
 struct wallet {

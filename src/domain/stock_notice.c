@@ -46,7 +46,7 @@ static enum err mail_staff(struct db *db, const struct serial_shortage *s, Time 
 
 static enum err add_event(struct db *db, const struct serial_shortage *s, Time now)
 {
-    return event_add_thing(db, s->free ? EVENT_STOCK_LOW : EVENT_STOCK_EMPTY, s->product_id, s, now, NULL);
+    return event_add_thing(db, s->free ? EVENT_STOCK_LOW : EVENT_STOCK_EMPTY, s->product_id, s, now);
 }
 
 /* Of any number of servers that see it at once, one tells. */

@@ -57,6 +57,7 @@ enum err ticket_list_account(struct db *db, Id account, const struct ticket_page
 enum err ticket_list_all(struct db *db, int status, Id department, const struct ticket_page *page, struct ticket **ret,
                          size_t *ret_count);
 #define TICKET_PAGE_BYTES (1024 * 1024)
+#define TICKET_STAFF_MESSAGES_MAX 1000 /* that staff see at once */
 /* The newest `limit` messages with an id below `before` (0: the newest of all), oldest first; fewer when they exceed
  * TICKET_PAGE_BYTES together, but at least one. */
 enum err ticket_messages(struct db *db, Id id, Id before, int64_t limit, struct ticket_message **ret,

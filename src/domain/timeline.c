@@ -125,6 +125,25 @@ enum err timeline_list(struct db *db, Id order, struct timeline_entry **ret, siz
     return OK;
 }
 
+enum err order_history_find(struct db *db, Id order, struct order_history *ret)
+{
+    enum err e = payment_list_order(db, order, &ret->payments, &ret->payment_count);
+    if (!e) e = refund_list_order(db, order, &ret->refunds, &ret->refund_count);
+    return e ? e : timeline_list(db, order, &ret->timeline, &ret->timeline_count);
+}
+
+void order_history_as_placed(struct arena *a, const struct order *o, struct order_history *ret)
+{
+    struct timeline_entry *both = arena_array(a, struct timeline_entry, 2);
+    both[0] = (struct timeline_entry){.kind = TIMELINE_PLACED,
+                                      .has_amount = true,
+                                      .amount = o->total,
+                                      .note = str_from(order_channel_names[o->channel]),
+                                      .at = o->created_at};
+    both[1] = (struct timeline_entry){.kind = TIMELINE_DELIVERED, .note = o->paid_with, .at = o->confirmed_at};
+    *ret = (struct order_history){.timeline = both, .timeline_count = 2};
+}
+
 static enum err add(struct db *db, Id order, Id payment, const struct timeline_entry *entry)
 {
     static const char insert[] = "INSERT INTO order_event (order_id, kind, payment_id, amount, actor_id, note, at)"

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "domain/order.h"
 #include "domain/payment.h"
 #include "domain/refund.h"
 
@@ -61,6 +62,18 @@ struct timeline_entry {
 
 /* All of it, oldest first; at most TIMELINE_MAX. TX_READ is enough. */
 enum err timeline_list(struct db *db, Id order, struct timeline_entry **ret, size_t *ret_count);
+
+/* What was paid for an order, what went back, and all that happened. */
+struct order_history {
+    struct payment *payments;
+    struct refund *refunds;
+    struct timeline_entry *timeline;
+    size_t payment_count, refund_count, timeline_count;
+};
+/* TX_READ is enough. */
+enum err order_history_find(struct db *db, Id order, struct order_history *ret);
+/* Of an order that was delivered on the spot, as it was then; from what is in hand. */
+void order_history_as_placed(struct arena *a, const struct order *o, struct order_history *ret);
 /* Whether the customer sees this kind. Reviews are shown, without the staff's notes. */
 bool timeline_concerns_customer(enum timeline_kind kind);
 

@@ -7,14 +7,15 @@
 #include "domain/account.h"
 #include "domain/ledger.h"
 #include "domain/mail.h"
+#include "domain/payment_desk.h"
 #include "domain/sealed_code.h"
 #include "domain/settings.h"
-#include "view/view_order.h"
 #include "view/view_staff.h"
 #include "view/view_ticket.h"
 #include "view/view_wallet.h"
 
 #define DATA_BYTES_MAX (16 * 1024 * 1024)
+#define MESSAGES_BYTES_MAX (64 * 1024) /* of a ticket's messages; a list has a hundred events */
 
 /* Three letters and the decimals, in one word; 0: not known. */
 static _Atomic uint32_t currency;
@@ -94,13 +95,18 @@ static void order_as_placed(struct order *o)
 static enum err write_order(struct writing *x)
 {
     struct order o;
+    struct order_history history;
     enum err e = order_find(x->db, (Id){0}, x->resource, &o);
     if (e) return e;
-    if (x->thing == EVENT_AS_MADE) order_as_placed(&o);
+    if (x->thing == EVENT_AS_MADE) {
+        order_as_placed(&o);
+        order_history_as_placed(db_arena(x->db), &o, &history);
+    } else {
+        e = order_history_find(x->db, o.id, &history);
+        if (e) return e;
+    }
     mark_codes(x, &o);
-    json_begin_object(&x->w);
-    view_order_staff_members(&x->w, db_arena(x->db), "", &o);
-    json_end_object(&x->w);
+    view_order_staff(&x->w, db_arena(x->db), "", &o, &history);
     return OK;
 }
 
@@ -140,8 +146,10 @@ static enum err write_license(struct writing *x)
 static enum err write_review(struct writing *x)
 {
     struct review r;
+    unsigned actions;
     enum err e = review_find(x->db, x->resource, &r);
-    if (!e) view_review(&x->w, &r);
+    if (!e) e = payment_review_actions(x->db, &r, &actions);
+    if (!e) view_review_actions(&x->w, &r, actions);
     return e;
 }
 
@@ -160,6 +168,7 @@ static enum err write_wallet(struct writing *x)
     view_wallet_members(&x->w, &wallet, x->currency);
     json_key(&x->w, "transaction");
     json_begin_object(&x->w);
+    json_kv_id(&x->w, "id", t->id);
     json_kv_cstr(&x->w, "type", "credit");
     json_kv_cstr(&x->w, "kind", ledger_kind_names[t->kind]);
     json_kv_money(&x->w, "amount", t->amount);
@@ -185,19 +194,58 @@ static enum err write_withdrawal(struct writing *x)
     return OK;
 }
 
+#define MESSAGES ",\"messages\":"
+
+/* Of the messages, the number of the last one: see event_finish. */
 static enum err write_ticket(struct writing *x)
 {
-    struct ticket_view v = {.has_messages = x->type != EVENT_TICKET_CLOSED};
-    struct ticket_message *messages;
+    struct ticket_view v = {0};
+    struct ticket_message *last;
     struct account a;
+    size_t count;
     enum err e = ticket_find(x->db, x->resource, (Id){0}, &v.ticket);
     if (!e) e = account_find(x->db, v.ticket.account, &a);
-    if (!e) e = ticket_messages(x->db, x->resource, (Id){0}, 1, &messages, &v.message_count);
+    if (!e) e = ticket_messages(x->db, x->resource, (Id){0}, 1, &last, &count);
     if (e) return e;
-    v.messages = messages;
     v.email = a.email;
     view_ticket_staff(&x->w, &v);
+    x->data.len--; /* the closing bracket comes later */
+    buf_printf(&x->data, MESSAGES "%lld}", count ? (long long)last->id.v : 0);
     return OK;
+}
+
+/* The newest of them that are not too much together, but at least one. */
+static void view_messages(struct json_writer *w, const struct ticket_message *messages, size_t count)
+{
+    size_t from = count, bytes = 0;
+    while (from > 0 && (from == count || bytes + messages[from - 1].body.len <= MESSAGES_BYTES_MAX))
+        bytes += messages[--from].body.len;
+    json_begin_array(w);
+    for (size_t i = from; i < count; i++) view_ticket_message(w, &messages[i]);
+    json_end_array(w);
+}
+
+enum err view_event_finish(struct db *db, Id ticket, struct event_text *text)
+{
+    Str data = text->data;
+    size_t n = data.len;
+    int64_t last = 0;
+    while (n > 0 && data.ptr[n - 1] != ':') n--;
+    for (size_t i = n; i < data.len && data.ptr[i] >= '0' && data.ptr[i] <= '9'; i++)
+        last = last * 10 + (data.ptr[i] - '0');
+    struct ticket_message *messages;
+    size_t count;
+    struct buf out;
+    struct json_writer w;
+    enum err e = ticket_messages(db, ticket, (Id){last + 1}, TICKET_STAFF_MESSAGES_MAX, &messages, &count);
+    if (e) return e;
+    buf_init(&out, db_arena(db), DATA_BYTES_MAX);
+    buf_append(&out, (Str){data.ptr, n});
+    json_writer_init(&w, &out, 0);
+    view_messages(&w, messages, count);
+    buf_char(&out, '}');
+    text->data = buf_str(&out);
+    return out.full ? ERR_INTERNAL : OK;
 }
 
 static enum err write_customer(struct writing *x)

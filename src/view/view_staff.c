@@ -3,13 +3,30 @@
 
 #include "view/view_account.h"
 #include "view/view_order.h"
+#include "view/view_payment.h"
 #include "view/view_ticket.h"
+#include "view/view_timeline.h"
 
-void view_order_staff_members(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o)
+static void kv_array(struct json_writer *w, const char *key, const void *rows, size_t bytes, size_t count,
+                     void (*view)(struct json_writer *w, const void *row))
 {
+    json_key(w, key);
+    json_begin_array(w);
+    for (size_t i = 0; i < count; i++) view(w, (const char *)rows + i * bytes);
+    json_end_array(w);
+}
+
+void view_order_staff(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o,
+                      const struct order_history *h)
+{
+    json_begin_object(w);
     json_kv_id(w, "customer_id", o->account_id);
     json_kv_str(w, "email", o->email);
     view_order_members(w, a, base_url, o);
+    kv_array(w, "payments", h->payments, sizeof *h->payments, h->payment_count, view_payment_staff);
+    kv_array(w, "refunds", h->refunds, sizeof *h->refunds, h->refund_count, view_refund);
+    view_timeline_staff(w, h->timeline, h->timeline_count);
+    json_end_object(w);
 }
 
 void view_shortage_members(struct json_writer *w, const struct serial_shortage *s)
@@ -113,7 +130,7 @@ static void kv_amount(struct json_writer *w, const struct review *r)
     json_kv_opt_str(w, "currency", r->currency);
 }
 
-void view_review_members(struct json_writer *w, const struct review *r)
+static void view_review_members(struct json_writer *w, const struct review *r)
 {
     json_kv_id(w, "id", r->id);
     json_kv_cstr(w, "kind", review_kind_names[r->kind]);
@@ -133,6 +150,18 @@ void view_review_members(struct json_writer *w, const struct review *r)
     json_kv_opt_id(w, "settled_by", r->settled_by);
     json_kv_opt_str(w, "action", r->action);
     json_kv_opt_str(w, "note", r->note);
+}
+
+void view_review_actions(struct json_writer *w, const struct review *r, unsigned actions)
+{
+    json_begin_object(w);
+    view_review_members(w, r);
+    json_key(w, "actions");
+    json_begin_array(w);
+    for (unsigned i = 0; i < REVIEW_ACTION_COUNT; i++)
+        if (actions & 1u << i) json_str(w, str_from(review_action_names[i]));
+    json_end_array(w);
+    json_end_object(w);
 }
 
 void view_review(struct json_writer *w, const void *row)

@@ -7,15 +7,17 @@
 #include "domain/review.h"
 #include "domain/serial.h"
 #include "domain/ticket.h"
+#include "domain/timeline.h"
 #include "domain/withdrawal.h"
 #include "json/writer.h"
 
-/* Of an order, with its customer; inside an object that the caller opened. */
-void view_order_staff_members(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o);
+void view_order_staff(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o,
+                      const struct order_history *h);
 void view_license_staff(struct json_writer *w, const void *license);
 void view_customer(struct json_writer *w, const void *customer);
-void view_review_members(struct json_writer *w, const struct review *r);
 void view_review(struct json_writer *w, const void *review);
+/* With what can be done about it, a mask of 1 << action. */
+void view_review_actions(struct json_writer *w, const struct review *r, unsigned actions);
 void view_shortage_members(struct json_writer *w, const struct serial_shortage *s);
 
 struct ticket_view {

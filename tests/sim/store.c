@@ -42,7 +42,7 @@ void store_folder(const char *at)
     if (!f || fwrite(head, sizeof head, 1, f) != 1 || fclose(f) != 0) abort();
     static const char key[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
     if (vault_open("", key, false, why, sizeof why) != OK) abort();
-    event_install(view_event);
+    event_install(view_event, view_event_finish);
 }
 
 static int remove_one(const char *at, const struct stat *info, int type, struct FTW *walk)

@@ -145,6 +145,7 @@ static void enter(struct db *db)
     w.so_far.count = 0;
     w.problem[0] = 0;
     begin(db);
+    check(db_run_endings(db, OK) == OK);
 }
 
 static struct sequence prefix; /* of all that are walked in one transaction */

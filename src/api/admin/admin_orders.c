@@ -61,32 +61,6 @@ static enum err get_orders(struct request *req)
     return e ? e : request_list(req, &page, &order_rows, orders);
 }
 
-static void kv_array(struct json_writer *w, const char *key, const void *rows, size_t bytes, size_t count,
-                     void (*view)(struct json_writer *w, const void *row))
-{
-    json_key(w, key);
-    json_begin_array(w);
-    for (size_t i = 0; i < count; i++) view(w, (const char *)rows + i * bytes);
-    json_end_array(w);
-}
-
-/* What was paid for the order, what went back, and all that happened. */
-static enum err show_history(struct request *req, Id order)
-{
-    struct payment *payments;
-    struct refund *refunds;
-    struct timeline_entry *timeline;
-    size_t payment_count, refund_count, count;
-    enum err e = payment_list_order(req->db, order, &payments, &payment_count);
-    if (!e) e = refund_list_order(req->db, order, &refunds, &refund_count);
-    if (!e) e = timeline_list(req->db, order, &timeline, &count);
-    if (e) return e;
-    kv_array(&req->out, "payments", payments, sizeof *payments, payment_count, view_payment_staff);
-    kv_array(&req->out, "refunds", refunds, sizeof *refunds, refund_count, view_refund);
-    view_timeline_staff(&req->out, timeline, count);
-    return OK;
-}
-
 /* Keys and codes belong to the buyer; staff see their last characters, and reveal them where they must. */
 static void mask(struct request *req, struct order *o)
 {
@@ -100,15 +74,13 @@ static void mask(struct request *req, struct order *o)
 static enum err show_order_whole(struct request *req, bool is_masked)
 {
     struct order o;
+    struct order_history history;
     enum err e = order_find(req->db, (Id){0}, req->param_id, &o);
+    if (!e) e = order_history_find(req->db, req->param_id, &history);
     if (e) return e;
     if (is_masked) mask(req, &o);
-    struct json_writer *w = &req->out;
-    json_begin_object(w);
-    view_order_staff_members(w, req->arena, req->app->shop_url, &o);
-    e = show_history(req, o.id);
-    json_end_object(w);
-    return e;
+    view_order_staff(&req->out, req->arena, req->app->shop_url, &o, &history);
+    return OK;
 }
 
 static enum err show_order(struct request *req)

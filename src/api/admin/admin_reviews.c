@@ -39,20 +39,12 @@ static enum err get_reviews(struct request *req)
 
 static enum err show_review(struct request *req)
 {
-    struct json_writer *w = &req->out;
     struct review r;
     unsigned actions;
     enum err e = review_find(req->db, req->param_id, &r);
     if (!e) e = payment_review_actions(req->db, &r, &actions);
     if (e) return e;
-    json_begin_object(w);
-    view_review_members(w, &r);
-    json_key(w, "actions");
-    json_begin_array(w);
-    for (unsigned i = 0; i < REVIEW_ACTION_COUNT; i++)
-        if (actions & 1u << i) json_str(w, str_from(review_action_names[i]));
-    json_end_array(w);
-    json_end_object(w);
+    view_review_actions(&req->out, &r, actions);
     return OK;
 }
 

@@ -6,15 +6,13 @@
 #include "domain/account.h"
 #include "view/view_staff.h"
 
-#define MESSAGES_MAX 1000
-
 static enum err view_of(struct request *req, const struct ticket *t, bool with_messages, struct ticket_view *ret)
 {
     struct account a;
     struct ticket_message *messages = NULL;
     size_t count = 0;
     enum err e = account_find(req->db, t->account, &a);
-    if (!e && with_messages) e = ticket_messages(req->db, t->id, (Id){0}, MESSAGES_MAX, &messages, &count);
+    if (!e && with_messages) e = ticket_messages(req->db, t->id, (Id){0}, TICKET_STAFF_MESSAGES_MAX, &messages, &count);
     if (!e) *ret = (struct ticket_view){*t, a.email, messages, count, with_messages};
     return e;
 }

@@ -158,7 +158,7 @@ static enum err post_test(struct request *req)
     enum err e = webhook_endpoint_find(req->db, req->param_id, &p);
     if (e) return e;
     if (!p.is_enabled) return ERR_INVALID_STATE;
-    e = event_add_thing(req->db, EVENT_PING, p.id, NULL, req->now, &event);
+    e = event_add_ping(req->db, p.id, req->now, &event);
     if (!e) e = webhook_delivery_add(req->db, p.id, event, EVENT_PING, req->now, &delivery);
     if (e) return e;
     json_begin_object(&req->out);
