@@ -50,28 +50,47 @@ final class License
     /** The store's answer, if it claims to be signed; else null. */
     private function ask(string $request, string $nonce): ?array
     {
-        $deadline = microtime(true) + self::TIMEOUT_S;
-        $context = stream_context_create(['http' => [
-            'method' => 'POST',
-            'header' => [
-                "Authorization: Bearer {$this->token}",
-                'Content-Type: application/json',
-                "Accept-Signature: sig1=();nonce=\"$nonce\"",
-            ],
-            'content' => $request,
-            'timeout' => self::TIMEOUT_S,
-            'follow_location' => 0,
-            'ignore_errors' => true,
-        ]]);
-        $body = @file_get_contents("{$this->baseUrl}/api/v1/license/verify", false, $context, 0, self::ANSWER_BYTES_MAX + 1);
-        if ($body === false || strlen($body) > self::ANSWER_BYTES_MAX || microtime(true) > $deadline + 1) return null;
-        $answer = ['body' => $body];
-        foreach ($http_response_header as $line) {
+        $text = $this->post('/api/v1/license/verify', $request, [
+            "Authorization: Bearer {$this->token}",
+            'Content-Type: application/json',
+            "Accept-Signature: sig1=();nonce=\"$nonce\"",
+        ]);
+        $parts = explode("\r\n\r\n", $text ?? '', 2);
+        if (count($parts) !== 2) return null;
+        $answer = ['body' => $parts[1]];
+        foreach (explode("\r\n", $parts[0]) as $line) {
             if (preg_match('~^HTTP/\S+ (\d{3})~', $line, $m)) $answer['status'] = (int) $m[1];
             if (preg_match('~^Signature-Input: *sig1=(.+)$~i', $line, $m)) $answer['params'] = $m[1];
             if (preg_match('~^Signature: *sig1=:([A-Za-z0-9+/=]+):$~i', $line, $m)) $answer['signature'] = $m[1];
         }
         return isset($answer['status'], $answer['params'], $answer['signature']) ? $answer : null;
+    }
+
+    /**
+     * Head and body of an answer that has come whole and in time, else null. PHP's own HTTP limits the time of each read, not of the
+     * answer; HTTP/1.0 is answered in one piece that ends with the connection.
+     */
+    private function post(string $path, string $body, array $headers): ?string
+    {
+        $deadline = microtime(true) + self::TIMEOUT_S;
+        $url = parse_url($this->baseUrl);
+        $isTls = ($url['scheme'] ?? '') === 'https';
+        $host = $url['host'] ?? '';
+        $port = $url['port'] ?? ($isTls ? 443 : 80);
+        $stream = @stream_socket_client(($isTls ? 'ssl' : 'tcp') . "://$host:$port", $code, $why, self::TIMEOUT_S);
+        if (!$stream) return null;
+        $head = ['POST ' . rtrim($url['path'] ?? '', '/') . "$path HTTP/1.0", "Host: $host:$port", 'Content-Length: ' . strlen($body)];
+        @fwrite($stream, implode("\r\n", [...$head, ...$headers]) . "\r\n\r\n" . $body);
+        $text = '';
+        while (!feof($stream)) {
+            $left = $deadline - microtime(true);
+            if ($left <= 0 || strlen($text) > self::ANSWER_BYTES_MAX) return null;
+            stream_set_timeout($stream, (int) $left, (int) (fmod($left, 1) * 1e6));
+            $part = @fread($stream, 8192);
+            if ($part === false) return null;
+            $text .= $part;
+        }
+        return $text;
     }
 
     private static function digest(string $bytes): string

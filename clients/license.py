@@ -15,6 +15,7 @@ import re
 import secrets
 import socket
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -66,7 +67,15 @@ def check(base_url, token, public_key, license_key, product_id, hardware, state_
 
 
 def ask(base_url, token, request, nonce):
-    """The store's answer, signed or not; None when there is none."""
+    """The store's answer, signed or not; None when there is none in time: the time of each read alone would not limit their number."""
+    answers = []
+    call = threading.Thread(target=lambda: answers.append(call_store(base_url, token, request, nonce)), daemon=True)
+    call.start()
+    call.join(TIMEOUT_S)
+    return answers[0] if answers else None
+
+
+def call_store(base_url, token, request, nonce):
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/json",

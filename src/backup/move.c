@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "backup/loader.h"
+#include "db/lock.h"
 #include "db/migrate.h"
 #include "domain/invariant.h"
 
@@ -44,12 +45,12 @@ static enum err read_books(struct db *db, struct ledger_sums *ret)
     return e;
 }
 
-/* SQLite has a lock for this (db/lock.h). On PostgreSQL a server's connections can be seen. */
+/* SQLite has a lock for this (db/lock.h). On PostgreSQL every session that may write shares one, whatever it is called:
+ * this session takes it for itself, as long as it lasts. */
 static enum err look_for_servers(void *arg, struct db *db)
 {
     static const char servers[] =
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'souk'"
-        " AND pid <> pg_backend_pid()";
+        "SELECT CASE WHEN pg_try_advisory_lock(" LOCK_OF_WRITERS ") THEN 0 ELSE CAST(1 AS BIGINT) END";
     bool *is_served = arg;
     if (!db_is_postgres(db)) return OK;
     struct stmt *st = db_prepare(db, servers);

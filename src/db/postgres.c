@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "db/lock.h"
 #include "db/postgres_pipe.h"
 
 #define STATEMENT_MS 30000
@@ -302,14 +303,16 @@ static void hear(void *ctx, const PGresult *r)
     log_event(LOG_WARN, "db.warning", LOGC("state", state));
 }
 
-/* synchronous_commit: a setting that waits for more than the disk is left alone. */
+/* A session that may write shares a lock, which souk move takes for itself: see backup/move.c.
+ * synchronous_commit: a setting that waits for more than the disk is left alone. */
 static const char session[] =
     "SELECT set_config('statement_timeout', $1, false), set_config('lock_timeout', $2, false),"
     " set_config('idle_in_transaction_session_timeout', $3, false), set_config('client_min_messages', 'warning', "
     "false),"
     " set_config('default_transaction_read_only', $4, false),"
     " set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'"
-    " ELSE current_setting('synchronous_commit') END, false)";
+    " ELSE current_setting('synchronous_commit') END, false),"
+    " CASE WHEN $4 = 'on' THEN true ELSE pg_try_advisory_lock_shared(" LOCK_OF_WRITERS ") END";
 
 /* A group asks for single rows only, by keys: whatever PostgreSQL believes about the tables, and it may have believed
  * it while they were empty, the plan is to go through the index. */
@@ -324,7 +327,12 @@ static bool set_up(struct pg_db *c, const struct postgres_options *o, char *ret_
     const char *values[] = {statement, lock, statement, o->read_only ? "on" : "off"};
     PGresult *r = PQexecParams(c->conn, session, 4, NULL, values, NULL, NULL, 0);
     bool set = PQresultStatus(r) == PGRES_TUPLES_OK;
+    bool is_moving = set && strcmp(PQgetvalue(r, 0, PQnfields(r) - 1), "t") != 0;
     PQclear(r);
+    if (is_moving) {
+        snprintf(ret_why, why_bytes, "the store is being moved to another database: see souk move");
+        return false;
+    }
     const char *encoding = PQparameterStatus(c->conn, "server_encoding");
     if (set && (!encoding || strcmp(encoding, "UTF8") != 0)) {
         snprintf(ret_why, why_bytes,

@@ -55,12 +55,21 @@ const TRICKS = {
   moved: { answer: () => ({ status: 307, headers: { location: `${shop.souk.url}/api/v1/license/verify` }, body: '' }) },
   failing: { answer: () => ({ status: 503, headers: {}, body: 'no' }) },
   silent: null,
+  dripping: null,
 };
+
+/** A byte now and then: an answer that never ends, though it is never silent. */
+function drip(res) {
+  res.writeHead(200, { 'content-type': 'application/json' });
+  const timer = setInterval(() => res.write(' '), 200);
+  res.on('close', () => clearInterval(timer));
+}
 
 /** The relay's address with a trick's name as its first part. */
 async function startRelay() {
   relay = http.createServer(async (req, res) => {
     const [, trick, ...rest] = req.url.split('/');
+    if (trick === 'dripping') return drip(res);
     if (TRICKS[trick] === null) return; // never answers
     const chunks = [];
     for await (const chunk of req) chunks.push(chunk);
@@ -195,18 +204,20 @@ for (const client of CLIENTS) {
   });
 }
 
-test('a store that never answers is not waited for, and a clock that was turned back is noticed', async () => {
+test('a store that never answers, or never ends its answer, is not waited for, and a clock that was turned back is noticed', async () => {
   const present = CLIENTS.filter((client) => !lacking.includes(client));
   const said = await Promise.all(
     present.map((client) => {
-      const silent = prepare(client, 'silent', { trick: 'silent', kept: { age_s: 60 } });
+      const [silent, dripping] = ['silent', 'dripping'].map((trick) =>
+        prepare(client, trick, { trick, kept: { age_s: 60 } }),
+      );
       const own = prepare(client, 0, { license: 'good', down: true });
-      return runClient(prepareClient(client), [silent.args, own.args]);
+      return runClient(prepareClient(client), [silent.args, dripping.args, own.args]);
     }),
   );
   assert.deepEqual(
     said,
-    present.map(() => ['valid offline', 'unknown clock']),
+    present.map(() => ['valid offline', 'valid offline', 'unknown clock']),
   );
 });
 

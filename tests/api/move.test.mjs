@@ -1,7 +1,7 @@
 // souk move: from SQLite to PostgreSQL and back; refused where it could lose something, resumed where it was interrupted.
 // runs: pg release
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -10,6 +10,7 @@ import { execute, number } from '../lib/sql.mjs';
 import { command } from '../lib/store.mjs';
 import { BINARY, freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
 
+const WRITERS_LOCK = 1936684396; // src/db/lock.h
 let shop;
 before(async () => {
   shop = freshDatabase('sqlite');
@@ -69,9 +70,20 @@ test('a store that is served, and a target that is not empty, are refused, and n
   assert.deepEqual(tablesOf(pg.dbArg), {});
   await command(busy, ['init']);
   await refused(shop.dbArg, busy.dbArg, /not empty/);
-  const server = await startSouk({ t, database: busy });
+  const server = await startSouk({ t, database: busy, env: { PGAPPNAME: 'called-otherwise' } });
   await refused(busy.dbArg, path.join(server.dir, 'new.db'), /a server uses the source/);
   assert.ok(!fs.existsSync(path.join(server.dir, 'new.db')));
+  await server.stop();
+  // While a move has the store for itself, nobody else begins to write.
+  const mover = spawn('psql', ['-XqAt', busy.dbArg], { stdio: ['pipe', 'pipe', 'inherit'] });
+  mover.stdin.write(`SELECT 'held' FROM (SELECT pg_advisory_lock(${WRITERS_LOCK})) AS lock;\n`);
+  await new Promise((resolve) => mover.stdout.once('data', resolve));
+  const late = await server.cli(['account', 'create', '--email', 'late@example.com']);
+  assert.equal(late.code, 1);
+  assert.match(late.stderr, /is being moved/);
+  mover.stdin.end(`SELECT pg_advisory_unlock(${WRITERS_LOCK});\n`);
+  await new Promise((resolve) => mover.once('close', resolve));
+  assert.equal((await server.cli(['account', 'create', '--email', 'late@example.com'])).code, 0);
 });
 
 test('interrupted by a row that PostgreSQL refuses: nobody serves the half, and the same move goes on where it was', async (t) => {

@@ -2,10 +2,13 @@
 // what customer and staff see. The books are checked at the end.
 // runs: release
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { after, before, test } from 'node:test';
 import { openPaidShop } from './lib/gateways.mjs';
 import { dataOf } from './lib/http.mjs';
+import { readSteps } from '../../web/docs/states.mjs';
 import { AMOUNT, BEFORE, PROVIDERS, SITUATIONS, happens } from './lib/situations.mjs';
+import { ENGINE } from './lib/souk.mjs';
 import { TELLERS } from './lib/tellers.mjs';
 
 let shop;
@@ -23,8 +26,22 @@ before(async () => {
     tellers[name] = new TELLERS[name]();
     await tellers[name].open(shop);
   }
+  if (ENGINE === 'sqlite') watchSteps();
 });
 after(() => shop.stop());
+
+/** The tables whose rows have the life cycles of docs/concepts.md, and what each step of theirs is written down in. */
+const WATCHED = { order: 'orders', payment: 'payment', refund: 'refund', license: 'license' };
+
+function watchSteps() {
+  const note = (noun, from) => `INSERT OR IGNORE INTO step_seen VALUES ('${noun}', ${from}, new.status);`;
+  shop.seed.sql('CREATE TABLE step_seen (noun TEXT, was TEXT, is_now TEXT, PRIMARY KEY (noun, was, is_now));');
+  for (const [noun, table] of Object.entries(WATCHED))
+    shop.seed.sql(
+      `CREATE TRIGGER ${noun}_made AFTER INSERT ON ${table} BEGIN ${note(noun, "'start'")} END;` +
+        `CREATE TRIGGER ${noun}_step AFTER UPDATE ON ${table} WHEN old.status <> new.status BEGIN ${note(noun, 'old.status')} END;`,
+    );
+}
 
 const list = async (path, token) => dataOf(await shop.souk.get(path, { token }));
 const openReviews = () => list('/api/admin/reviews?status=open&limit=5', shop.owner);
@@ -175,5 +192,36 @@ for (const provider of PROVIDERS) {
     });
   }
 }
+
+/** Steps of the diagrams that no situation at a provider brings about; other tests do. */
+const ELSEWHERE = [
+  'license active revoked',
+  'license revoked active',
+  'license revoked refunded',
+  'order start confirmed',
+  'payment closed succeeded',
+  'payment failed closed',
+  'payment failed expired',
+  'payment open closed',
+  'refund failed requested',
+  'refund failed done',
+];
+
+test(
+  'orders, payments, refunds and licences took the steps of docs/concepts.md, each of them and no other',
+  { skip: ENGINE !== 'sqlite' && 'the same on both engines' },
+  () => {
+    const guide = fs.readFileSync(new URL('../../docs/concepts.md', import.meta.url), 'utf8');
+    const drawn = [...guide.matchAll(/```states (\w+)\n([\s\S]*?)```/g)]
+      .filter(([, noun]) => noun in WATCHED)
+      .flatMap(([, noun, text]) => readSteps(text).map(({ from, to }) => `${noun} ${from} ${to}`));
+    const seen = shop.seed.sql('SELECT noun, was, is_now FROM step_seen;').map((row) => row.join(' '));
+    const missing = (these, those) => these.filter((step) => !those.includes(step)).sort();
+    assert.deepEqual(missing(seen, drawn), [], 'the program takes steps that the guide does not know');
+    assert.deepEqual(missing(missing(drawn, seen), ELSEWHERE), [], 'the guide draws steps that were not taken');
+    for (const noun of Object.keys(WATCHED)) shop.seed.sql(`DROP TRIGGER ${noun}_made; DROP TRIGGER ${noun}_step;`);
+    shop.seed.sql('DROP TABLE step_seen;');
+  },
+);
 
 test('the books are in order', () => shop.check());
