@@ -420,7 +420,7 @@ async function measureOverload(context) {
       for (const connections of [64, 256]) bestOf.push(await buy(store, 10_000_000, { seconds: 3, connections }));
       const top = bestOf.sort((a, b) => b.per_second - a.per_second)[0];
       const rate = top.per_second * 10;
-      const hard = await buy(store, 10_000_000, { seconds, connections: 4000, rate: Math.round(rate), all: false });
+      const hard = await buy(store, 10_000_000, { seconds, connections: 3000, rate: Math.round(rate), all: false });
       rows.push(
         [`${store.name}, at its best`, n(top.per_second), n(top.ok_per_second), '', ms(top.ok_p99_ms), ''],
         [
@@ -434,7 +434,7 @@ async function measureOverload(context) {
       );
     });
   }
-  return `Ten times as many orders as were placed at best are sent, whatever comes back, through 4,000 connections. The load takes its share of
+  return `Ten times as many orders as were placed at best are sent, whatever comes back, through 3,000 connections. The load takes its share of
 the same two cores.
 
 ${context.table(['', 'answered a second', 'orders placed a second', 'of the best', 'p99 of these, ms', '503 overloaded'], rows)}`;

@@ -4,8 +4,6 @@
 #include <assert.h>
 #include <time.h>
 
-#include "base/timestamp.h"
-
 void job_finish(struct tx_job *job, enum err e)
 {
     job->result = e;
@@ -83,21 +81,13 @@ static void wake_one(struct job_queue *q, struct job_lane *lane)
     if (wake) pthread_cond_signal(&q->filled);
 }
 
-static bool is_full(const struct job_lane *lane, int64_t now_ns)
-{
-    if (lane->length < QUEUE_WAIT_LENGTH) return false;
-    return lane->length >= QUEUE_MAX || now_ns - job_of(lane->head)->queued_ns > QUEUE_WAIT_MS * INT64_C(1000000);
-}
-
 bool queue_put(struct job_queue *q, struct tx_job *job)
 {
-    int64_t now = time_monotonic_ns();
     job->letter.next = NULL;
-    job->queued_ns = now;
     pthread_mutex_lock(&q->lock);
     assert(!q->closed);
     struct job_lane *lane = lane_of(q, job);
-    if (job->port && is_full(lane, now)) {
+    if (job->port && lane->length >= QUEUE_MAX) {
         pthread_mutex_unlock(&q->lock);
         return false;
     }

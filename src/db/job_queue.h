@@ -40,11 +40,7 @@ struct job_queue {
 
 void queue_init(struct job_queue *q, _Atomic int64_t *length);
 void queue_done(struct job_queue *q);
-/* A lane is full when it has so many jobs, or when its oldest has waited so long while others wait behind it: what is
- * taken is then answered in about that time, however slow disk and database are today. */
-#define QUEUE_MAX 4096
-#define QUEUE_WAIT_MS 500
-#define QUEUE_WAIT_LENGTH 256 /* a few that wait long for one slow commit are no crowd */
+#define QUEUE_MAX 4096 /* of each lane: half a second's work for the faster engine */
 /* False: the queue is full, and the job was not taken. A job that a thread waits for (without a port) is always taken:
  * the number of threads is bounded. */
 bool queue_put(struct job_queue *q, struct tx_job *job);

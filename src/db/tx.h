@@ -15,7 +15,7 @@
  * what it did and is handed to `done`, unless the database has an error of its own (db_err), which wins. TX_READ jobs
  * that return ERR_NEEDS_WRITE are run again as TX_WRITE (job->mode says so). A commit whose outcome is not known gives
  * ERR_OUTCOME_UNKNOWN, never a plain failure; a database that is not there, or a full disk, ERR_UNAVAILABLE. Queues are
- * bounded: what a port submits past the limits of db/job_queue.h ends with ERR_OVERLOADED and is not run. */
+ * bounded: what a port submits past QUEUE_MAX ends with ERR_OVERLOADED and is not run. */
 #pragma once
 
 #include <stdatomic.h>
@@ -87,7 +87,6 @@ struct tx_job {
     /* the module's own */
     struct tx_port *port;
     enum err result;
-    int64_t queued_ns; /* when it began to wait for a worker */
     int tries;
     bool is_alone; /* of those that may_group: not any more */
 };

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include "database.h"
-#include "db/job_queue.h"
 
 static struct test_database t;
 static struct test_port port;
@@ -427,35 +426,6 @@ static void test_ports(void **state)
 }
 
 /* What was submitted is run before the database closes, with nobody to take the answers but tx_call's caller. */
-/* A queue that is worked off too slowly takes no more, unless few wait in it. */
-static void test_queue_wait(void **state)
-{
-    enum { CROWD = QUEUE_WAIT_LENGTH + 1 };
-    static struct tx_job jobs[CROWD + 1];
-    (void)state;
-    _Atomic int64_t length = 0;
-    struct job_queue q;
-    queue_init(&q, &length);
-    for (int i = 0; i < QUEUE_WAIT_LENGTH; i++) {
-        jobs[i] = (struct tx_job){.port = port.port};
-        assert_true(queue_put(&q, &jobs[i]));
-        if (i == 0) jobs[0].queued_ns -= 2 * QUEUE_WAIT_MS * INT64_C(1000000);
-    }
-    struct tx_job *late = &jobs[CROWD], *taken[CROWD];
-    *late = (struct tx_job){.port = port.port};
-    assert_false(queue_put(&q, late)); /* the oldest has waited for too long */
-    late->is_first = true;
-    assert_true(queue_put(&q, late)); /* another lane */
-    assert_int_equal(queue_take_now(&q, taken, 2), 2);
-    assert_ptr_equal(taken[0], late);
-    assert_ptr_equal(taken[1], &jobs[0]);
-    *late = (struct tx_job){.port = port.port};
-    assert_true(queue_put(&q, late)); /* the oldest is gone */
-    while (queue_take_now(&q, taken, CROWD)) continue;
-    assert_int_equal(length, 0);
-    queue_done(&q);
-}
-
 static void *late_caller(void *arg)
 {
     (void)arg;
@@ -647,7 +617,6 @@ int main(void)
         ON(sqlite, test_threads),
         ON(postgres, test_threads),
         ON(sqlite, test_ports),
-        ON(sqlite, test_queue_wait),
         ON(sqlite, test_close_waits),
         ON(sqlite, test_lock),
         ON(sqlite, test_file),
