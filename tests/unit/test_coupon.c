@@ -221,8 +221,9 @@ static void test_limits(void **state)
 {
     (void)state;
     assert_err(store_tx(TX_WRITE, limits), OK);
-    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM coupon c WHERE c.uses <> (SELECT COUNT(*) FROM"
-                                          " coupon_use u WHERE u.coupon_id = c.id AND u.released_at IS NULL)"),
+    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM coupon c WHERE c.uses <> CASE WHEN c.max_uses IS NULL"
+                                          " THEN 0 ELSE (SELECT COUNT(*) FROM coupon_use u"
+                                          " WHERE u.coupon_id = c.id AND u.released_at IS NULL) END"),
                      0);
 }
 
@@ -307,7 +308,8 @@ static struct race run_race(bool one_customer)
     }
     assert_int_equal(sum.other, 0);
     assert_int_equal(sum.redeemed + sum.exhausted + sum.used, RACERS * ROUNDS);
-    assert_int_equal(test_number(store.d, "SELECT uses FROM coupon WHERE code = 'RACE'"), sum.redeemed);
+    /* Without a limit over all customers there is no row that everybody waits for. */
+    assert_int_equal(test_number(store.d, "SELECT uses FROM coupon WHERE code = 'RACE'"), race_max ? sum.redeemed : 0);
     assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM coupon_use WHERE released_at IS NULL"), sum.redeemed);
     return sum;
 }
