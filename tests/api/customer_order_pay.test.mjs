@@ -43,7 +43,8 @@ const succeed = (order, more = {}, options = {}) => {
   return event('payment_intent.succeeded', order, more, options);
 };
 const money = async (order) => dataOf(await shop.admin('GET', `/api/admin/orders/${order.id}`));
-const uses = (coupon) => shop.seed.number(`SELECT uses FROM coupon WHERE id = ${coupon.id}`);
+const uses = (coupon) =>
+  shop.seed.number(`SELECT COUNT(*) FROM coupon_use WHERE coupon_id = ${coupon.id} AND released_at IS NULL`);
 const NO_KEY = { name: 'no_key', secret: 'whsec_no_key' };
 /** The end of a payment has come: it is asked about a last time. */
 function end(order) {

@@ -82,14 +82,15 @@ test('codes come in, the last one is sold, codes come in again', async () => {
   assert.equal((await shown(product)).in_stock, true);
 });
 
-test('a cart keeps what is switched off, and drops what is deleted', async () => {
+test('a cart keeps what is switched off, also by a deletion, and nobody pays for the rest without a word', async () => {
   const [off, gone] = [await office.product({ price: 3 }), await office.product({ price: 4 })];
   const customer = await office.customer();
   for (const p of [off, gone]) dataOf(await customer.post('/api/store/cart/add', { product_id: p.id, quantity: 1 }));
   dataOf(await owner.patch(`/api/admin/products/${off.id}`, { is_active: false }));
   expectStatus(await owner.delete(`/api/admin/products/${gone.id}`), 200);
   const cart = dataOf(await customer.get('/api/store/cart'));
-  assert.deepEqual([cart.items.map((l) => l.product_id), cart.total], [[off.id], 3]);
+  assert.deepEqual([cart.items.map((l) => l.product_id), cart.total], [[off.id, gone.id], 7]);
+  expectFields(await customer.post('/api/store/cart/checkout', { pay_with: 'wallet' }), { items: 'unknown_id' });
   expectFields(await customer.post('/api/store/cart/add', { product_id: off.id, quantity: 1 }), {
     product_id: 'unknown_id',
   });
