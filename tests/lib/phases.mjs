@@ -12,10 +12,11 @@ const FEW = { SOUK_WORKERS: '8' };
  *
  * The builds (see ./dev) are the matrix of compilers, too: the release build is gcc with the machine's own char, tsan is gcc
  * with a char of the other sign, asan is clang; a warning stops each of them.
+ *
+ * `beside`: runs with the other builds although it is about the release build, when the latter has long been made.
  */
 export const PHASES = [
   { name: 'arrows', run: 'files', folder: 'tests/arrows', needs: ['gcc'] },
-  { name: 'lint', run: 'files', folder: 'tests/lint', build: 'release', needs: ['lint'] },
   { name: 'harness', run: 'files', folder: 'tests/lib', build: 'release', needs: ['tools'] },
   { name: 'package', run: 'files', folder: 'tests/package', build: 'release', needs: ['package'] },
   { name: 'unit', run: 'units', build: 'release', pg: true, at_once: 2 },
@@ -71,6 +72,7 @@ export const PHASES = [
   { name: 'api-tsan-pg', run: 'files', folder: 'tests/api', build: 'tsan', engine: 'pg', at_once: 3, env: FEW },
   { name: 'race-tsan', run: 'files', folder: 'tests/race', build: 'tsan', engine: 'pg', at_once: 2 },
   { name: 'fuzz', run: 'fuzzers', build: 'asan', at_once: 2 },
+  { name: 'lint', run: 'files', folder: 'tests/lint', build: 'release', beside: true, needs: ['lint'] },
 ];
 
 /**
@@ -91,7 +93,7 @@ export function choose(words, phases = PHASES) {
 
 /** The phases that run one after the other: those of the release build, and beside them those of the other builds. */
 export function lanesOf(phases) {
-  const isOther = (p) => Boolean(p.build) && p.build !== 'release';
+  const isOther = (p) => p.beside || (Boolean(p.build) && p.build !== 'release');
   return [phases.filter((p) => !isOther(p)), phases.filter(isOther)].filter((lane) => lane.length > 0);
 }
 
