@@ -31,11 +31,7 @@ export const PHASES = [
     needs: ['clients', 'promtool'],
   },
   { name: 'api-pg', run: 'files', folder: 'tests/api', build: 'release', engine: 'pg', at_once: 3, env: FEW },
-  { name: 'race-sqlite', run: 'files', folder: 'tests/race', build: 'release', engine: 'sqlite', at_once: 2 },
   { name: 'race-pg', run: 'files', folder: 'tests/race', build: 'release', engine: 'pg', at_once: 2 },
-  { name: 'model-sqlite', run: 'files', folder: 'tests/model', build: 'release', engine: 'sqlite' },
-  { name: 'model-pg', run: 'files', folder: 'tests/model', build: 'release', engine: 'pg' },
-  { name: 'attack', run: 'files', folder: 'tests/attack', build: 'release', engine: 'sqlite' },
   {
     name: 'web',
     run: 'files',
@@ -72,6 +68,18 @@ export const PHASES = [
   { name: 'api-tsan-pg', run: 'files', folder: 'tests/api', build: 'tsan', engine: 'pg', at_once: 3, env: FEW },
   { name: 'race-tsan', run: 'files', folder: 'tests/race', build: 'tsan', engine: 'pg', at_once: 2 },
   { name: 'fuzz', run: 'fuzzers', build: 'asan', at_once: 2 },
+  {
+    name: 'race-sqlite',
+    run: 'files',
+    folder: 'tests/race',
+    build: 'release',
+    beside: true,
+    engine: 'sqlite',
+    at_once: 2,
+  },
+  { name: 'model-sqlite', run: 'files', folder: 'tests/model', build: 'release', beside: true, engine: 'sqlite' },
+  { name: 'model-pg', run: 'files', folder: 'tests/model', build: 'release', beside: true, engine: 'pg' },
+  { name: 'attack', run: 'files', folder: 'tests/attack', build: 'release', beside: true, engine: 'sqlite' },
   { name: 'lint', run: 'files', folder: 'tests/lint', build: 'release', beside: true, needs: ['lint'] },
 ];
 
