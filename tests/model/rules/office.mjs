@@ -43,7 +43,7 @@ const pageSeen = (p) => ({
   id: p.id,
   slug: p.slug,
   title: p.title,
-  body: p.text,
+  body: p.body,
   in_footer: p.in_footer,
   updated_at: aTime,
 });
@@ -60,6 +60,47 @@ const one = (route, kind, seen) => ({
       as: 'staff',
       params: { id: w.id(kind, a[kind]) },
       answer: () => (thing && !thing.gone ? ok(seen(thing)) : notFound()),
+    };
+  },
+});
+
+/** Each of the members may be wished for, by what `wishes` says. */
+const change = (route, kind, seen, wishes) => ({
+  route,
+  weight: 0.2,
+  make: (w, r) => ({
+    [kind]: w.some(kind, r),
+    ...Object.fromEntries(Object.entries(wishes).map(([name, wish]) => [name, r.oneIn(2) ? wish(r) : undefined])),
+  }),
+  play(w, { [kind]: which, ...wished }) {
+    const thing = w.get(kind, which);
+    return {
+      as: 'staff',
+      params: { id: w.id(kind, which) },
+      body: wished,
+      answer() {
+        if (!thing || thing.gone) return notFound();
+        for (const [name, value] of Object.entries(wished)) if (value !== undefined) thing[name] = value;
+        return ok(seen(thing));
+      },
+    };
+  },
+});
+
+const removal = (route, kind, weight) => ({
+  route,
+  weight,
+  make: (w, r) => ({ [kind]: w.some(kind, r) }),
+  play(w, a) {
+    const thing = w.get(kind, a[kind]);
+    return {
+      as: 'staff',
+      params: { id: w.id(kind, a[kind]) },
+      answer() {
+        if (!thing || thing.gone) return notFound();
+        thing.gone = true;
+        return ok();
+      },
     };
   },
 });
@@ -201,7 +242,7 @@ export const office = {
         body: { slug, title: 'Terms', body: '# Terms', in_footer: a.in_footer },
         answer() {
           if (twin && !twin.gone) return refused(409, 'slug_taken');
-          const p = w.add('page', { slug, title: 'Terms', text: '# Terms', in_footer: a.in_footer, gone: true });
+          const p = w.add('page', { slug, title: 'Terms', body: '# Terms', in_footer: a.in_footer, gone: true });
           // A store has a few pages only, and other worlds have theirs.
           const isThere = (id) => {
             p.gone = false;
@@ -213,46 +254,11 @@ export const office = {
     },
   },
   'look at a page': one('GET /api/admin/pages/{id}', 'page', pageSeen),
-  'change a page': {
-    route: 'PATCH /api/admin/pages/{id}',
-    weight: 0.2,
-    make: (w, r) => ({
-      page: w.some('page', r),
-      title: r.oneIn(2) ? 'Imprint' : undefined,
-      body: r.oneIn(2) ? 'Us' : undefined,
-    }),
-    play(w, { page, title, body }) {
-      const p = w.get('page', page);
-      return {
-        as: 'staff',
-        params: { id: w.id('page', page) },
-        body: { title, body },
-        answer() {
-          if (!p || p.gone) return notFound();
-          if (title !== undefined) p.title = title;
-          if (body !== undefined) p.text = body;
-          return ok(pageSeen(p));
-        },
-      };
-    },
-  },
-  'delete a page': {
-    route: 'DELETE /api/admin/pages/{id}',
-    weight: 0.2,
-    make: (w, r) => ({ page: w.some('page', r) }),
-    play(w, a) {
-      const p = w.get('page', a.page);
-      return {
-        as: 'staff',
-        params: { id: w.id('page', a.page) },
-        answer() {
-          if (!p || p.gone) return notFound();
-          p.gone = true;
-          return ok();
-        },
-      };
-    },
-  },
+  'change a page': change('PATCH /api/admin/pages/{id}', 'page', pageSeen, {
+    title: () => 'Imprint',
+    body: () => 'Us',
+  }),
+  'delete a page': removal('DELETE /api/admin/pages/{id}', 'page', 0.2),
 
   'add to staff': {
     route: 'POST /api/admin/staff',
@@ -273,46 +279,11 @@ export const office = {
     },
   },
   'look at a person': one('GET /api/admin/staff/{id}', 'person', personSeen),
-  'change a person': {
-    route: 'PATCH /api/admin/staff/{id}',
-    weight: 0.2,
-    make: (w, r) => ({
-      person: w.some('person', r),
-      role: r.oneIn(2) ? r.pick(['staff', 'owner']) : undefined,
-      is_active: r.oneIn(2) ? r.oneIn(2) : undefined,
-    }),
-    play(w, { person, role, is_active }) {
-      const s = w.get('person', person);
-      return {
-        as: 'staff',
-        params: { id: w.id('person', person) },
-        body: { role, is_active },
-        answer() {
-          if (!s || s.gone) return notFound();
-          if (role !== undefined) s.role = role;
-          if (is_active !== undefined) s.is_active = is_active;
-          return ok(personSeen(s));
-        },
-      };
-    },
-  },
-  'remove from staff': {
-    route: 'DELETE /api/admin/staff/{id}',
-    weight: 0.1,
-    make: (w, r) => ({ person: w.some('person', r) }),
-    play(w, a) {
-      const s = w.get('person', a.person);
-      return {
-        as: 'staff',
-        params: { id: w.id('person', a.person) },
-        answer() {
-          if (!s || s.gone) return notFound();
-          s.gone = true;
-          return ok();
-        },
-      };
-    },
-  },
+  'change a person': change('PATCH /api/admin/staff/{id}', 'person', personSeen, {
+    role: (r) => r.pick(['staff', 'owner']),
+    is_active: (r) => r.oneIn(2),
+  }),
+  'remove from staff': removal('DELETE /api/admin/staff/{id}', 'person', 0.1),
   'list sessions of a person': {
     route: 'GET /api/admin/staff/{id}/sessions',
     weight: 0.1,
