@@ -17,6 +17,7 @@ import { gunzipSync } from 'node:zlib';
 import { Browser } from '../tests/api/lib/browser.mjs';
 import { freshDatabase, runSouk, startSouk } from '../tests/api/lib/souk.mjs';
 import { cpuNanoseconds } from '../tests/lib/cpu.mjs';
+import { nginxProgram } from './lib/subjects.mjs';
 
 const REQUESTS = Number(process.argv[2] ?? 40000);
 const ROUNDS = 10;
@@ -26,19 +27,6 @@ const LOAD = path.join(process.env.SOUK_BUILD ?? path.join(root, 'build'), 'benc
 const ENGINES = process.env.SOUK_ENGINE ? [process.env.SOUK_ENGINE] : ['sqlite', 'pg'];
 /** What a page may cost, as a multiple of nginx. */
 const TARGETS = { ready: 1.3, cart: 3 };
-
-/** Debian's nginx: the installed one, or its package unpacked beside the build, which starts no service. */
-function nginxProgram() {
-  if (fs.existsSync('/usr/sbin/nginx')) return '/usr/sbin/nginx';
-  const dir = path.join(root, 'build/nginx');
-  if (!fs.existsSync(path.join(dir, 'usr/sbin/nginx'))) {
-    fs.mkdirSync(dir, { recursive: true });
-    execFileSync('apt-get', ['-q', 'download', 'nginx'], { cwd: dir, stdio: 'inherit' });
-    const [file] = fs.readdirSync(dir).filter((name) => name.endsWith('.deb'));
-    execFileSync('dpkg-deb', ['-x', file, '.'], { cwd: dir });
-  }
-  return path.join(dir, 'usr/sbin/nginx');
-}
 
 /** nginx in the foreground with one worker and the folder as its pages: {port, pid, stop()}. */
 async function startNginx(dir, port) {

@@ -44,6 +44,23 @@ export function wish(w, r) {
   return { product, variant };
 }
 
+/** Takes something out of the cart; there may be nothing to take. */
+const clearing = (route, weight, clear) => ({
+  route,
+  weight,
+  make: (w, r) => ({ token: w.some('token', r) }),
+  play(w, a) {
+    return {
+      as: a.token,
+      answer() {
+        const t = w.get('token', a.token);
+        clear(t);
+        return ok(seen(w, t));
+      },
+    };
+  },
+});
+
 export const cartOps = {
   'read the cart': {
     route: 'GET /api/store/cart',
@@ -119,21 +136,7 @@ export const cartOps = {
     },
   },
 
-  'empty the cart': {
-    route: 'DELETE /api/store/cart',
-    weight: 0.5,
-    make: (w, r) => ({ token: w.some('token', r) }),
-    play(w, a) {
-      return {
-        as: a.token,
-        answer() {
-          const t = w.get('token', a.token);
-          t.cart = { lines: [], coupon: null };
-          return ok(seen(w, t));
-        },
-      };
-    },
-  },
+  'empty the cart': clearing('DELETE /api/store/cart', 0.5, (t) => (t.cart = { lines: [], coupon: null })),
 
   'apply a coupon': {
     route: 'POST /api/store/cart/coupon',
@@ -155,21 +158,7 @@ export const cartOps = {
     },
   },
 
-  'take the coupon out': {
-    route: 'DELETE /api/store/cart/coupon',
-    weight: 0.7,
-    make: (w, r) => ({ token: w.some('token', r) }),
-    play(w, a) {
-      return {
-        as: a.token,
-        answer() {
-          const t = w.get('token', a.token);
-          t.cart.coupon = null;
-          return ok(seen(w, t));
-        },
-      };
-    },
-  },
+  'take the coupon out': clearing('DELETE /api/store/cart/coupon', 0.7, (t) => (t.cart.coupon = null)),
 
   checkout: {
     route: 'POST /api/store/cart/checkout',
