@@ -111,6 +111,7 @@ void postgres_open_transaction(struct pg_db *c)
     if (c->begun) return;
     send_own(c, c->mode == TX_WRITE ? OWN_BEGIN_WRITE : OWN_BEGIN_READ, SENT_BEGIN);
     c->begun = true;
+    c->wrote = false;
 }
 
 static void send(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind)
@@ -250,7 +251,7 @@ enum postgres_end postgres_commit(struct db *db)
     pipe_receive(c);
     switch (c->commit) {
     case PG_COMMIT_DONE:
-        if (c->mode == TX_WRITE) atomic_store(&c->db.stats->no_room_ms, 0);
+        if (c->wrote) atomic_store(&c->db.stats->no_room_ms, 0);
         /* A commit that stopped waiting for its replica says so in a warning. */
         return c->warned ? POSTGRES_UNKNOWN : POSTGRES_COMMITTED;
     case PG_COMMIT_SENT:

@@ -197,12 +197,23 @@ static void note_error(struct pg_db *c, const struct sent *s, const PGresult *r)
     db_fail(&c->db, is_late ? ERR_READ_TOO_LONG : is_in(state, server_trouble) ? ERR_UNAVAILABLE : ERR_INTERNAL);
 }
 
+/* Whether a statement changed rows, by the tag that the server gives it: "INSERT 0 3", "UPDATE 1". */
+static bool changed_rows(PGresult *r)
+{
+    const char *tag = PQcmdStatus(r);
+    bool changes = *tag == 'I' || *tag == 'U' || *tag == 'D';
+    return changes && *PQcmdTuples(r) > '0';
+}
+
 static void note_result(struct pg_db *c, const struct sent *s, PGresult *r)
 {
     switch (PQresultStatus(r)) {
     case PGRES_COMMAND_OK:
     case PGRES_TUPLES_OK:
-        if (s->kind == SENT_PREPARE) s->stmt->state = PG_PREPARED;
+        if (s->kind == SENT_PREPARE)
+            s->stmt->state = PG_PREPARED;
+        else if (!c->wrote)
+            c->wrote = changed_rows(r);
         if (s->kind == SENT_COMMIT) /* COMMIT of a transaction that has failed is answered ROLLBACK */
             c->commit = strcmp(PQcmdStatus(r), "COMMIT") == 0 ? PG_COMMIT_DONE : PG_COMMIT_REFUSED;
         if (s->kind == SENT_READ) {

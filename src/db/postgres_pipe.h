@@ -74,6 +74,7 @@ struct pg_db {
     bool is_group; /* several jobs share its transactions: what one of them meets is settled by running each alone */
     bool fresh;    /* has not completed a transaction yet */
     bool warned;   /* the server said WARNING while it committed */
+    bool wrote;    /* the transaction changed a row */
     enum pg_commit commit;
     /* postgres.c's */
     struct pg_stmt own[OWN_COUNT];
