@@ -57,15 +57,24 @@ void disk_copy(struct disk *to, const struct disk *from)
     to->faults = 0;
 }
 
+static bool strikes(struct disk *d)
+{
+    if (d->steps < d->fault_at || d->faults >= d->fault_length) return false;
+    d->faults++;
+    return true;
+}
+
+bool disk_read(struct disk *d)
+{
+    return d->fault != FAULT_READ || !strikes(d);
+}
+
 /* Counts the operation; false: it fails. */
 static bool note(struct disk *d, enum disk_kind kind, enum disk_name file, int64_t offset, int64_t length,
                  const void *data)
 {
     bool room = kind == DISK_SYNC || kind == DISK_SYNC_FOLDER || kind == DISK_DELETE || kind == DISK_TRUNCATE;
-    if (d->fault && d->steps >= d->fault_at && d->faults < d->fault_length && !(d->fault == FAULT_FULL && room)) {
-        d->faults++;
-        return false;
-    }
+    if ((d->fault == FAULT_EIO || (d->fault == FAULT_FULL && !room)) && strikes(d)) return false;
     d->log = grow(d->log, &d->log_capacity, d->steps + 1, sizeof *d->log);
     struct disk_op *op = &d->log[d->steps++];
     *op = (struct disk_op){kind, file, offset, length, d->bytes_used};

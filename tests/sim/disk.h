@@ -33,8 +33,8 @@ struct disk_op {
     size_t bytes;           /* of a write: where its data lies in the log's bytes */
 };
 
-/* What happens to the operation after so many steps. */
-enum disk_fault { FAULT_NONE, FAULT_EIO, FAULT_FULL };
+/* What happens to the operations after so many steps. A disk that cannot be read takes what is written. */
+enum disk_fault { FAULT_NONE, FAULT_EIO, FAULT_FULL, FAULT_READ };
 
 struct disk_shm;
 
@@ -58,6 +58,7 @@ void disk_file_write(struct disk_file *f, int64_t offset, const void *data, int6
 void disk_file_truncate(struct disk_file *f, int64_t length);
 
 /* What a server does; false: the fault has struck, nothing was done. */
+bool disk_read(struct disk *d);
 bool disk_write(struct disk *d, enum disk_name file, int64_t offset, const void *data, int64_t length);
 bool disk_truncate(struct disk *d, enum disk_name file, int64_t length);
 bool disk_sync(struct disk *d, enum disk_name file);

@@ -32,7 +32,7 @@
 static const char *const kind_names[CRASH_KINDS] = {"lost", "kept", "torn", "some-512", "some-4096"};
 
 static struct {
-    int64_t runs, deeds, charges, events, steps, images, checked, restarts, births, faults, failures;
+    int64_t runs, deeds, charges, events, steps, images, checked, restarts, births, faults, read_faults, failures;
 } counts;
 static struct {
     uint64_t seed;
@@ -171,7 +171,7 @@ static void restart(const struct disk *image, const struct world *before, size_t
  * failing disk has kept. */
 static void break_disk(const struct disk *image, const struct world *before, size_t step, int level, struct random *r)
 {
-    static const char *const names[] = {"none", "EIO", "ENOSPC"};
+    static const char *const names[] = {"none", "EIO", "ENOSPC", "EIO of reads"};
     struct disk d = {0}, first = {0}, after = {0};
     struct world *w = malloc(sizeof *w);
     char why[512] = "", name[64];
@@ -180,13 +180,16 @@ static void break_disk(const struct disk *image, const struct world *before, siz
     world_cut(w, step);
     disk_copy(&d, image);
     disk_copy(&first, image);
-    d.fault = random_under(r, 2) ? FAULT_EIO : FAULT_FULL;
+    d.fault = FAULT_EIO + random_under(r, 3);
     d.fault_at = 20 + random_under(r, 400);
     d.fault_length = 1 + random_under(r, 3) * random_under(r, 40);
     snprintf(name, sizeof name, "%s x%zu at %zu", names[d.fault], d.fault_length, d.fault_at);
     counts.faults++;
     bool good = live(&d, w, random_next(r), why, sizeof why);
-    if (good && d.faults == 0) counts.faults--; /* the end came first */
+    if (good && d.faults == 0)
+        counts.faults--; /* the end came first */
+    else if (d.fault == FAULT_READ)
+        counts.read_faults++;
     /* A restart, often with a power cut: what was not synced, or could not be, is anybody's guess. */
     struct crash *c = crash_new(&after, &first, &d, false);
     while (crash_next(c)) {
@@ -400,12 +403,14 @@ static void report(clock_t began)
     double cpu = (double)(clock() - began) / CLOCKS_PER_SEC;
     printf("%lld runs from seed %llu, %lld answers, %lld payments at the provider with %lld webhooks, %lld steps, %lld "
            "crash images (%lld of them different, all checked),"
-           " %lld restarts, %lld of the first start, %lld failing disks, %lld failures; %.1f s of CPU time, %.0f "
+           " %lld restarts, %lld of the first start, %lld failing disks (%lld when read), %lld failures; %.1f s of CPU "
+           "time, %.0f "
            "images a minute\n",
            (long long)counts.runs, (unsigned long long)options.seed, (long long)counts.deeds, (long long)counts.charges,
            (long long)counts.events, (long long)counts.steps, (long long)counts.images, (long long)counts.checked,
-           (long long)counts.restarts, (long long)counts.births, (long long)counts.faults, (long long)counts.failures,
-           cpu, cpu > 0 ? (double)counts.images / cpu * 60 : 0);
+           (long long)counts.restarts, (long long)counts.births, (long long)counts.faults,
+           (long long)counts.read_faults, (long long)counts.failures, cpu,
+           cpu > 0 ? (double)counts.images / cpu * 60 : 0);
     fflush(stdout);
 }
 

@@ -22,7 +22,7 @@ test('after a power cut at any step everything acknowledged is there, once; and 
   assert.doesNotMatch(said, /NOT CAUGHT|FAILED/);
   assert.ok(said.match(/^control /gm).length >= 6, said);
   assert.ok(numberOf(said, /(\d+) crash images/) > 5000, said);
-  for (const what of [/(\d+) webhooks/, /(\d+) restarts/, /(\d+) failing disks/])
+  for (const what of [/(\d+) webhooks/, /(\d+) restarts/, /(\d+) failing disks/, /(\d+) when read/])
     assert.ok(numberOf(said, what) > 0, said);
 });
 

@@ -115,6 +115,7 @@ static int x_read(sqlite3_file *f, void *ret, int amount, sqlite3_int64 offset)
 {
     const struct disk_file *c = content(f);
     int64_t there = c->size - offset;
+    if (!disk_read(of(f)->disk)) return SQLITE_IOERR_READ;
     if (there >= amount) {
         memcpy(ret, c->data + offset, (size_t)amount);
         return SQLITE_OK;
