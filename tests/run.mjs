@@ -8,6 +8,7 @@
 // A test file that does not depend on the engine or build says so in its head, e.g. `// runs: sqlite` or `// runs: release
 // asan`; it is then left out of the phases of other engines and builds.
 // The phases of the release build and those of the other builds run side by side, each lane in a run of its own (lib/lanes.mjs).
+// With SOUK_KIND=coverage in the environment that build takes the place of the release build (tools/coverage.mjs).
 // With SOUK_CPU=1 in the environment each phase says which programs its processor time went to.
 // Logs of servers and programs go to a temporary folder that is kept when something failed. Whatever goes wrong, a helper that
 // does not start included, is counted as a failure, and the last line says how many there were.
@@ -35,6 +36,8 @@ const LOOK_MS = 200;
 /** How much of a failure is repeated at the end of the run. */
 const FAILURE_LINES = 15;
 const FAILURE_CHARS = 2000;
+/** The build that the phases of the release build use. */
+const RELEASE = process.env.SOUK_KIND ?? 'release';
 const FUZZ_SECONDS = Number(process.env.SOUK_FUZZ_SECONDS ?? 5);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -209,10 +212,12 @@ function needCluster() {
   }
 }
 
-/** Builds with warnings as errors. */
-function build(kind) {
+/** Builds with warnings as errors; what takes the place of the release build may be another compiler's, with warnings of its own. */
+function build(wanted) {
   const start = mark();
-  const out = spawnSync('./dev', ['build', '--strict', kind], { encoding: 'utf8', maxBuffer: 1 << 28 });
+  const kind = kindOf(wanted);
+  const strict = kind === wanted ? ['--strict'] : [];
+  const out = spawnSync('./dev', ['build', ...strict, kind], { encoding: 'utf8', maxBuffer: 1 << 28 });
   console.log(`== build ${kind}: ${spent(start)}`);
   if (out.status === 0) return true;
   const said = out.error ? String(out.error.stack) : out.stdout + out.stderr;
@@ -221,7 +226,12 @@ function build(kind) {
   return false;
 }
 
-function buildDir(kind) {
+function kindOf(build_) {
+  return build_ === 'release' ? RELEASE : build_;
+}
+
+function buildDir(build_) {
+  const kind = kindOf(build_);
   return path.join(root, kind === 'release' ? 'build' : `build-${kind}`);
 }
 
@@ -235,6 +245,7 @@ function environment(phase) {
     Object.assign(env, { SOUK_TEST_PG_STORE: nameOf(phase.prepared.kinds.store.db), TMPDIR: memoryFolder() });
   if (phase.build === 'asan') env.SOUK_LEAKS = leakChecks();
   delete env.NODE_OPTIONS;
+  delete env.SOUK_KIND;
   return env;
 }
 

@@ -31,6 +31,16 @@ export const PHASES = [
     needs: ['clients', 'promtool'],
   },
   { name: 'api-pg', run: 'files', folder: 'tests/api', build: 'release', engine: 'pg', at_once: 3, env: FEW },
+  {
+    name: 'api-faults',
+    run: 'files',
+    folder: 'tests/api',
+    build: 'release',
+    engine: 'sqlite',
+    at_once: 2,
+    env: { SOUK_FAULTS: '1' },
+    more: true,
+  },
   { name: 'race-pg', run: 'files', folder: 'tests/race', build: 'release', engine: 'pg', at_once: 2 },
   {
     name: 'web',

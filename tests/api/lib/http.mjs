@@ -6,9 +6,10 @@ import { checkAnswer } from './openapi.mjs';
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 export class Client {
-  /** sockets: how many connections it may hold open at once. */
-  constructor(url, { sockets = 128 } = {}) {
+  /** sockets: how many connections it may hold open at once; faults: those that every request meets first (faults.mjs). */
+  constructor(url, { sockets = 128, faults = null } = {}) {
     this.url = new URL(url);
+    this.faults = faults;
     this.agent = new http.Agent({ keepAlive: true, maxSockets: sockets, maxFreeSockets: sockets });
   }
 
@@ -35,7 +36,8 @@ export class Client {
     } else if (['POST', 'PUT', 'PATCH'].includes(method)) {
       send['Content-Length'] ??= 0;
     }
-    const answer = await this.#exchange(method, path, send, payload, timeout_ms);
+    const exchange = () => this.#exchange(method, path, send, payload, timeout_ms);
+    const answer = await (this.faults ? this.faults.through(exchange) : exchange());
     if (!unchecked) {
       checkEveryAnswer(method, path, answer, send);
       checkAnswer(method, path, answer, { body: payload, type: send['Content-Type'] });

@@ -5,6 +5,7 @@
 //   SOUK_TEST_PG  URL of a database in a cluster where databases may be created; without it a cluster is started
 //   SOUK_PREPARED stores to copy (tests/lib/prepared.mjs), as JSON; without it they are made
 //   SOUK_LEAKS    `some`: only the first server of a test file is checked for leaks, where checks are slow
+//   SOUK_FAULTS   1: every statement fails first (faults.mjs)
 //   SOUK_LOG_DIR  where the programs' stderr is kept (default: with the database, removed at the end)
 //
 // Everything that a server says on stderr is collected. stop() fails the test when it was a sanitizer's report or a failed
@@ -20,6 +21,7 @@ import { memoryFolder } from '../../lib/memory.mjs';
 import { createDatabase, dropDatabase, startCluster, stopCluster } from '../../lib/pg.mjs';
 import { copyStore, prepareStores } from '../../lib/prepared.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from '../../lib/sanitizer.mjs';
+import { Faults, HAS_FAULTS } from './faults.mjs';
 import { Client } from './http.mjs';
 import { BUILD } from './openapi.mjs';
 
@@ -73,7 +75,7 @@ function environment(extra, checksLeaks) {
   if (!checksLeaks && process.env.SOUK_LEAKS === 'some')
     env.ASAN_OPTIONS = env.ASAN_OPTIONS.replace('detect_leaks=1', 'detect_leaks=0');
   for (const name of Object.keys(env)) {
-    if (/^SOUK_(BUILD|ENGINE|TEST_PG|TEST_PG_STORE|PREPARED|LEAKS|LOG_DIR|TEST_FILE|FUZZ_SECONDS)$/.test(name))
+    if (/^SOUK_(BUILD|ENGINE|TEST_PG|TEST_PG_STORE|PREPARED|LEAKS|LOG_DIR|TEST_FILE|FUZZ_SECONDS|FAULTS)$/.test(name))
       delete env[name];
   }
   return env;
@@ -202,10 +204,11 @@ export class Souk {
     ];
     this.stderr = '';
     this.exit = null;
+    if (HAS_FAULTS && this.engine === 'sqlite') this.faults ??= new Faults(this.dir);
     const file = process.env.SOUK_TEST_FILE ?? path.basename(process.argv[1] ?? 'souk');
     this.child = spawn(this.binary, args, {
       cwd: this.dir,
-      env: environment(this.env, !starters.has(file)),
+      env: environment({ ...this.env, ...this.faults?.environment(BUILD) }, !starters.has(file)),
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     starters.add(file);
@@ -230,7 +233,7 @@ export class Souk {
       this.port = port;
       this.url = `http://127.0.0.1:${port}`;
       this.client?.close();
-      this.client = new Client(this.url);
+      this.client = this.newClient();
       await this.#waitUntilReady();
     } catch (e) {
       this.child.kill('SIGKILL');
@@ -289,7 +292,7 @@ export class Souk {
 
   /** Another client with connections of its own. */
   newClient(options) {
-    return new Client(this.url, options);
+    return new Client(this.url, { ...options, faults: this.faults });
   }
 
   /** Runs `souk ARGS --db DB` beside the server. */
