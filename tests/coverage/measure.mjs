@@ -64,7 +64,7 @@ function counts(summary) {
   return { count: summary?.count ?? 0, covered: summary?.covered ?? 0 };
 }
 
-/** A condition that a macro of the system begins has no width: it is the macro's call, as far as it stands on its line. */
+/** A condition that a macro of the system begins has no width: the rest of the call is taken, up to the end of its line. */
 function textAt(source, line, column, endLine, endColumn) {
   const lines = source.split('\n').slice(line - 1, endLine);
   if (line === endLine && column === endColumn) {
