@@ -24,8 +24,7 @@ static void heard_single(void *client, const struct wire_answer *a)
     snprintf(s->ret, s->bytes, "%.*s", (int)a->body_length, a->body);
 }
 
-/* Lets the server work; when it has nothing to do, time passes. */
-static void let_work(void)
+void let_work(void)
 {
     if (wire_turn() || sched_step()) return;
     int64_t next = sched_next_ns(), tick = clock_ns() + 50 * 1000000;
@@ -39,7 +38,7 @@ void client_ask(const char *token, const char *method, const char *target, const
     struct single s = {0, ret, bytes};
     wire_send(request, write_request(request, sizeof request, token, method, target, "", body), heard_single, &s);
     while (!s.status) let_work();
-    if (s.status == wanted) return;
+    if (s.status == wanted || (!wanted && s.status / 100 == 2)) return;
     fprintf(stderr, "sim: %s %s: %d %s\n", method, target, s.status, ret);
     abort();
 }

@@ -60,7 +60,9 @@ void world_repeat(struct world *w);
 struct facts world_facts(const struct world *w, size_t step, struct fact *list);
 #define FACTS_MAX (CLIENTS * DEEDS + SESSIONS * (HOOKS + 1))
 
-/* A single call, waited for. Another status than the wanted one ends the program. */
+/* Lets the server work; when it has nothing to do, time passes. */
+void let_work(void);
+/* A single call, waited for. Another status than the wanted one (0: any success) ends the program. */
 void client_ask(const char *token, const char *method, const char *target, const char *body, int wanted, char *ret,
                 size_t bytes);
 /* The first member of that name in a JSON text, as a number; -1: none. Amounts are in minor units. */

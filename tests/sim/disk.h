@@ -40,6 +40,7 @@ struct disk_shm;
 
 struct disk {
     struct disk_file files[DISK_FILES];
+    bool has_no_log; /* for runs without crashes */
     struct disk_op *log;
     size_t steps, log_capacity;
     uint8_t *bytes;

@@ -56,6 +56,13 @@ void clock_set_ns(int64_t ns)
         if (tasks[i].state == TASK_WAITS && tasks[i].until_ns <= now_ns) wake_task(&tasks[i]);
 }
 
+void clock_rewind_ns(int64_t ns)
+{
+    for (int i = 0; i < TASKS; i++)
+        if (tasks[i].state != TASK_FREE) abort();
+    now_ns = ns;
+}
+
 int64_t sched_next_ns(void)
 {
     int64_t next = INT64_MAX;
@@ -143,6 +150,7 @@ void sched_wake(const void *on)
 int __wrap_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
 int __wrap_pthread_join(pthread_t thread, void **ret);
 pthread_t __wrap_pthread_self(void);
+pthread_t __real_pthread_self(void);
 int __wrap_pthread_setname_np(pthread_t thread, const char *name);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *m);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *m);
@@ -194,7 +202,7 @@ int __wrap_pthread_join(pthread_t thread, void **ret)
 
 pthread_t __wrap_pthread_self(void)
 {
-    return name_of(current);
+    return current < 0 ? __real_pthread_self() : name_of(current);
 }
 
 int __wrap_pthread_setname_np(pthread_t thread, const char *name)

@@ -20,6 +20,8 @@ int64_t sched_next_ns(void);
 int64_t clock_ns(void);
 /* Moves the clock, forward, and wakes who is due. */
 void clock_set_ns(int64_t ns);
+/* Back to an earlier time, when none of the server's threads is left. */
+void clock_rewind_ns(int64_t ns);
 static inline void clock_add_ms(int64_t ms)
 {
     clock_set_ns(clock_ns() + ms * 1000000);

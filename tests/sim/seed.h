@@ -1,4 +1,4 @@
-/* tests/sim/seed.h - numbers that follow from a seed alone (splitmix64). */
+/* tests/sim/seed.h - numbers that follow from a seed alone (splitmix64), and whatever in the server follows from it. */
 #pragma once
 
 #include <stdint.h>
@@ -30,3 +30,8 @@ static inline uint32_t random_under(struct random *r, uint32_t n)
 {
     return (uint32_t)(random_next(r) % n);
 }
+
+/* Before anything else: the server's random numbers are ours from here on. */
+void seed_install(void);
+/* Everything by chance begins again: random numbers, the disk, who runs next. */
+void seed_all(uint64_t seed);

@@ -6,7 +6,6 @@
  * write and sync. Then for every step of this log, images of what a power cut there can leave are made, opened by
  * SQLite and checked against what clients had been told by then. From some of the images the server is started again,
  * clients repeat what they had no answer to, and the run goes on to its end. */
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,30 +46,6 @@ static struct {
     struct fact facts[FACTS_MAX];
 } levels[LEVELS];
 static size_t top_step; /* of the first power cut: what --step takes */
-
-/* ---- randomness of the server ---- */
-
-static struct random sodium_random;
-
-static const char *sodium_name(void)
-{
-    return "sim";
-}
-static uint32_t sodium_word(void)
-{
-    return (uint32_t)random_next(&sodium_random);
-}
-static void sodium_bytes(void *const ret, const size_t n)
-{
-    for (size_t i = 0; i < n; i++) ((uint8_t *)ret)[i] = (uint8_t)random_next(&sodium_random);
-}
-
-static void seed_all(uint64_t seed)
-{
-    random_seed(&sodium_random, seed + 1);
-    vfs_install(seed + 3);
-    sched_seed(seed + 4);
-}
 
 /* ---- images that were already checked ---- */
 
@@ -416,12 +391,11 @@ static void report(clock_t began)
 
 int main(int argc, char **argv)
 {
-    static struct randombytes_implementation implementation = {
-        .implementation_name = sodium_name, .random = sodium_word, .buf = sodium_bytes};
     char folder[] = "/tmp/souk-sim-XXXXXX";
     read_options(argc, argv);
     seen = calloc(SEEN_SLOTS, sizeof *seen);
-    if (!seen || !mkdtemp(folder) || randombytes_set_implementation(&implementation) != 0 || sodium_init() < 0) abort();
+    if (!seen || !mkdtemp(folder)) abort();
+    seed_install();
     seed_all(options.seed);
     store_folder(folder);
     store_make(&start, &store);

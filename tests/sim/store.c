@@ -56,6 +56,19 @@ void store_remove(void)
     nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+static int remove_file(const char *at, const struct stat *info, int type, struct FTW *walk)
+{
+    (void)info, (void)walk;
+    return type == FTW_F ? remove(at) : 0;
+}
+
+void store_empty(void)
+{
+    char files[300];
+    snprintf(files, sizeof files, "%s/files", folder);
+    nftw(files, remove_file, 8, FTW_PHYS);
+}
+
 bool store_start(struct disk *d, char *why, size_t bytes)
 {
     vfs_forget_shm(d);
@@ -98,6 +111,11 @@ void store_stop(void)
     app_stop(&app);
     http_server_free(app.server);
     database_close(database);
+}
+
+struct database *store_database(void)
+{
+    return database;
 }
 
 bool store_is_healthy(void)

@@ -20,11 +20,15 @@ struct store_facts {
  */
 void store_folder(const char *path);
 void store_remove(void);
+/* Files that were uploaded. */
+void store_empty(void);
 /* A new store on an empty disk; the server is stopped at the end. */
 void store_make(struct disk *d, struct store_facts *ret);
 /* False: the store does not open; `why` says why. */
 bool store_start(struct disk *d, char *why, size_t bytes);
 void store_stop(void);
+struct database;
+struct database *store_database(void);
 /* False once the server would end itself: the outcome of a commit is not known. */
 bool store_is_healthy(void);
 /* Errors that were logged since the last call, for faults that were not asked for. */

@@ -2,8 +2,10 @@
 #include "wire.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/timestamp.h"
 #include "http/server.h"
@@ -28,17 +30,32 @@ struct http_server {
     bool is_draining;
 };
 
+enum state { NEXT, BODY, HELD, HANDLING, CLOSED };
+
+/* What http/connection.c keeps, as far as it matters without a socket. */
 struct connection {
     wire_heard *heard;
     void *client;
+    char peer[48];
+    bool stays;
+    char *in;
+    size_t length, at; /* received, and used so far */
+    enum state state;
+    struct exchange *x;
+    struct http_body framing;
+    struct buf body;
+    bool is_held, is_body_begun, is_refused, body_unread;
+    bool is_going, is_ready; /* inside `go`; about to be */
+    struct connection *next_ready;
 };
 
 static struct http_server *the_server;
-static int open_exchanges;
+static struct connection *ready;
+static int open_connections;
 
 int wire_open(void)
 {
-    return open_exchanges;
+    return open_connections;
 }
 
 enum err http_server_start(const struct http_options *options, const struct http_hooks *hooks, struct http_server **ret,
@@ -56,7 +73,7 @@ enum err http_server_start(const struct http_options *options, const struct http
 void http_server_stop(struct http_server *s)
 {
     s->is_draining = true;
-    while (open_exchanges > 0) {
+    while (open_connections > 0) {
         if (wire_turn() || sched_step()) continue;
         int64_t next = sched_next_ns();
         assert(next != INT64_MAX);
@@ -113,58 +130,189 @@ void http_loop_every(struct http_loop *loop, int64_t ms, void (*fn)(void *loop_u
     loop->timers[loop->timer_count++].fn = fn;
 }
 
-void exchange_hold(struct exchange *x)
+static void be_ready(struct connection *c)
 {
-    (void)x;
-    abort(); /* files and long bodies are not part of the simulation */
-}
-void exchange_go_on(struct exchange *x)
-{
-    (void)x;
-    abort();
-}
-enum http_client exchange_client(const struct exchange *x)
-{
-    (void)x;
-    return CLIENT_THERE;
+    struct connection **last = &ready;
+    while (*last) last = &(*last)->next_ready;
+    c->next_ready = NULL;
+    c->is_ready = true;
+    *last = c;
 }
 
+static void release(struct connection *c)
+{
+    free(c->in);
+    free(c);
+    open_connections--;
+}
+
+static void finish(struct connection *c, int status, int64_t bytes)
+{
+    struct exchange *x = c->x;
+    the_server->hooks.finished(the_server->loop.user, x, status, bytes);
+    c->x = NULL;
+    arena_done(&x->arena);
+    free(x);
+}
+
+/* Does not read on by itself (see http/server.h). */
 void exchange_answer(struct exchange *x, const struct http_answer *answer)
 {
     struct connection *c = x->connection;
-    assert(!answer->file);
-    c->heard(c->client, &(struct wire_answer){answer->status, answer->body.ptr, answer->body.len});
-    the_server->hooks.finished(the_server->loop.user, x, answer->status, (int64_t)answer->body.len);
-    free(c);
-    arena_done(&x->arena);
-    free(x);
-    open_exchanges--;
+    bool ends = answer->close || c->is_refused || c->body_unread || !x->head.keep_alive || c->at == c->length;
+    assert(c->x == x && answer->status >= 200 && answer->status <= 599);
+    if (answer->file) close(answer->file->fd);
+    c->heard(c->client, &(struct wire_answer){answer->status, answer->body.ptr, answer->body.len, answer});
+    finish(c, answer->status, (int64_t)answer->body.len);
+    c->state = ends ? CLOSED : NEXT;
+    if (c->is_going || c->is_ready) return;
+    if (ends)
+        release(c);
+    else
+        be_ready(c);
+}
+
+static void refuse(struct connection *c, enum err e)
+{
+    struct http_answer a = {.status = err_info(e)->status, .close = true};
+    c->is_refused = true;
+    the_server->hooks.refuse(the_server->loop.user, c->x, e, &a);
+    exchange_answer(c->x, &a);
+}
+
+static void body_begin(struct connection *c)
+{
+    if (c->x->head.content_length > c->x->body_bytes_max) {
+        refuse(c, ERR_BODY_TOO_LARGE);
+        return;
+    }
+    http_body_init(&c->framing, &c->x->head);
+    buf_init(&c->body, &c->x->arena, (size_t)c->x->body_bytes_max);
+    c->is_body_begun = true;
+}
+
+void exchange_hold(struct exchange *x)
+{
+    x->connection->is_held = true;
+}
+
+void exchange_go_on(struct exchange *x)
+{
+    struct connection *c = x->connection;
+    assert(c->state == HELD);
+    c->is_held = false;
+    c->state = BODY;
+    be_ready(c);
+}
+
+enum http_client exchange_client(const struct exchange *x)
+{
+    const struct connection *c = x->connection;
+    return c->stays || c->at < c->length ? CLIENT_THERE : CLIENT_GONE;
+}
+
+static void head_take(struct connection *c)
+{
+    struct http_parser parser = {0};
+    size_t head;
+    enum err e;
+    struct exchange *x = calloc(1, sizeof *x);
+    if (!x) abort();
+    c->x = x;
+    x->connection = c;
+    x->peer = x->network = str_from(c->peer);
+    x->loop = &the_server->loop;
+    x->started_ns = clock_ns();
+    x->body_bytes_max = 65536;
+    switch (http_head_parse(&parser, (Str){c->in + c->at, c->length - c->at}, &x->head, &head, &e)) {
+    case HTTP_MORE: /* the client is gone, and the owner has not seen this exchange */
+        free(x);
+        c->x = NULL;
+        c->state = CLOSED;
+        return;
+    case HTTP_REFUSED: refuse(c, e); return;
+    case HTTP_HEAD_DONE: break;
+    }
+    c->at += head;
+    c->state = BODY;
+    c->is_held = c->is_body_begun = false;
+    c->body_unread = x->head.content_length != 0;
+    the_server->loop.wants_pass = true;
+    the_server->hooks.begin(the_server->loop.user, x);
+    if (c->state == BODY && c->is_held) c->state = HELD;
+}
+
+static void deliver(struct connection *c)
+{
+    c->state = HANDLING;
+    the_server->loop.wants_pass = true;
+    the_server->hooks.request(the_server->loop.user, c->x);
+}
+
+static void body_take(struct connection *c)
+{
+    struct exchange *x = c->x;
+    Str rest = {c->in + c->at, c->length - c->at}, piece;
+    enum http_body_result result = http_body_feed(&c->framing, &rest, &piece);
+    c->at = c->length - rest.len;
+    switch (result) {
+    case HTTP_BODY_MORE: /* gone */
+        finish(c, 0, 0);
+        c->state = CLOSED;
+        return;
+    case HTTP_BODY_REFUSED: refuse(c, ERR_BAD_REQUEST); return;
+    case HTTP_BODY_END:
+        c->body_unread = false;
+        x->body = buf_str(&c->body);
+        deliver(c);
+        return;
+    case HTTP_BODY_DATA: break;
+    }
+    if (c->framing.total > x->body_bytes_max) {
+        refuse(c, ERR_BODY_TOO_LARGE);
+    } else if (!x->sink) {
+        buf_append(&c->body, piece);
+    } else if (!x->sink(x, piece)) {
+        x->body_failed = true;
+        deliver(c);
+    } else if (c->is_held) {
+        c->state = HELD;
+    }
+}
+
+/* Reads on until the server has to do something first, or the connection is over. */
+static void go(struct connection *c)
+{
+    c->is_ready = false;
+    c->is_going = true;
+    while (c->state == NEXT || c->state == BODY) {
+        if (c->state == NEXT)
+            head_take(c);
+        else if (!c->is_body_begun)
+            body_begin(c);
+        else
+            body_take(c);
+    }
+    c->is_going = false;
+    if (c->state == CLOSED) release(c);
+}
+
+void wire_talk(const char *bytes, size_t length, const char *peer, bool stays, wire_heard *heard, void *client)
+{
+    struct connection *c = calloc(1, sizeof *c);
+    char *in = malloc(length ? length : 1);
+    if (!c || !in) abort();
+    if (length) memcpy(in, bytes, length);
+    *c = (struct connection){.heard = heard, .client = client, .stays = stays, .in = in, .length = length};
+    snprintf(c->peer, sizeof c->peer, "%s", peer);
+    if (!length) c->state = CLOSED;
+    open_connections++;
+    go(c);
 }
 
 void wire_send(const char *request, size_t length, wire_heard *heard, void *client)
 {
-    struct exchange *x = calloc(1, sizeof *x);
-    struct connection *c = calloc(1, sizeof *c);
-    if (!x || !c) abort();
-    *c = (struct connection){heard, client};
-    x->connection = c;
-    char *bytes = arena_alloc(&x->arena, length);
-    memcpy(bytes, request, length);
-    struct http_parser parser = {0};
-    size_t head;
-    enum err e;
-    enum http_parse parsed = http_head_parse(&parser, (Str){bytes, length}, &x->head, &head, &e);
-    assert(parsed == HTTP_HEAD_DONE);
-    (void)parsed;
-    x->peer = x->network = STR("192.0.2.1");
-    x->loop = &the_server->loop;
-    x->started_ns = clock_ns();
-    x->body_bytes_max = 65536;
-    open_exchanges++;
-    the_server->hooks.begin(the_server->loop.user, x);
-    x->body = (Str){bytes + head, length - head};
-    the_server->hooks.request(the_server->loop.user, x);
-    the_server->loop.wants_pass = true;
+    wire_talk(request, length, "192.0.2.1", true, heard, client);
 }
 
 static bool run_timers(struct http_loop *loop)
@@ -183,6 +331,12 @@ bool wire_turn(void)
 {
     struct http_loop *loop = &the_server->loop;
     bool worked = run_timers(loop);
+    if (ready) {
+        struct connection *c = ready;
+        ready = c->next_ready;
+        go(c);
+        worked = true;
+    }
     if (loop->is_woken) {
         loop->is_woken = false;
         the_server->hooks.woken(loop->user);
