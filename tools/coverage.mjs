@@ -13,7 +13,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CORE, areaOf, complaints, judge, measure, parseUnreached, percent, sum } from '../tests/coverage/measure.mjs';
 
-const PHASES = ['unit', 'sim', 'api-sqlite', 'api-faults', 'api-pg', 'race-sqlite', 'race-pg', 'web'];
+const PHASES = ['unit', 'sim', 'api-sqlite', 'api-failing', 'api-pg', 'race-sqlite', 'race-pg', 'web'];
 /** Processes that write to the same file at once wait for each other: so many files per program. */
 const PROFILES = '%4m.profraw';
 

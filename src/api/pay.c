@@ -87,6 +87,8 @@ static enum err finish_refused(struct request *req, struct pay *pay)
 }
 REQUEST_STEP(finish_refused);
 
+/* What was begun is committed: when the database fails now, an error would say that nothing had happened. The first
+ * answer stays instead, a payment without an address yet, and the outbox goes on. */
 enum err pay_finish(struct request *req, struct pay *pay, pay_step *again, pay_step *undo)
 {
     if (!id_is(pay->errand)) return OK;
@@ -94,14 +96,15 @@ enum err pay_finish(struct request *req, struct pay *pay, pay_step *again, pay_s
     pay->again = again;
     pay->undo = undo;
     pay->reply = link_run(app->link, &pay->gateway, &pay->op, req->arena);
-    if (pay->reply == REPLY_OK) return request_step_finish(req, false, finish_made, pay);
-    if (pay->reply == REPLY_RETRY) {
-        /* The answer stays: a payment without an address yet. The outbox goes on trying. */
-        struct retry r = {pay->errand, str_from(pay->op.failure)};
-        enum err e = tx_call(app->database, TX_WRITE, release_errand, &r, req->arena);
-        dispatcher_wake(app->dispatcher);
-        return e;
+    if (pay->reply == REPLY_OK) {
+        (void)request_step_finish(req, false, finish_made, pay);
+        return OK;
     }
-    enum err e = request_step_finish(req, true, finish_refused, pay);
-    return e ? e : ERR_GATEWAY_FAILED;
+    if (pay->reply == REPLY_RETRY) {
+        struct retry r = {pay->errand, str_from(pay->op.failure)};
+        (void)tx_call(app->database, TX_WRITE, release_errand, &r, req->arena); /* or its lease ends by itself */
+        dispatcher_wake(app->dispatcher);
+        return OK;
+    }
+    return request_step_finish(req, true, finish_refused, pay) ? OK : ERR_GATEWAY_FAILED;
 }

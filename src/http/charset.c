@@ -68,17 +68,13 @@ bool http_percent_decode(struct arena *a, Str s, bool plus_is_space, Str *ret)
 const char *http_status_text(int status)
 {
     switch (status) {
-    case 100: return "Continue";
     case 200: return "OK";
     case 201: return "Created";
-    case 202: return "Accepted";
     case 204: return "No Content";
     case 206: return "Partial Content";
-    case 301: return "Moved Permanently";
     case 302: return "Found";
     case 303: return "See Other";
     case 304: return "Not Modified";
-    case 307: return "Temporary Redirect";
     case 308: return "Permanent Redirect";
     case 400: return "Bad Request";
     case 401: return "Unauthorized";
@@ -90,7 +86,6 @@ const char *http_status_text(int status)
     case 408: return "Request Timeout";
     case 409: return "Conflict";
     case 410: return "Gone";
-    case 411: return "Length Required";
     case 412: return "Precondition Failed";
     case 413: return "Content Too Large";
     case 414: return "URI Too Long";
@@ -105,7 +100,6 @@ const char *http_status_text(int status)
     case 501: return "Not Implemented";
     case 502: return "Bad Gateway";
     case 503: return "Service Unavailable";
-    case 504: return "Gateway Timeout";
     case 505: return "HTTP Version Not Supported";
     default: return "";
     }

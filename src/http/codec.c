@@ -112,10 +112,9 @@ static enum err version_read(struct http_head *h, Str s)
     return OK;
 }
 
-/* `line` without its CRLF; its method was checked. */
+/* `line` without its CRLF; its method was checked, and a space follows it. */
 static enum err request_line_read(struct http_head *h, Str line, size_t method_len)
 {
-    if (method_len == line.len) return ERR_BAD_REQUEST;
     Str rest = {line.ptr + method_len + 1, line.len - method_len - 1};
     size_t n = count_of(rest, CHAR_TARGET);
     if (n == 0 || n == rest.len || rest.ptr[n] != ' ') return ERR_BAD_REQUEST;

@@ -72,7 +72,6 @@ static enum err read_literal(const struct json *v, Str *ret)
 static enum err check_length(const struct field *f, Str s)
 {
     size_t n = utf8_count(s);
-    if (!n && f->flags & REQUIRED) return ERR_FIELD_REQUIRED;
     if (f->min > 0 && n < (size_t)f->min) return ERR_FIELD_TOO_SHORT;
     return f->max > 0 && n > (size_t)f->max ? ERR_FIELD_TOO_LONG : OK;
 }

@@ -177,7 +177,7 @@ enum err request_step_finish_untyped(struct request *req, bool forget, request_s
 #define request_step(req, mode, step, arg)                                                                             \
     ((void)sizeof(step((req), (arg))), request_step_untyped((req), (mode), step##_untyped, (arg)))
 /* For TX_SELF handlers whose request_step began something that has since been finished outside a transaction: runs the
- * step in TX_WRITE and keeps its answer in place of the first one. With `forget` the key is free again: the step undoes
- * what was begun, and the handler returns an error. */
+ * step in TX_WRITE and keeps its answer in place of the first one, which is in place again when the step fails. With
+ * `forget` the key is free again: the step undoes what was begun, and the handler returns an error. */
 #define request_step_finish(req, forget, step, arg)                                                                    \
     ((void)sizeof(step((req), (arg))), request_step_finish_untyped((req), (forget), step##_untyped, (arg)))

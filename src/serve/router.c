@@ -305,7 +305,14 @@ static enum err run_finish(void *arg, struct db *db)
 enum err request_step_finish_untyped(struct request *req, bool forget, request_step_fn *step, void *arg)
 {
     struct tx_work w = {.call = call_of(req, req), .step = step, .arg = arg, .forget = forget};
-    return tx_call(req->app->database, TX_WRITE, run_finish, &w, req->arena);
+    struct request first = *req;
+    struct request_answer answer = *req->answer;
+    enum err e = tx_call(req->app->database, TX_WRITE, run_finish, &w, req->arena);
+    if (e) {
+        *req = first;
+        *req->answer = answer;
+    }
+    return e;
 }
 
 /* ---- hooks ---- */

@@ -32,7 +32,9 @@ test('a new password: the link works once, ends all sessions, and nobody learns 
   assert.equal(sink.mails.filter((m) => m.to === 'nobody@example.com').length, 0);
 
   expectFields(await reset(token, 'short'), { password: 'too_short' });
-  expectFields(await reset(`${token.slice(0, -1)}x`, 'a-new-password'), { token: 'not_allowed' });
+  expectFields(await reset(`${token.slice(0, -1)}${token.endsWith('x') ? 'y' : 'x'}`, 'a-new-password'), {
+    token: 'not_allowed',
+  });
   const api = dataOf(await shop.souk.post('/api/customer/tokens', { name: 'server' }, { token: who.token }), 201).token;
   dataOf(await reset(token, 'a-new-password'));
   expectFields(await reset(token, 'another-password'), { token: 'not_allowed' });

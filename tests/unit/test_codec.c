@@ -88,6 +88,7 @@ static const struct accepted accepted_cases[] = {
     {"GET http://shop.example/a?b HTTP/1.1\r\n" HOST "\r\n", "GET", "/a", "b", 1, 0, 1, true, false},
     {"GET HTTPS://shop.example:443/a HTTP/1.1\r\n" HOST "\r\n", "GET", "/a", "", 1, 0, 1, true, false},
     {"GET http://shop.example HTTP/1.1\r\n" HOST "\r\n", "GET", "/", "", 1, 0, 1, true, false},
+    {"GET http://[::1.2.3.4]/ HTTP/1.1\r\n" HOST "\r\n", "GET", "/", "", 1, 0, 1, true, false},
     {"GET http://[::1]:80?q HTTP/1.1\r\n" HOST "\r\n", "GET", "/", "q", 1, 0, 1, true, false},
     {"OPTIONS * HTTP/1.1\r\n" HOST "\r\n", "OPTIONS", "*", "", 1, 0, 1, true, false},
     {"POST /p HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nhello", "POST", "/p", "", 2, 5, 1, true, false},
@@ -248,6 +249,7 @@ static const struct refused refused_cases[] = {
     {ERR_BAD_REQUEST, S("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n")},
     {ERR_BAD_REQUEST, S("GET / HTTP/1.1\r\nHost: []\r\n\r\n")},
     {ERR_BAD_REQUEST, S("GET / HTTP/1.1\r\nHost: [::1]x\r\n\r\n")},
+    {ERR_BAD_REQUEST, S("GET / HTTP/1.1\r\nHost: [::g]\r\n\r\n")},
     {ERR_BAD_REQUEST, S("GET / HTTP/1.1\r\nHost: <script>\r\n\r\n")},
 
     /* The request line. */
@@ -560,7 +562,8 @@ static void percent(void **state)
         {S("%ff"), false, false, NULL},         {S("%c3"), false, false, NULL},
         {S("\xff"), false, false, NULL},        {S("%c0%af"), false, false, NULL},
         {S("%ed%a0%80"), false, false, NULL},   {S("% 41"), false, false, NULL},
-        {S("%-1"), false, false, NULL},
+        {S("%-1"), false, false, NULL},         {S("plain"), true, true, "plain"},
+        {S("%41+"), false, true, "A+"},
     };
     struct arena a = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -576,6 +579,7 @@ static void status_texts(void **state)
 {
     (void)state;
     assert_string_equal(http_status_text(200), "OK");
+    assert_string_equal(http_status_text(204), "No Content");
     assert_string_equal(http_status_text(799), "");
     /* Whatever an error answers with has a name. */
     for (int e = OK; e < ERR_COUNT; e++)

@@ -284,6 +284,12 @@ static void reads_lists(void **state)
                      {"[\"a\",\"b\",\"c\",\"d\"]", ERR_FIELD_TOO_MANY},
                      {0},
                  });
+    int64_t most = 0; /* of the list, which was too long; then of an item */
+    assert_true(field_error_max(errors.first, &most));
+    assert_int_equal(most, 3);
+    assert_err(read_one(lines, "[\"12345\"]", &one), ERR_FIELD_TOO_LONG);
+    assert_true(field_error_max(errors.first, &most));
+    assert_int_equal(most, 4);
 }
 
 static void finds_the_double_among_many_ids(void **state)

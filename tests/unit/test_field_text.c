@@ -130,6 +130,8 @@ static void reads_emails(void **state)
                  {0},
              });
     assert_err(read_one(f, repeat("abcdefgh@b.", 24), &one), ERR_FIELD_TOO_LONG);
+    assert_err(read_one((struct field){.type = FIELD_EMAIL}, "\"\"", &one),
+               ERR_FIELD_FORMAT); /* an empty one is none */
 }
 
 static void reads_slugs_links_and_times(void **state)

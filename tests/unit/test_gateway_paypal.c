@@ -36,6 +36,7 @@ static void add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
 struct make {
     const char *name;
     int bits;
+    bool is_ec;
     int64_t from_s, to_s;
     const struct identity *issuer; /* NULL: itself, and it is an authority */
     const char *usage;             /* extended; NULL: serverAuth */
@@ -45,9 +46,9 @@ struct make {
 static struct identity make(struct make m)
 {
     struct identity id = {.cert = X509_new()};
-    static EVP_PKEY *keys[4]; /* making one takes long: those of one size and kind of holder share it */
-    EVP_PKEY **kept = &keys[(m.issuer ? 2 : 0) + (m.bits == 2048)];
-    if (!*kept) *kept = EVP_RSA_gen((unsigned)m.bits);
+    static EVP_PKEY *keys[5]; /* making one takes long: those of one size and kind of holder share it */
+    EVP_PKEY **kept = &keys[m.is_ec ? 4 : (m.issuer ? 2 : 0) + (m.bits == 2048)];
+    if (!*kept) *kept = m.is_ec ? EVP_EC_gen("P-256") : EVP_RSA_gen((unsigned)m.bits);
     EVP_PKEY_up_ref(*kept);
     id.key = *kept;
     static long serial;
@@ -203,7 +204,17 @@ static void test_certificates(void **state)
     Str both = str_printf(&a, "%.*s%.*s", STR_FMT(pem_of(&a, other_authority.cert)), STR_FMT(anchors));
     assert_int_equal(check_leaf(&a, &leaf, both, NAME), VERDICT_OK);
 
+    /* Certificates beyond the sixteenth are not looked at, nor any in a file of this size. */
+    Str many = STR("");
+    for (int i = 0; i < 16; i++)
+        many = str_printf(&a, "%.*s%.*s", STR_FMT(many), STR_FMT(pem_of(&a, other_authority.cert)));
+    assert_int_equal(check_leaf(&a, &leaf, str_printf(&a, "%.*s%.*s", STR_FMT(many), STR_FMT(anchors)), NAME),
+                     VERDICT_UNAVAILABLE);
+    Str big = str_printf(&a, "%.*s%*s", STR_FMT(anchors), 256 * 1024, "");
+    assert_int_equal(check_leaf(&a, &leaf, big, NAME), VERDICT_UNAVAILABLE);
+
     const struct make makes[] = {
+        {.name = NAME, .is_ec = true, .bits = 256, .from_s = NOW_S - DAYS, .to_s = NOW_S + DAYS, .issuer = &authority},
         {.name = NAME, .bits = 2048, .from_s = NOW_S - 9 * DAYS, .to_s = NOW_S - DAYS, .issuer = &authority},
         {.name = NAME, .bits = 2048, .from_s = NOW_S + DAYS, .to_s = NOW_S + 9 * DAYS, .issuer = &authority},
         {.name = "evil.example", .bits = 2048, .from_s = NOW_S - DAYS, .to_s = NOW_S + DAYS, .issuer = &authority},
@@ -234,6 +245,14 @@ static void test_every_bit_counts(void **state)
     assert_int_equal(paypal_signature_check(&a, &good, STR("5WH"), body, pem, anchors, NAME, now), VERDICT_OK);
     assert_int_not_equal(paypal_signature_check(&a, &good, STR("6WH"), body, pem, anchors, NAME, now), VERDICT_OK);
     assert_int_equal(paypal_signature_check(&a, &good, (Str){0}, body, pem, anchors, NAME, now), VERDICT_MALFORMED);
+    assert_int_equal(paypal_signature_check(&a, &good, STR("5WH"), body, (Str){0}, anchors, NAME, now),
+                     VERDICT_UNAVAILABLE);
+    struct paypal_headers nameless = good, timeless = good;
+    nameless.id = timeless.time = (Str){0};
+    assert_int_equal(paypal_signature_check(&a, &nameless, STR("5WH"), body, pem, anchors, NAME, now),
+                     VERDICT_MALFORMED);
+    assert_int_equal(paypal_signature_check(&a, &timeless, STR("5WH"), body, pem, anchors, NAME, now),
+                     VERDICT_MALFORMED);
 
     Str *const fields[] = {&good.id, &good.time, &good.sig, &good.algo};
     for (size_t f = 0; f < sizeof fields / sizeof *fields; f++) {

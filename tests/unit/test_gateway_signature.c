@@ -263,6 +263,7 @@ static void test_hmac_by_the_book(void **state)
         }
         mac_key_free(key);
     }
+    mac_key_free(NULL);
     struct gateway_config config = test_config(PROVIDER_STRIPE, "sk_test_paystack");
     assert_int_equal(
         plain_verify(

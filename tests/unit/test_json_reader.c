@@ -267,6 +267,12 @@ static void finds_the_double_among_many(void **state)
         assert_err(json_read(&arena, members(sizes[i], 1), &root, &why), ERR_MALFORMED_JSON);
         arena_reset(&arena);
     }
+    /* Two objects of many names in one text. */
+    const struct json *root;
+    Str one = members(20, SIZE_MAX), twice = members(20, 1);
+    assert_err(json_read(&arena, str_printf(&arena, "[%.*s,%.*s]", STR_FMT(one), STR_FMT(one)), &root, NULL), OK);
+    assert_err(json_read(&arena, str_printf(&arena, "[%.*s,%.*s]", STR_FMT(one), STR_FMT(twice)), &root, NULL),
+               ERR_MALFORMED_JSON);
 }
 
 static double seconds_to_read(Str text, enum err want)

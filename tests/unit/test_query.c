@@ -14,6 +14,7 @@ struct search {
     unsigned colours;
     Time since;
     Str value;
+    int64_t share;
 };
 static const struct field search_fields[] = {
     {"limit", FIELD_INT, OPTIONAL, offsetof(struct search, limit), .min = 1, .max = 100},
@@ -26,6 +27,7 @@ static const struct field search_fields[] = {
     {"tags", FIELD_LINES, OPTIONAL, offsetof(struct search, tags), .item_max = 5},
     {"colours", FIELD_CHOICES, OPTIONAL, offsetof(struct search, colours), .choices = colours},
     {"since", FIELD_TIME, OPTIONAL, offsetof(struct search, since)},
+    {"share", FIELD_DECIMAL, OPTIONAL, offsetof(struct search, share), .decimals = 1},
     {"value", FIELD_NUMBER, OPTIONAL, offsetof(struct search, value)},
     {0},
 };
@@ -64,6 +66,7 @@ static void reads_queries(void **state)
     assert_int_equal(search("&&limit=5&")->limit, 5); /* empty pairs say nothing */
     assert_int_equal(search("li%6dit=5")->limit, 5);
     assert_str(search("value=1.5e2")->value, "1.5e2");
+    assert_int_equal(search("share=12.5")->share, 125);
     assert_str(search("q=a=b")->q, "a=b");
     assert_int_equal(search("q")->q.len, 0);
     assert_int_equal(search("q=")->q.len, 0);
@@ -118,6 +121,7 @@ static void refuses_bad_queries(void **state)
         {"tags=abcdef", "tags:too_long"},
         {"colours=red,black", "colours:not_allowed"},
         {"since=yesterday", "since:bad_format"},
+        {"share=1.25", "share:too_precise"},
         {"value=", "value:wrong_type"},
         {"value=1x", "value:wrong_type"},
         {"value=01", "value:wrong_type"},

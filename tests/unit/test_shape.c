@@ -104,6 +104,8 @@ static void bounds_what_it_tells(void **state)
     assert_err(json_read(&arena, STR("{}"), &root, NULL), OK);
     field_errors_init(&errors, &arena);
     for (int i = 0; i < 200; i++) field_errors_add(&errors, STR("old"), ERR_FIELD_TYPE);
+    field_errors_add_about(&errors, STR("old"), ERR_FIELD_TYPE, STR("something"));
+    assert_int_equal(errors.count, 100);
     assert_err(shape_read(&order_body, root, 2, &arena, &out, &errors), ERR_VALIDATION);
     assert_non_null(out);
 }

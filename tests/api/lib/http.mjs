@@ -37,7 +37,7 @@ export class Client {
       send['Content-Length'] ??= 0;
     }
     const exchange = () => this.#exchange(method, path, send, payload, timeout_ms);
-    const answer = await (this.faults ? this.faults.through(exchange) : exchange());
+    const answer = await (this.faults ? this.faults.through(`${method} ${path}`, exchange) : exchange());
     if (!unchecked) {
       checkEveryAnswer(method, path, answer, send);
       checkAnswer(method, path, answer, { body: payload, type: send['Content-Type'] });

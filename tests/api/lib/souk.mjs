@@ -155,6 +155,7 @@ export function runSouk(
  *   env      more environment
  *   limited  true: rate limits as they are by default, and passwords at their real cost
  *   dear     true: passwords at their real cost
+ *   faults   true: every statement of every request fails first (faults.mjs); SQLite
  *   database a freshDatabase() or freshStore() to use; it is then not removed by stop()
  *   t        a test context: the server is stopped at its end
  */
@@ -174,7 +175,9 @@ export class Souk {
     dear = limited,
     database = null,
     binary = BINARY,
+    faults = HAS_FAULTS,
   } = {}) {
+    this.hasFaults = faults;
     this.binary = binary;
     this.database = database ?? freshStore(engine);
     this.ownsDatabase = database === null;
@@ -204,7 +207,7 @@ export class Souk {
     ];
     this.stderr = '';
     this.exit = null;
-    if (HAS_FAULTS && this.engine === 'sqlite') this.faults ??= new Faults(this.dir);
+    if (this.hasFaults && this.engine === 'sqlite') this.faults ??= new Faults(this.dir);
     const file = process.env.SOUK_TEST_FILE ?? path.basename(process.argv[1] ?? 'souk');
     this.child = spawn(this.binary, args, {
       cwd: this.dir,
