@@ -12,7 +12,8 @@
  *
  * Without -r a connection asks again as soon as it has its answer. With it, RATE requests are sent a second, however
  * many answers are missing, for as long as a connection is free. -t ends the asking after so many seconds, or after
- * COUNT requests. `ok` is what was answered with 2xx, `ok_p99_ms` how long these took. */
+ * COUNT requests; what is under way then is awaited, and counts for everything but the rates. `ok` is what was answered
+ * with 2xx, `ok_p99_ms` how long these took. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -27,7 +28,7 @@
 
 #define ANSWER_MAX 65536
 #define REQUEST_MAX 4096
-#define CONNECTIONS_MAX 4096
+#define CONNECTIONS_MAX 20000
 #define SILENCE_NS INT64_C(60000000000)
 
 struct lines {
@@ -47,8 +48,9 @@ static struct {
     struct lines tokens, bodies;
     char get[REQUEST_MAX]; /* the request for a page; empty: bodies are posted */
     int64_t wanted, sent, answered, ok;
-    int64_t rate, until_ns; /* 0: none */
-    uint32_t *us, *ok_us;   /* of each answer; of each that was 2xx */
+    int64_t rate, until_ns;      /* 0: none */
+    int64_t in_time, ok_in_time; /* answered before the asking ended */
+    uint32_t *us, *ok_us;        /* of each answer; of each that was 2xx */
     struct connection **idle;
     size_t idle_count;
     int64_t statuses[600];
@@ -154,8 +156,11 @@ static void hear(struct connection *c)
     int64_t now = time_monotonic_ns();
     uint32_t us = (uint32_t)((now - c->sent_ns) / 1000);
     run.us[run.answered++] = us;
-    if (status / 100 == 2) run.ok_us[run.ok++] = us;
-    if (run.until_ns && now > run.until_ns) run.wanted = run.sent;
+    bool is_ok = status / 100 == 2, is_in_time = !run.until_ns || now <= run.until_ns;
+    if (is_ok) run.ok_us[run.ok++] = us;
+    run.in_time += is_in_time;
+    run.ok_in_time += is_ok && is_in_time;
+    if (!is_in_time) run.wanted = run.sent;
     if (run.rate)
         run.idle[run.idle_count++] = c;
     else if (run.sent < run.wanted)
@@ -178,8 +183,9 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void report(int64_t ns)
+static void report(int64_t start)
 {
+    int64_t now = time_monotonic_ns(), ns = (run.until_ns && run.until_ns < now ? run.until_ns : now) - start;
     double seconds = (double)ns / 1e9;
     size_t n = (size_t)run.answered;
     size_t ok = (size_t)run.ok;
@@ -187,8 +193,9 @@ static void report(int64_t ns)
     qsort(run.ok_us, ok, sizeof *run.ok_us, by_value);
     printf("{\"count\":%zu,\"seconds\":%.3f,\"per_second\":%.0f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"max_ms\":%.3f,"
            "\"ok\":%zu,\"ok_per_second\":%.0f,\"ok_p50_ms\":%.3f,\"ok_p99_ms\":%.3f,\"statuses\":{",
-           n, seconds, (double)n / seconds, run.us[n / 2] / 1e3, run.us[n - 1 - n / 100] / 1e3, run.us[n - 1] / 1e3, ok,
-           (double)ok / seconds, ok ? run.ok_us[ok / 2] / 1e3 : 0, ok ? run.ok_us[ok - 1 - ok / 100] / 1e3 : 0);
+           n, seconds, (double)run.in_time / seconds, run.us[n / 2] / 1e3, run.us[n - 1 - n / 100] / 1e3,
+           run.us[n - 1] / 1e3, ok, (double)run.ok_in_time / seconds, ok ? run.ok_us[ok / 2] / 1e3 : 0,
+           ok ? run.ok_us[ok - 1 - ok / 100] / 1e3 : 0);
     const char *comma = "";
     for (int s = 0; s < 600; s++) {
         if (!run.statuses[s]) continue;
@@ -238,7 +245,7 @@ static void run_all(size_t connections)
         if ((n < 0 && errno != EINTR) || now - heard > SILENCE_NS) die("no answer");
         for (int i = 0; i < n; i++) hear(events[i].data.ptr);
     }
-    report(time_monotonic_ns() - start);
+    report(start);
 }
 
 int main(int argc, char **argv)

@@ -4,6 +4,10 @@
 #include <assert.h>
 #include <time.h>
 
+#include "base/timestamp.h"
+
+#define PACE_NS INT64_C(400000000) /* how far back the pace looks, about */
+
 void job_finish(struct tx_job *job, enum err e)
 {
     job->result = e;
@@ -54,7 +58,10 @@ static bool is_filled(const struct job_queue *q)
 void queue_init(struct job_queue *q, _Atomic int64_t *length)
 {
     *q = (struct job_queue){.length = length};
-    for (int i = 0; i < 2; i++) q->lanes[i].end = &q->lanes[i].head;
+    for (int i = 0; i < 2; i++) {
+        q->lanes[i].end = &q->lanes[i].head;
+        q->lanes[i].length_max = QUEUE_FIRST;
+    }
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->filled, NULL);
 }
@@ -87,7 +94,7 @@ bool queue_put(struct job_queue *q, struct tx_job *job)
     pthread_mutex_lock(&q->lock);
     assert(!q->closed);
     struct job_lane *lane = lane_of(q, job);
-    if (job->port && lane->length >= QUEUE_MAX) {
+    if (job->port && lane->length >= lane->length_max) {
         pthread_mutex_unlock(&q->lock);
         return false;
     }
@@ -95,6 +102,13 @@ bool queue_put(struct job_queue *q, struct tx_job *job)
     lane->end = &job->letter.next;
     wake_one(q, lane);
     return true;
+}
+
+bool queue_has_room(struct job_queue *q, const struct tx_job *job)
+{
+    struct job_lane *lane = lane_of(q, job);
+    return atomic_load_explicit(&lane->length, memory_order_relaxed) <
+           atomic_load_explicit(&lane->length_max, memory_order_relaxed);
 }
 
 void queue_put_back(struct job_queue *q, struct tx_job *job)
@@ -107,17 +121,36 @@ void queue_put_back(struct job_queue *q, struct tx_job *job)
     wake_one(q, lane);
 }
 
-static int take(struct job_queue *q, struct tx_job **ret, int max)
+/* So many more were taken, after a time in which there was always something to take. */
+static void learn_pace(struct job_lane *lane, int jobs, int64_t ns)
+{
+    lane->paced_jobs += jobs;
+    lane->paced_ns += ns;
+    for (; lane->paced_ns > PACE_NS; lane->paced_ns /= 2) lane->paced_jobs /= 2;
+    if (lane->paced_ns < PACE_NS / 8) return; /* too little to tell */
+    int64_t most = lane->paced_jobs * (QUEUE_WAIT_MS * INT64_C(1000000)) / lane->paced_ns;
+    lane->length_max = most < QUEUE_LEAST ? QUEUE_LEAST : most > QUEUE_MOST ? QUEUE_MOST : most;
+}
+
+static int take_from(struct job_lane *lane, struct tx_job **ret, int max)
 {
     int n = 0;
-    for (struct job_lane *lane = q->lanes; lane < q->lanes + 2; lane++) {
-        for (; n < max && lane->head; n++) {
-            ret[n] = job_of(lane->head);
-            lane->head = lane->head->next;
-            lane->length--;
-        }
-        if (!lane->head) lane->end = &lane->head;
+    for (; n < max && lane->head; n++) {
+        ret[n] = job_of(lane->head);
+        lane->head = lane->head->next;
     }
+    lane->length -= n;
+    if (!lane->head) lane->end = &lane->head;
+    int64_t now = lane->left_ns || lane->head ? time_monotonic_ns() : 0;
+    if (lane->left_ns) learn_pace(lane, n, now - lane->left_ns);
+    lane->left_ns = lane->head ? now : 0;
+    return n;
+}
+
+static int take(struct job_queue *q, struct tx_job **ret, int max)
+{
+    int n = take_from(&q->lanes[0], ret, max);
+    n += take_from(&q->lanes[1], ret + n, max - n);
     atomic_fetch_sub_explicit(q->length, n, memory_order_relaxed);
     return n;
 }

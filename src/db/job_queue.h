@@ -31,8 +31,11 @@ struct job_queue {
     pthread_cond_t filled;
     struct job_lane {
         struct letter *head, **end;
-        int64_t length;
-    } lanes[2]; /* urgent jobs first */
+        _Atomic int64_t length, length_max; /* changed under the lock */
+        /* The pace at which jobs are taken while others wait behind them. */
+        int64_t paced_jobs, paced_ns;
+        int64_t left_ns; /* when jobs were last taken and others left; 0: none were left */
+    } lanes[2];          /* urgent jobs first */
     int sleepers;
     bool closed;
     _Atomic int64_t *length; /* the figure in database_stats */
@@ -40,10 +43,17 @@ struct job_queue {
 
 void queue_init(struct job_queue *q, _Atomic int64_t *length);
 void queue_done(struct job_queue *q);
-#define QUEUE_MAX 4096 /* of each lane: half a second's work for the faster engine */
+/* A lane holds about as many jobs as are taken from it in QUEUE_WAIT_MS, at the pace of the last moments, and never
+ * fewer than QUEUE_LEAST: few that wait for one slow commit are no crowd. */
+#define QUEUE_WAIT_MS 500
+#define QUEUE_LEAST 256
+#define QUEUE_FIRST 1024 /* until its pace is known */
+#define QUEUE_MOST 4096
 /* False: the queue is full, and the job was not taken. A job that a thread waits for (without a port) is always taken:
  * the number of threads is bounded. */
 bool queue_put(struct job_queue *q, struct tx_job *job);
+/* Whether queue_put would take the job just now. Without a lock. */
+bool queue_has_room(struct job_queue *q, const struct tx_job *job);
 /* In front of all others in its lane; also once the queue is closed. */
 void queue_put_back(struct job_queue *q, struct tx_job *job);
 /* Waits for jobs, then takes up to `max` of them in order; the number taken, 0 once the queue is closed and empty. */

@@ -350,6 +350,11 @@ int pg_pool_writers(const struct pg_pool *p)
     return p->lanes[WRITES].workers;
 }
 
+bool pg_pool_has_room(struct pg_pool *p, const struct tx_job *job)
+{
+    return queue_has_room(&lane_of(p, job)->queue, job);
+}
+
 bool pg_pool_submit(struct pg_pool *p, struct tx_job *job)
 {
     return queue_put(&lane_of(p, job)->queue, job);

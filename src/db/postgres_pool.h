@@ -10,6 +10,8 @@ enum err pg_pool_new(const struct database_options *options, struct database_sta
                      char *ret_why, size_t why_bytes);
 /* False: its queue is full. */
 bool pg_pool_submit(struct pg_pool *p, struct tx_job *job);
+/* Whether it would take the job just now. */
+bool pg_pool_has_room(struct pg_pool *p, const struct tx_job *job);
 /* Workers that take writes. */
 int pg_pool_writers(const struct pg_pool *p);
 /* Runs what was submitted. */

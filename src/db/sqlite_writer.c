@@ -178,6 +178,11 @@ bool writer_submit(struct writer *w, struct tx_job *job)
     return queue_put(&w->queue, job);
 }
 
+bool writer_has_room(struct writer *w, const struct tx_job *job)
+{
+    return queue_has_room(&w->queue, job);
+}
+
 bool writer_is_me(const struct writer *w)
 {
     return pthread_equal(pthread_self(), w->thread);

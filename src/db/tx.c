@@ -218,6 +218,13 @@ void tx_submit(struct tx_port *p, struct tx_job *job)
     p->reads_end = &job->letter.next;
 }
 
+bool tx_has_room(struct tx_port *p, const struct tx_job *job, enum tx_mode mode)
+{
+    struct database *d = p->database;
+    if (d->pool) return pg_pool_has_room(d->pool, job);
+    return mode == TX_READ || d->read_only || writer_has_room(d->writer, job);
+}
+
 static void tell(struct tx_port *p, struct letter *l)
 {
     while (l) {

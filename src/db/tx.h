@@ -15,7 +15,8 @@
  * what it did and is handed to `done`, unless the database has an error of its own (db_err), which wins. TX_READ jobs
  * that return ERR_NEEDS_WRITE are run again as TX_WRITE (job->mode says so). A commit whose outcome is not known gives
  * ERR_OUTCOME_UNKNOWN, never a plain failure; a database that is not there, or a full disk, ERR_UNAVAILABLE. Queues are
- * bounded: what a port submits past QUEUE_MAX ends with ERR_OVERLOADED and is not run. */
+ * bounded by how long a job would wait (db/job_queue.h): what a port submits past that ends with ERR_OVERLOADED and is
+ * not run. */
 #pragma once
 
 #include <stdatomic.h>
@@ -97,6 +98,9 @@ struct tx_port *tx_port_new(struct database *d, void (*wake)(void *ctx), void *c
 /* Every submitted job must have been told. */
 void tx_port_free(struct tx_port *p);
 void tx_submit(struct tx_port *p, struct tx_job *job);
+/* Whether a job that will run in this mode, sooner or later, finds room in its queue just now. Costs next to nothing:
+ * for refusals that must be cheap. */
+bool tx_has_room(struct tx_port *p, const struct tx_job *job, enum tx_mode mode);
 /* After a loop pass has read its sockets: runs the submitted reads in one transaction and calls their done. done may
  * submit more; those reads run too before this returns. With nothing to do this costs nothing. */
 void tx_port_pass(struct tx_port *p);

@@ -16,6 +16,7 @@
 #define ACCEPTS_PER_EVENT_SHARED 2 /* of a socket that all loops are woken for: the others get some, too */
 #define ROUNDS_PER_PASS 32         /* rounds of pipelined requests before other sockets are looked at again */
 #define SPARE_EXCHANGES_MAX 256
+#define SOON_MS 4
 
 struct exchange *loop_take_exchange(struct http_loop *loop, struct connection *c)
 {
@@ -227,6 +228,7 @@ static void end(struct http_loop *loop)
     close_handle((uv_handle_t *)&loop->check);
     close_handle((uv_handle_t *)&loop->idle);
     close_handle((uv_handle_t *)&loop->tick);
+    close_handle((uv_handle_t *)&loop->soon);
     close_handle((uv_handle_t *)&loop->drain_timer);
     close_handle((uv_handle_t *)&loop->drain_idle_timer);
     for (struct every *e = loop->timers; e; e = e->next) close_handle((uv_handle_t *)&e->timer);
@@ -296,6 +298,18 @@ void http_loop_wake(struct http_loop *loop)
     uv_mutex_unlock(&loop->wake_lock);
 }
 
+static void on_soon(uv_timer_t *timer)
+{
+    struct http_loop *loop = timer->data;
+    loop->pass_wanted = true;
+    on_check(&loop->check); /* not after the next wait for the sockets */
+}
+
+void http_loop_soon(struct http_loop *loop)
+{
+    if (!loop->is_ending && !uv_is_active((uv_handle_t *)&loop->soon)) uv_timer_start(&loop->soon, on_soon, SOON_MS, 0);
+}
+
 void http_loop_every(struct http_loop *loop, int64_t ms, void (*fn)(void *loop_user))
 {
     struct every *e = calloc(1, sizeof *e);
@@ -316,6 +330,7 @@ static void setup(struct http_loop *loop)
     r |= uv_check_init(&loop->uv, &loop->check);
     r |= uv_idle_init(&loop->uv, &loop->idle);
     r |= uv_timer_init(&loop->uv, &loop->tick);
+    r |= uv_timer_init(&loop->uv, &loop->soon);
     r |= uv_timer_init(&loop->uv, &loop->drain_timer);
     r |= uv_timer_init(&loop->uv, &loop->drain_idle_timer);
     r |= uv_poll_init(&loop->uv, &loop->listener, loop->listen_fd);
@@ -323,7 +338,7 @@ static void setup(struct http_loop *loop)
         log_event(LOG_ERROR, "http_loop_failed", LOGI("loop", loop->index));
         abort();
     }
-    loop->async.data = loop->check.data = loop->tick.data = loop->listener.data = loop;
+    loop->async.data = loop->check.data = loop->tick.data = loop->soon.data = loop->listener.data = loop;
     loop->drain_timer.data = loop->drain_idle_timer.data = loop;
     uv_check_start(&loop->check, on_check);
 }

@@ -103,6 +103,7 @@ struct http_loop {
     uv_check_t check;
     uv_idle_t idle;  /* active while connections are ready: the next pass must not wait */
     uv_timer_t tick; /* active while there are connections or accepting is paused */
+    uv_timer_t soon; /* for http_loop_soon */
     uv_timer_t drain_timer, drain_idle_timer;
     uv_poll_t listener;
     int listen_fd; /* -1 once closed */

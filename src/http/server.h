@@ -142,6 +142,9 @@ void http_loop_wake(struct http_loop *loop);
 /* Repeats every so many milliseconds. Called, and runs, on the loop's thread. For caches that look for changes. */
 void http_loop_every(struct http_loop *loop, int64_t ms, void (*fn)(void *loop_user));
 
+/* On the loop's thread: `pass` will run again in a few milliseconds, whatever happens on the sockets. */
+void http_loop_soon(struct http_loop *loop);
+
 /* From `begin` or a sink: no more of the body is read until exchange_go_on, or the answer. */
 void exchange_hold(struct exchange *x);
 /* On the loop's thread, later. Does not run `begin` or `request` from within; the exchange may be over on return:

@@ -18,6 +18,11 @@ struct loop {
     struct mailbox home;             /* calls coming back from the pool */
     struct periodic_state *periodic; /* the first loop's */
     struct log_gate overloaded, rate_limited;
+    struct refusals {
+        struct letter *first, **end; /* the `home` of calls that wait for their refusal */
+        int64_t earned;              /* see refusal.c */
+        int64_t earned_ns;           /* by the clock, until then */
+    } refusals;
 };
 
 struct call {
@@ -82,6 +87,14 @@ void call_intake(struct call *c);
 void call_intake_end(struct call *c);
 /* At the end of the exchange: deletes a file that was not kept. */
 void call_intake_drop(struct call *c);
+
+/* refusal.c: 503 overloaded, on the loop's thread. */
+void call_overloaded(struct call *c);
+void refusals_init(struct refusals *r);
+/* A call has ended that was let in. */
+void refusals_earn(struct refusals *r);
+/* Once for each pass: sends refusals that had to wait. */
+void refusals_pass(struct loop *loop);
 
 /* send.c: the answer on its way out, on the loop's thread. */
 void call_finish(struct call *c, enum err e);

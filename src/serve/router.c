@@ -214,7 +214,7 @@ static void give_to_pool(struct call *c)
     c->came_home = finish_from_pool;
     if (pool_submit(calls_out(c) ? app->calls : app->pool, &c->pool_job)) return;
     turn_give(&c->turn);
-    call_finish(c, ERR_OVERLOADED);
+    call_overloaded(c);
 }
 
 static void submit_to_database(struct call *c);
@@ -232,7 +232,7 @@ static void wait_for_turn(struct call *c, struct turns *turns, void (*go)(struct
     switch (turn_wait(turns, &c->turn, call_place(c), turn_has_come)) {
     case TURN_TAKEN: go(c); return;
     case TURN_WAITS: return;
-    case TURN_REFUSED: call_finish(c, ERR_OVERLOADED); return;
+    case TURN_REFUSED: call_overloaded(c); return;
     }
 }
 
@@ -255,8 +255,11 @@ static void done(struct tx_job *job, enum err e)
         return;
     }
     turn_give(&c->turn);
+    if (e != ERR_OVERLOADED) refusals_earn(&c->loop->refusals);
     if (!e && !c->is_replayed && c->req.route->tx == TX_SELF)
         submit_to_pool(c);
+    else if (e == ERR_OVERLOADED)
+        call_overloaded(c);
     else
         call_finish(c, e);
 }
@@ -376,7 +379,7 @@ static void submit_report(struct call *c)
     c->pool_job.run = run_report;
     c->came_home = finish_from_pool;
     c->queued_ns = time_monotonic_ns();
-    if (!pool_submit(c->req.app->reports, &c->pool_job)) call_finish(c, ERR_OVERLOADED);
+    if (!pool_submit(c->req.app->reports, &c->pool_job)) call_overloaded(c);
 }
 
 static void submit_to_database(struct call *c)
@@ -395,6 +398,11 @@ static void submit_to_database(struct call *c)
     c->job.run = run;
     c->job.done = done;
     c->job.arena = c->req.arena;
+    /* Who has waited for a turn is not sent away; everybody else is, before token, key and body are looked at. */
+    if (!c->turn.is_taken && !tx_has_room(c->loop->port, &c->job, r->tx == TX_WRITE ? TX_WRITE : TX_READ)) {
+        call_overloaded(c);
+        return;
+    }
     if (!c->turn.is_taken) c->queued_ns = time_monotonic_ns();
     tx_submit(c->loop->port, &c->job);
 }
@@ -466,6 +474,7 @@ static void *on_loop_start(void *ctx, struct http_loop *http, int index)
     loop->http = http;
     loop->port = tx_port_new(loop->app->database, wake_loop, loop);
     mailbox_init(&loop->home, wake_loop, loop);
+    refusals_init(&loop->refusals);
     if (index == 0) {
         loop->periodic = periodic_new(loop->app, loop->app->options.jobs, loop->port);
         http_loop_every(http, 250, on_tick);
@@ -484,7 +493,9 @@ static void on_loop_stop(void *loop_user)
 
 static void on_pass(void *loop_user)
 {
-    tx_port_pass(((struct loop *)loop_user)->port);
+    struct loop *loop = loop_user;
+    tx_port_pass(loop->port);
+    refusals_pass(loop);
 }
 
 static void on_woken(void *loop_user)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "database.h"
+#include "db/job_queue.h"
 
 static struct test_database t;
 static struct test_port port;
@@ -425,6 +426,48 @@ static void test_ports(void **state)
     test_port_close(&second);
 }
 
+static void add(struct job_queue *q, struct tx_job *jobs, int n)
+{
+    for (int i = 0; i < n; i++) {
+        jobs[i] = (struct tx_job){.port = port.port};
+        assert_true(queue_has_room(q, &jobs[i]));
+        assert_true(queue_put(q, &jobs[i]));
+    }
+}
+
+/* A queue takes what is worked off in QUEUE_WAIT_MS, and an urgent job has a lane of its own. */
+static void test_queue_pace(void **state)
+{
+    static struct tx_job jobs[QUEUE_FIRST], late;
+    static struct tx_job *taken[QUEUE_FIRST];
+    (void)state;
+    _Atomic int64_t length = 0;
+    struct job_queue q;
+    queue_init(&q, &length);
+    add(&q, jobs, QUEUE_FIRST);
+    late = (struct tx_job){.port = port.port};
+    assert_false(queue_has_room(&q, &late));
+    assert_false(queue_put(&q, &late));
+    late.is_first = true;
+    assert_true(queue_put(&q, &late));
+    assert_int_equal(queue_take_now(&q, taken, 1), 1);
+    assert_ptr_equal(taken[0], &late);
+
+    assert_int_equal(queue_take_now(&q, taken, 100), 100);
+    q.lanes[1].left_ns -= 100 * INT64_C(1000000);
+    assert_int_equal(queue_take_now(&q, taken, 600), 600); /* 700 in a tenth of a second */
+    assert_in_range(q.lanes[1].length_max, QUEUE_LEAST + 1, 3500);
+    q.lanes[1].left_ns -= 10 * INT64_C(1000000000);
+    assert_int_equal(queue_take_now(&q, taken, 1), 1); /* in ten seconds */
+    assert_int_equal(q.lanes[1].length_max, QUEUE_LEAST);
+    assert_int_equal(length, QUEUE_FIRST - 701);
+    late = (struct tx_job){.port = port.port};
+    assert_false(queue_put(&q, &late));
+    while (queue_take_now(&q, taken, QUEUE_FIRST)) continue;
+    assert_int_equal(length, 0);
+    queue_done(&q);
+}
+
 /* What was submitted is run before the database closes, with nobody to take the answers but tx_call's caller. */
 static void *late_caller(void *arg)
 {
@@ -617,6 +660,7 @@ int main(void)
         ON(sqlite, test_threads),
         ON(postgres, test_threads),
         ON(sqlite, test_ports),
+        ON(sqlite, test_queue_pace),
         ON(sqlite, test_close_waits),
         ON(sqlite, test_lock),
         ON(sqlite, test_file),
