@@ -6,10 +6,12 @@
 // A filter that is a phase's name (tests/lib/phases.mjs) chooses this phase alone, one that is a part of names all of these
 // phases; any other chooses test files and unit programs by name. A word that chooses nothing is a failure, and nothing runs.
 // A test file that does not depend on the engine or build says so in its head, e.g. `// runs: sqlite` or `// runs: release
-// asan`; it is then left out of the phases of other engines and builds.
+// asan`; it is then left out of the phases of other engines and builds. Without any filter the two engines share the files in the
+// release build (lib/heads.mjs): every file runs on both engines all the same, because the sanitizers' phases have all of them.
 // The phases of the release build and those of the other builds run side by side, each lane in a run of its own (lib/lanes.mjs).
 // With SOUK_KIND=coverage in the environment that build takes the place of the release build (tools/coverage.mjs).
-// With SOUK_CPU=1 in the environment each phase says which programs its processor time went to.
+// With SOUK_CPU=1 in the environment each phase says which programs its processor time went to, and each file what its process
+// and the programs that it started have used (without PostgreSQL).
 // Logs of servers and programs go to a temporary folder that is kept when something failed. Whatever goes wrong, a helper that
 // does not start included, is counted as a failure, and the last line says how many there were.
 import { spawn, spawnSync } from 'node:child_process';
@@ -20,7 +22,8 @@ import { fileURLToPath } from 'node:url';
 import { CpuByProgram, cpuSeconds } from './lib/cpu.mjs';
 import { memoryFolder } from './lib/memory.mjs';
 import { nameOf, postmasterPid, startCluster, stopCluster } from './lib/pg.mjs';
-import { runLanes } from './lib/lanes.mjs';
+import { belongs, releaseEngines } from './lib/heads.mjs';
+import { LANE, LANE_OF_ALL, runLanes } from './lib/lanes.mjs';
 import { PHASES, choose, lanesOf, needsOf } from './lib/phases.mjs';
 import { prepareStores } from './lib/prepared.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from './lib/sanitizer.mjs';
@@ -50,6 +53,8 @@ const SOURCES = {
 const total = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 const running = new Set();
+/** The whole test run: the engines share the files of the phases that say so. */
+let isShared = false;
 let logs = null;
 let cluster = null;
 let clusterError = null;
@@ -63,8 +68,9 @@ await main(process.argv.slice(2));
 
 async function main(args) {
   const isQuestion = args[0] === '--needs';
-  const isLane = args[0] === '--lane'; // of a run that has looked at the words already
+  const isLane = [LANE, LANE_OF_ALL].includes(args[0]); // of a run that has looked at the words already
   const words = isQuestion || isLane ? args.slice(1) : args;
+  isShared = args[0] === LANE_OF_ALL || words.length === 0;
   const { phases: chosen, fileWords } = choose(words);
   const phases = chosen.filter((p) => unitsOf(p, fileWords).length > 0);
   if (isQuestion) {
@@ -74,7 +80,7 @@ async function main(args) {
   const strange = isLane ? [] : fileWords.filter((word) => !chosen.some((p) => unitsOf(p, [word]).length > 0));
   if (strange.length > 0) refuse(strange, chosen);
   const lanes = lanesOf(phases);
-  if (lanes.length > 1) process.exit(await runLanes(lanes, fileWords, begun.at));
+  if (lanes.length > 1) process.exit(await runLanes(lanes, fileWords, { isAll: isShared, started: begun.at }));
   logs = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-test-'));
   process.on('exit', cleanUp);
   process.on('uncaughtException', (e) => {
@@ -140,20 +146,14 @@ function unitsOf(phase, words) {
         .sort()
     : [];
   const units = matching(found, words);
-  return phase.run === 'files'
-    ? units.map((f) => path.join(dir, f)).filter((f) => belongs(phase, f) && !isLeftOut(phase, f))
-    : units;
+  if (phase.run !== 'files') return units;
+  const files = units.map((f) => path.join(dir, f)).filter((f) => belongs(phase, f) && !isLeftOut(phase, f));
+  return isShared && phase.shares ? files.filter((f) => releaseEngines(f).includes(phase.engine)) : files;
 }
 
 /** With SOUK_ALL=1 nothing is left out: for what is counted, not judged (tools/coverage.mjs). */
 function isLeftOut(phase, file) {
   return !process.env.SOUK_ALL && (phase.leaves_out ?? []).includes(path.basename(file, '.test.mjs'));
-}
-
-function belongs(phase, file) {
-  const words = /^\/\/ runs: (.*)$/m.exec(fs.readFileSync(file, 'utf8').slice(0, 2000))?.[1].split(' ') ?? [];
-  const allows = (choices, value) => !value || !words.some((w) => choices.includes(w)) || words.includes(value);
-  return allows(['sqlite', 'pg'], phase.engine) && allows(['release', 'asan', 'tsan'], phase.build);
 }
 
 function matching(names, words) {
@@ -301,7 +301,7 @@ function runWorker(phase, waiting) {
   const next = () => {
     clearTimeout(timer);
     const file = waiting.shift();
-    now = file === undefined ? null : { file, started: Date.now() };
+    now = file === undefined ? null : { file, started: Date.now(), cpu: programs ? cpuSeconds(child.pid) : 0 };
     timer = setTimeout(expire, now ? FILE_TIMEOUT_MS : END_TIMEOUT_MS);
     if (child.connected) child.send(file ?? null, () => {});
   };
@@ -311,7 +311,8 @@ function runWorker(phase, waiting) {
   };
   const results = new FileResults((file, result) => {
     failed += result.failed;
-    count(`${phase.name} ${file}`, result, now.started);
+    const cpu = programs ? `${(cpuSeconds(child.pid) - now.cpu).toFixed(1)} CPU s` : '';
+    count(`${phase.name} ${file}`, result, now.started, cpu);
     next();
   });
   child.stdout.setEncoding('utf8').on('data', (text) => results.take(text));

@@ -4,6 +4,10 @@ import { after, before, test } from 'node:test';
 import { assertInvariants } from '../lib/checker.mjs';
 import { openOffice } from './lib/admin.mjs';
 import { dataOf, expectError, expectFields } from './lib/http.mjs';
+import { SLOW } from './lib/souk.mjs';
+
+/** A sanitizer sees the same code with a tenth of them, which still are ten slices. */
+const CODES = SLOW > 1 ? 10000 : 100000;
 
 let office, staff;
 before(async () => {
@@ -18,19 +22,19 @@ after(async () => {
   }
 });
 
-test('100,000 serials in one request; again: all duplicates; JSON and text; nothing half done', async () => {
+test(`${CODES} serials in one request; again: all duplicates; JSON and text; nothing half done`, async () => {
   const product = await office.product({ delivery_type: 'serial_code' });
   const target = `/api/admin/products/${product.id}/serials`;
-  const text = Array.from({ length: 100000 }, (_, i) => `CODE-${i}`).join('\r\n');
+  const text = Array.from({ length: CODES }, (_, i) => `CODE-${i}`).join('\r\n');
   const commits = async () => (await office.souk.metrics()).get('souk_batch_jobs_total');
   const before = await commits();
-  assert.deepEqual(dataOf(await staff.post(target, text, { type: 'text/plain' })), { added: 100000, duplicates: 0 });
-  assert.ok((await commits()) - before >= 100, 'in slices, with room for others in between');
+  assert.deepEqual(dataOf(await staff.post(target, text, { type: 'text/plain' })), { added: CODES, duplicates: 0 });
+  assert.ok((await commits()) - before >= CODES / 1000, 'in slices, with room for others in between');
   assert.deepEqual(
     dataOf(await office.owner.get('/api/admin/audit?limit=2')).map((a) => [a.action, a.after]),
     [
-      ['serial.import', { added: 100000, duplicates: 0 }],
-      ['serial.import_begun', { codes: 100000 }],
+      ['serial.import', { added: CODES, duplicates: 0 }],
+      ['serial.import_begun', { codes: CODES }],
     ],
   );
   assert.deepEqual(dataOf(await staff.post(target, { codes: ['CODE-1', 'NEW-1234567890', 'NEW-1234567890'] })), {
@@ -40,13 +44,13 @@ test('100,000 serials in one request; again: all duplicates; JSON and text; noth
   const page = dataOf(await staff.get(`${target}?limit=2`));
   assert.deepEqual(
     page.pools.map((p) => [p.free, p.taken]),
-    [[100001, 0]],
+    [[CODES + 1, 0]],
   );
   assert.ok(page.codes[0].code.endsWith('7890') && !page.codes[0].code.includes('NEW'), page.codes[0].code);
   expectFields(await staff.post(target, `good\nbad\u0001code`, { type: 'text/plain' }), { codes: 'bad_format' });
   expectFields(await staff.post(target, { codes: [] }), { codes: 'too_few' });
   expectFields(await staff.post(target, { codes: ['x'], variant_id: 999 }), { variant_id: 'unknown_id' });
-  assert.equal(dataOf(await staff.get(target)).pools[0].free, 100001);
+  assert.equal(dataOf(await staff.get(target)).pools[0].free, CODES + 1);
   assert.equal((await office.audited('serial.import')).after.added, 1);
   expectError(
     await staff.post(`/api/admin/products/${(await office.product()).id}/serials`, { codes: ['x'] }),

@@ -1,5 +1,6 @@
 // souk backup: made beside a running server, complete, sealed if asked for, refused at any damage, and a store again on either
 // engine.
+// release: sqlite
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';

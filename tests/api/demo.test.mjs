@@ -5,7 +5,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { dataOf, expectStatus } from './lib/http.mjs';
 import { seeder } from './lib/seed.mjs';
-import { ENGINE, freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
+import { ENGINE, SLOW, freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
 
 let database;
 let souk;
@@ -228,15 +228,18 @@ test('serials import: adds, counts duplicates, names a bad line, and refuses wha
   assert.equal(has('GOOD-1'), 0);
 });
 
-test('serials import: 100,000 codes at once', async (t) => {
+/** A tenth under a sanitizer, which sees the same code. */
+const CODES = SLOW > 1 ? 10_000 : 100_000;
+
+test(`serials import: ${CODES} codes at once`, async (t) => {
   const other = freshDatabase();
   t.after(() => other.remove());
   assert.equal((await demo(other)).code, 0);
-  const input = Array.from({ length: 100_000 }, (_, i) => `BULK-${String(i).padStart(8, '0')}-QWERTY`).join('\n');
+  const input = Array.from({ length: CODES }, (_, i) => `BULK-${String(i).padStart(8, '0')}-QWERTY`).join('\n');
   const run = await runSouk(['serials', 'import', '--db', other.dbArg, '--product', 'orbitfall', '-'], {
     cwd: other.dir,
     env: other.env,
     input,
   });
-  assert.deepEqual([run.code, run.stdout], [0, 'added 100000\nduplicates 0\n']);
+  assert.deepEqual([run.code, run.stdout], [0, `added ${CODES}\nduplicates 0\n`]);
 });

@@ -1,4 +1,5 @@
 // Webhooks: a genuine event takes effect once, and nothing else does.
+// release: sqlite
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';

@@ -4,9 +4,14 @@ import readline from 'node:readline';
 
 const RUN = new URL('../run.mjs', import.meta.url).pathname;
 
+/** The first word of a lane's own command line: a lane of phases that words have chosen, or of the whole test run. */
+export const LANE = '--lane';
+export const LANE_OF_ALL = '--lane-of-all';
+
 /** Runs the lanes, each a list of phases; says what they say, and sums up. Gives the exit code. */
-export async function runLanes(lanes, fileWords, started, run = RUN) {
-  const children = lanes.map((phases) => startLane(run, ['--lane', ...phases.map((p) => p.name), ...fileWords]));
+export async function runLanes(lanes, fileWords, { isAll, started }) {
+  const kind = isAll ? LANE_OF_ALL : LANE;
+  const children = lanes.map((phases) => startLane([kind, ...phases.map((p) => p.name), ...fileWords]));
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.on(signal, () => {
       for (const { child } of children) child.kill(signal);
@@ -22,8 +27,8 @@ export async function runLanes(lanes, fileWords, started, run = RUN) {
 }
 
 /** Passes on what a lane says; the lines from its own "== all" on are kept for the end. */
-function startLane(run, args) {
-  const child = spawn(process.execPath, [run, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+function startLane(args) {
+  const child = spawn(process.execPath, [RUN, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   const tail = [];
   const lines = readline.createInterface({ input: child.stdout });
   lines.on('line', (line) => {

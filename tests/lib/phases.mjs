@@ -15,7 +15,9 @@ const UNDISTURBED = [];
 
 /**
  * The whole matrix, in order of running. `at_once` is how many files of the phase run side by side. Each sanitizer runs the
- * black-box suite on one engine; the other two combinations (`more`) run when a filter names them, and in ./dev soak.
+ * black-box suite on one engine; the other two combinations (`more`) run when a filter names them, and in ./dev soak. In the release
+ * build the engines share the files of a phase that `shares` (heads.mjs says which engine has which); named by a filter, and in
+ * ./dev soak, the phase runs all of them.
  *
  * The builds (see ./dev) are the matrix of compilers, too: the release build is gcc with the machine's own char, tsan is gcc
  * with a char of the other sign, asan is clang; a warning stops each of them.
@@ -34,10 +36,20 @@ export const PHASES = [
     folder: 'tests/api',
     build: 'release',
     engine: 'sqlite',
+    shares: true,
     at_once: 3,
     needs: ['clients', 'promtool'],
   },
-  { name: 'api-pg', run: 'files', folder: 'tests/api', build: 'release', engine: 'pg', at_once: 3, env: FEW },
+  {
+    name: 'api-pg',
+    run: 'files',
+    folder: 'tests/api',
+    build: 'release',
+    engine: 'pg',
+    shares: true,
+    at_once: 3,
+    env: FEW,
+  },
   {
     name: 'api-failing',
     run: 'files',
@@ -49,7 +61,7 @@ export const PHASES = [
     leaves_out: UNDISTURBED,
     more: true,
   },
-  { name: 'race-pg', run: 'files', folder: 'tests/race', build: 'release', engine: 'pg', at_once: 2 },
+  { name: 'race-pg', run: 'files', folder: 'tests/race', build: 'release', engine: 'pg', shares: true, at_once: 2 },
   {
     name: 'web',
     run: 'files',
@@ -93,6 +105,7 @@ export const PHASES = [
     build: 'release',
     beside: true,
     engine: 'sqlite',
+    shares: true,
     at_once: 2,
   },
   { name: 'model-sqlite', run: 'files', folder: 'tests/model', build: 'release', beside: true, engine: 'sqlite' },

@@ -10,6 +10,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CpuByProgram, cpuSeconds } from './cpu.mjs';
+import { belongs, releaseEngines } from './heads.mjs';
 import { summary } from './lanes.mjs';
 import { PHASES, choose, lanesOf, needsOf } from './phases.mjs';
 
@@ -370,6 +371,45 @@ test('phases of the release build and those of the others run side by side, each
   );
   assert.deepEqual(lanes(['unit', 'api-sqlite']), [['unit', 'api-sqlite']]);
   assert.deepEqual(lanes(['unit', 'fuzz']), [['unit'], ['fuzz']]);
+});
+
+test('every file runs on both engines and in every build, in the release build on one engine, unless it says otherwise', (t) => {
+  const dir = scratch(t);
+  const engines = (name, head) => {
+    write(dir, name, `// About something.\n${head}\n`);
+    return releaseEngines(path.join(dir, name)).join(' ');
+  };
+  assert.equal(engines('a.test.mjs', '// runs: pg'), 'pg');
+  assert.equal(engines('a.test.mjs', '// runs: release'), 'sqlite pg');
+  assert.equal(engines('a.test.mjs', '// release: pg'), 'pg');
+  assert.equal(engines('a.test.mjs', '// release: sqlite pg'), 'sqlite pg');
+  assert.match(engines('a.test.mjs', ''), /^(sqlite|pg)$/);
+  for (const folder of ['tests/api', 'tests/race']) {
+    const phases = PHASES.filter((p) => p.folder === folder && !p.more);
+    const files = fs.readdirSync(path.join(root, folder)).filter((f) => f.endsWith('.test.mjs'));
+    const shared = { sqlite: 0, pg: 0 };
+    for (const file of files.map((f) => path.join(root, folder, f))) {
+      const whole = phases.filter((p) => belongs(p, file));
+      const runs = whole.filter((p) => !p.shares || releaseEngines(file).includes(p.engine));
+      for (const what of ['engine', 'build'])
+        assert.deepEqual(new Set(runs.map((p) => p[what])), new Set(whole.map((p) => p[what])), `${file}: ${what}`);
+      if (whole.length === 4 && runs.length === 3) shared[runs.find((p) => p.shares).engine] += 1;
+    }
+    const least = Math.min(shared.sqlite, shared.pg);
+    assert.ok(3 * least > shared.sqlite + shared.pg - least, `${folder}: ${JSON.stringify(shared)}`);
+  }
+});
+
+test('the engines share files in the whole run alone: a phase that is named has all of them', (t) => {
+  const dir = smallTree(t);
+  const good = "import { test } from 'node:test';\ntest('good', () => {});\n";
+  for (const name of ['one', 'two']) write(dir, `tests/race/${name}.test.mjs`, `// release: pg\n${good}`);
+  write(dir, 'tests/race/three.test.mjs', `// release: sqlite\n${good}`);
+  write(dir, 'build/souk', '#!/bin/sh\necho 1\n', 0o755);
+  const count = (args) => Number(/race-sqlite: (\d+) passed/.exec(runTests(dir, args).stdout)?.[1]);
+  assert.equal(count(['race-sqlite']), 3);
+  assert.equal(count(['--lane', 'race-sqlite']), 3);
+  assert.equal(count(['--lane-of-all', 'race-sqlite']), 1);
 });
 
 test('lanes are summed up, and one that broke off has failed', () => {

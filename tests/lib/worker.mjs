@@ -13,7 +13,7 @@ process.on('message', (file) => {
 });
 
 async function run(file) {
-  process.env.SOUK_TEST_FILE = path.basename(file);
+  process.env.SOUK_TEST_FILE = path.resolve(file);
   await describe(file, async () => {
     await import(pathToFileURL(path.resolve(file)));
   });

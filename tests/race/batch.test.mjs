@@ -1,4 +1,5 @@
 // Group commit: requests that wait at the same time share a commit; a single one does not wait.
+// release: sqlite pg
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openShop } from '../api/lib/shop.mjs';

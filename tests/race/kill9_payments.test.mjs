@@ -1,5 +1,6 @@
 // kill -9 at every step of a payment: while it is made, confirmed and given back, at all providers at once. The doubles of the
 // providers count what really happened there: no second page that somebody could pay, no second charge, refund or delivery.
+// release: sqlite pg
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,5 @@
 // Many buyers at once: stock, money, coupons and idempotency keys hold exactly, on one server and on two.
+// release: pg
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { SLOW, together } from '../api/lib/souk.mjs';

@@ -1,4 +1,5 @@
 // The first machine wins, and only the first.
+// release: pg
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { dataOf, expectError, expectStatus } from '../api/lib/http.mjs';

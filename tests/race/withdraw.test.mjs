@@ -1,4 +1,5 @@
 // Double spend: 64 withdrawals of 1.00, released together, from a wallet of 20.00. Exactly 20 may succeed.
+// release: pg
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';

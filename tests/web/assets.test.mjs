@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { BUILD } from '../api/lib/openapi.mjs';
+import { BUILD } from '../lib/build.mjs';
 import { startSouk } from '../api/lib/souk.mjs';
 import { bundle } from '../../web/build.mjs';
 import { checkTypes, makeTypes } from '../../web/check.mjs';

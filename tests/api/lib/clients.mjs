@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { BUILD } from './openapi.mjs';
+import { BUILD } from '../../lib/build.mjs';
 
 const SOURCES = fileURLToPath(new URL('../../../clients', import.meta.url));
 const has = (tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;

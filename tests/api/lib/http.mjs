@@ -1,8 +1,11 @@
 // tests/api/lib/http.mjs - a small HTTP client whose every answer is held against the OpenAPI document.
 import assert from 'node:assert/strict';
 import http from 'node:http';
+import { SLOW } from '../../lib/build.mjs';
 import { checkAnswer } from './openapi.mjs';
 
+/** Long enough for an import on a busy machine; a test that expects no answer says how long it waits. */
+const TIMEOUT_MS = 60000 * SLOW;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 export class Client {
@@ -20,11 +23,11 @@ export class Client {
    *   type         another Content-Type; null: none
    *   headers      added to or replacing the others
    *   unchecked    true for a request that is broken on purpose: the document is not asked
-   *   timeout_ms   default 30000
+   *   timeout_ms   default TIMEOUT_MS
    */
   async request(method, target, options = {}) {
     const path = target.startsWith(`${this.url.origin}/`) ? target.slice(this.url.origin.length) : target; // an address that the server gave
-    const { token, body, type, headers = {}, unchecked = false, timeout_ms = 30000 } = options;
+    const { token, body, type, headers = {}, unchecked = false, timeout_ms = TIMEOUT_MS } = options;
     const send = { ...headers };
     let payload;
     if (token !== undefined) send.Authorization ??= `Bearer ${token}`;

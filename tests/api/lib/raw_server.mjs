@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from '../../lib/sanitizer.mjs';
-import { BUILD } from './openapi.mjs';
+import { BUILD } from '../../lib/build.mjs';
 import { SLOW, Souk } from './souk.mjs';
 
 const STORE_FLAGS = {

@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { sql as postgres } from '../../lib/pg.mjs';
 import { sqlite as shell } from '../../lib/sqlite.mjs';
-import { BUILD } from './openapi.mjs';
+import { BUILD } from '../../lib/build.mjs';
 
 const BUSY_MS = 20000;
 const SEPARATOR = '\x1f';

@@ -17,20 +17,18 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BUILD, IS_ASAN, IS_TSAN, SLOW } from '../../lib/build.mjs';
 import { memoryFolder } from '../../lib/memory.mjs';
 import { createDatabase, dropDatabase, startCluster, stopCluster } from '../../lib/pg.mjs';
 import { copyStore, prepareStores } from '../../lib/prepared.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from '../../lib/sanitizer.mjs';
 import { Faults, HAS_FAULTS } from './faults.mjs';
 import { Client } from './http.mjs';
-import { BUILD } from './openapi.mjs';
+
+export { IS_ASAN, IS_TSAN, SLOW };
 
 export const ENGINE = process.env.SOUK_ENGINE ?? 'sqlite';
 export const BINARY = path.join(BUILD, 'souk');
-/** Instrumented programs are several times slower: tests scale loads and patience by it. */
-export const SLOW = /-(asan|tsan)$/.test(BUILD) ? 5 : 1;
-export const IS_ASAN = /-asan$/.test(BUILD);
-export const IS_TSAN = /-tsan$/.test(BUILD);
 
 const START_MS = 20000 * SLOW;
 const STOP_MS = 40000 * (SLOW > 1 ? 3 : 1);
@@ -208,7 +206,7 @@ export class Souk {
     this.stderr = '';
     this.exit = null;
     if (this.hasFaults && this.engine === 'sqlite') this.faults ??= new Faults(this.dir);
-    const file = process.env.SOUK_TEST_FILE ?? path.basename(process.argv[1] ?? 'souk');
+    const file = path.basename(process.env.SOUK_TEST_FILE ?? process.argv[1] ?? 'souk');
     this.child = spawn(this.binary, args, {
       cwd: this.dir,
       env: environment({ ...this.env, ...this.faults?.environment(BUILD) }, !starters.has(file)),
