@@ -33,6 +33,7 @@ struct transfer_state {
     size_t sent;     /* bytes of the mail */
     struct buf said; /* the mail server's last reply */
     bool said_all;   /* its last line was there: what comes next is another one */
+    char why[CURL_ERROR_SIZE];
 };
 
 static void must(bool ok)
@@ -250,6 +251,7 @@ static void begin(struct outbound *o, struct outbound_job *job)
     buf_init(&s->reply, job->arena, job->reply_bytes_max ? job->reply_bytes_max : OUTBOUND_REPLY_MAX);
     int64_t timeout = job->timeout_ms ? job->timeout_ms : OUTBOUND_TIMEOUT_MS;
     SET(s->easy, CURLOPT_PRIVATE, (void *)job);
+    SET(s->easy, CURLOPT_ERRORBUFFER, s->why);
     SET(s->easy, CURLOPT_NOSIGNAL, 1L);
     SET(s->easy, CURLOPT_TIMEOUT_MS, (long)timeout);
     SET(s->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(timeout < 10000 ? timeout : 10000));
@@ -288,6 +290,14 @@ static void unlink_running(struct outbound *o, const struct outbound_job *job)
     assert(false && "a transfer ended that was not running");
 }
 
+/* Of a certificate: that it has expired, or is somebody else's. Everything else is named well enough by its code, and
+ * without an address. */
+static const char *failure_text(const struct transfer_state *s, struct arena *a, CURLcode code)
+{
+    bool is_certificate = code == CURLE_PEER_FAILED_VERIFICATION && s->why[0];
+    return is_certificate ? str_cstr(a, str_from(s->why)) : curl_easy_strerror(code);
+}
+
 /* What a mail server refused with says more than what the library calls it. */
 static const char *failure_of_mail(struct outbound_job *job, CURLcode code)
 {
@@ -297,7 +307,7 @@ static const char *failure_of_mail(struct outbound_job *job, CURLcode code)
     bool is_about_it = code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_LOGIN_DENIED ||
                        code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_REMOTE_ACCESS_DENIED ||
                        code == CURLE_UPLOAD_FAILED || code == CURLE_USE_SSL_FAILED;
-    return is_refusal && is_about_it ? str_cstr(job->arena, said) : curl_easy_strerror(code);
+    return is_refusal && is_about_it ? str_cstr(job->arena, said) : failure_text(s, job->arena, code);
 }
 
 static const char *failure_of(struct outbound_job *job, CURLcode code)
@@ -306,7 +316,7 @@ static const char *failure_of(struct outbound_job *job, CURLcode code)
     if (s->is_refused) return "the address is private";
     if (s->reply.full) return "the answer is too long";
     if (code == CURLE_OK) return NULL;
-    return job->mail ? failure_of_mail(job, code) : curl_easy_strerror(code);
+    return job->mail ? failure_of_mail(job, code) : failure_text(s, job->arena, code);
 }
 
 static void finish(struct outbound *o, CURL *easy, CURLcode code)
