@@ -203,8 +203,18 @@ function sayPrograms(seconds_) {
 /** Stores for the phase's tests to copy: for unit programs only on PostgreSQL, where they are expensive. */
 function prepare(phase) {
   const souk = path.join(buildDir(phase.build ?? 'release'), 'souk');
+  if (phase.engine) makeValidators(phase);
   if (phase.engine) phase.prepared = prepareStores(souk, phase.engine === 'pg' ? cluster.url : null);
   else if (phase.run === 'units') phase.prepared = prepareStores(souk, cluster.url, ['store']);
+}
+
+/** What holds answers against the OpenAPI document: made here, so that the test processes do not all make it at once. */
+function makeValidators(phase) {
+  const file = 'tests/api/lib/validators.mjs';
+  if (!fs.existsSync(file)) return;
+  const env = { ...process.env, SOUK_BUILD: buildDir(phase.build ?? 'release') };
+  const made = spawnSync(process.execPath, [file], { encoding: 'utf8', env });
+  if (made.status !== 0) throw made.error ?? new Error(made.stderr);
 }
 
 /** One cluster for the whole run. When it does not start, every phase that needs it says why, and none tries again. */

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Document } from '../api/lib/openapi.mjs';
+import { compilerOf, pointerOf, validatorsOf } from '../api/lib/validators.mjs';
 import { BUILD } from './build.mjs';
 import { parseAnswer } from '../api/lib/raw.mjs';
 import { parseMetrics } from '../api/lib/souk.mjs';
@@ -175,6 +176,25 @@ test('cmocka results: passes, failures, crashes half way, several groups', () =>
   assert.deepEqual(count('1..2\nok 1 - a\nnot ok 2 # SKIP b\n', 0), [1, 0, 1]);
   assert.deepEqual(count('1..1\nok 1 - a\n', 66), [1, 1, 0]);
 });
+
+test('functions that were written down refuse what those refuse that are made at once', () => {
+  const text = fs.readFileSync(path.join(BUILD, 'api/openapi.json'), 'utf8');
+  const written = validatorsOf(text);
+  const ajv = compilerOf(JSON.parse(text));
+  assert.ok(written.size > 100, `${written.size} functions`);
+  const values = [{}, { status: 'success', data: [] }, { status: 'error', code: 'not_found' }, 'text', null];
+  for (const [pointer, validate] of [...written].filter((_, n) => n % 10 === 0)) {
+    const other = ajv.compile({ $ref: pointer });
+    for (const value of values) assert.equal(validate(value), other(value), `${pointer} ${JSON.stringify(value)}`);
+  }
+  const login = validatorOf(written, ['/api/auth/login', 'post', 'requestBody']);
+  assert.ok(login({ email: 'a@example.com', password: 'long-enough-1' }), JSON.stringify(login.errors));
+  assert.ok(!login({ email: 'a@example.com' }));
+});
+
+function validatorOf(written, [template, method, part]) {
+  return written.get(pointerOf(['paths', template, method, part, 'content', 'application/json', 'schema']));
+}
 
 const sample = new Document({
   openapi: '3.1.0',

@@ -6,37 +6,16 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import Ajv2020 from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
 import { BUILD, IS_ASAN, IS_TSAN } from '../../lib/build.mjs';
 import { releaseEngines } from '../../lib/heads.mjs';
 import { recordExample } from './examples.mjs';
+import { compilerOf, pointerOf, validatorsOf } from './validators.mjs';
 
 export class Document {
-  constructor(document) {
+  /** validators: functions that are made already (validators.mjs). */
+  constructor(document, validators = new Map()) {
     this.document = document;
-    this.ajv = new Ajv2020({
-      allErrors: true,
-      strict: true,
-      strictRequired: false,
-      strictTypes: false,
-      validateFormats: true,
-    });
-    addFormats(this.ajv);
-    this.ajv.addVocabulary([
-      'openapi',
-      'info',
-      'servers',
-      'tags',
-      'paths',
-      'components',
-      'security',
-      'example',
-      'externalDocs',
-      'x-protocol-responses',
-    ]);
-    this.ajv.addSchema({ $id: 'souk', ...document });
-    this.validators = new Map();
+    this.validators = validators;
     this.templates = Object.keys(document.paths)
       .map((template) => ({
         template,
@@ -146,9 +125,10 @@ export class Document {
   }
 
   checkValue(where, steps, value) {
-    const pointer = `souk#/${steps.map((s) => encodeURIComponent(s.replace(/~/g, '~0').replace(/\//g, '~1'))).join('/')}`;
+    const pointer = pointerOf(steps);
     let validate = this.validators.get(pointer);
     if (!validate) {
+      this.ajv ??= compilerOf(this.document);
       validate = this.ajv.compile({ $ref: pointer });
       this.validators.set(pointer, validate);
     }
@@ -180,7 +160,10 @@ let loaded = null;
 
 /** The document of the build under test. */
 export function document() {
-  loaded ??= new Document(JSON.parse(fs.readFileSync(path.join(BUILD, 'api/openapi.json'), 'utf8')));
+  if (!loaded) {
+    const text = fs.readFileSync(path.join(BUILD, 'api/openapi.json'), 'utf8');
+    loaded = new Document(JSON.parse(text), validatorsOf(text));
+  }
   return loaded;
 }
 
