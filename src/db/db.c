@@ -353,6 +353,10 @@ bool db_can_write(const struct db *db)
 {
     return db->can_write;
 }
+bool db_is_on_loop(const struct db *db)
+{
+    return db->is_on_loop;
+}
 bool db_is_grouped(const struct db *db)
 {
     return db->is_grouped;

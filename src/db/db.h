@@ -86,6 +86,9 @@ bool db_can_write(const struct db *db);
  * or ERR_RUN_LATER, and be run again in another group, where the lock will not be held for long. As on SQLite,
  * everything is checked before the first write. */
 bool db_is_grouped(const struct db *db);
+/* True in a read that SQLite runs on a loop's thread, where others wait for it: what takes long returns ERR_RUN_ALONE
+ * and is run again on a thread of its own. */
+bool db_is_on_loop(const struct db *db);
 /* In a group, as it began: a number that grows with every transaction of this process that was not a group's and may
  * have written, before it is answered. What was read under another number may be out of date. */
 int64_t db_generation(const struct db *db);

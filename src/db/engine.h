@@ -33,6 +33,7 @@ struct db {
     struct arena *arena;
     bool can_write;
     bool is_grouped;
+    bool is_on_loop;
     int64_t generation; /* of a group */
     int64_t told;       /* as this transaction began */
     bool tells;

@@ -181,6 +181,7 @@ struct tx_port *tx_port_new(struct database *d, void (*wake)(void *ctx), void *c
             free(p);
             return NULL;
         }
+        p->reader->is_on_loop = true;
     }
     return p;
 }

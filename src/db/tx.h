@@ -13,7 +13,8 @@
  *
  * `run` may be called more than once and must start afresh each time. It returns OK to commit; any error rolls back
  * what it did and is handed to `done`, unless the database has an error of its own (db_err), which wins. TX_READ jobs
- * that return ERR_NEEDS_WRITE are run again as TX_WRITE (job->mode says so). A commit whose outcome is not known gives
+ * that return ERR_NEEDS_WRITE are run again as TX_WRITE (job->mode says so). ERR_RUN_ALONE from a read that a loop runs
+ * is handed to `done`. A commit whose outcome is not known gives
  * ERR_OUTCOME_UNKNOWN, never a plain failure; a database that is not there, or a full disk, ERR_UNAVAILABLE. Queues are
  * bounded by how long a job would wait (db/job_queue.h): what a port submits past that ends with ERR_OVERLOADED and is
  * not run. */

@@ -144,16 +144,19 @@ static enum err build(struct db *db, const struct settings *settings, int64_t re
 }
 
 /* The present snapshot with one more holder, if it is new enough. */
-static struct catalog_snapshot *hold_present(struct catalog_cache *cache, const struct db *db, int64_t revision,
-                                             int64_t settings_revision)
+static struct catalog_snapshot *hold_present(struct catalog_cache *cache, int64_t revision, int64_t settings_revision)
 {
     pthread_mutex_lock(&cache->lock);
     struct catalog_snapshot *s = cache->present;
-    bool fits = s && s->revision >= revision && s->settings_revision >= settings_revision &&
-                (!db_is_postgres(db) || time_monotonic_ns() - s->built_ns < CATALOG_POSTGRES_KEEPS_NS);
+    bool fits = s && s->revision >= revision && s->settings_revision >= settings_revision;
     if (fits) atomic_fetch_add_explicit(&s->holders, 1, memory_order_relaxed);
     pthread_mutex_unlock(&cache->lock);
     return fits ? s : NULL;
+}
+
+static bool is_old(const struct catalog_snapshot *s, const struct db *db)
+{
+    return db_is_postgres(db) && time_monotonic_ns() - s->built_ns >= CATALOG_POSTGRES_KEEPS_NS;
 }
 
 static void put_present(struct catalog_cache *cache, struct catalog_snapshot *s)
@@ -166,25 +169,40 @@ static void put_present(struct catalog_cache *cache, struct catalog_snapshot *s)
     if (old) catalog_snapshot_release(old);
 }
 
+/* Under `building`. */
+static enum err build_present(struct catalog_cache *cache, struct db *db, const struct settings *settings,
+                              int64_t revision, struct catalog_snapshot **ret)
+{
+    struct catalog_snapshot *s = hold_present(cache, revision, settings->revision); /* built while this thread waited */
+    if (s && !is_old(s, db)) {
+        *ret = s;
+        return OK;
+    }
+    if (s) catalog_snapshot_release(s);
+    enum err e = build(db, settings, revision, ret);
+    if (!e) put_present(cache, *ret);
+    return e;
+}
+
 enum err catalog_cache_get(struct catalog_cache *cache, struct db *db, const struct settings *settings,
                            struct catalog_snapshot **ret)
 {
     int64_t revision;
     enum err e = catalog_revision(db, &revision);
     if (e) return e;
-    struct catalog_snapshot *s = hold_present(cache, db, revision, settings->revision);
-    if (!s) {
-        pthread_mutex_lock(&cache->building);
-        s = hold_present(cache, db, revision, settings->revision); /* built while this thread waited */
-        if (!s) {
-            e = build(db, settings, revision, &s);
-            if (!e) put_present(cache, s);
-        }
-        pthread_mutex_unlock(&cache->building);
-        if (e) return e;
+    struct catalog_snapshot *s = hold_present(cache, revision, settings->revision);
+    if (!s && db_is_on_loop(db)) return ERR_RUN_ALONE;
+    if (s && (!is_old(s, db) || pthread_mutex_trylock(&cache->building) != 0)) {
+        *ret = s;
+        return OK;
     }
-    *ret = s;
-    return OK;
+    if (s)
+        catalog_snapshot_release(s);
+    else
+        pthread_mutex_lock(&cache->building);
+    e = build_present(cache, db, settings, revision, ret);
+    pthread_mutex_unlock(&cache->building);
+    return e;
 }
 
 const struct catalog_item *catalog_snapshot_find(const struct catalog_snapshot *s, Str slug)

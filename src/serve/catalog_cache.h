@@ -2,7 +2,8 @@
  *
  * A snapshot is what customers see at one revision of the catalogue; it never changes and is freed when its last holder
  * releases it. A request reads the revision in its own transaction, so an answer is never older than that, whichever
- * node made the change. One thread at a time builds a snapshot; the others wait for it rather than build their own. */
+ * node made the change. One thread at a time builds a snapshot, never a loop's. While it is at work, who needs the new
+ * revision waits; where only the time has come to make it again, the others use the one that is there. */
 #pragma once
 
 #include "domain/catalog.h"
@@ -11,7 +12,7 @@
 #define CATALOG_ETAG_BYTES 34 /* 16 bytes as hex, in quotes */
 
 /* On PostgreSQL two orders that take the last two codes of a pool at the same time each still see the other's code, and
- * neither reports that the pool is empty. So there what was made of the catalogue is made again after this long. */
+ * neither reports that the pool is empty. So there what was made of the catalogue is made again once it is this old. */
 #define CATALOG_POSTGRES_KEEPS_NS (INT64_C(2) * 1000 * 1000 * 1000)
 
 struct catalog_item {
@@ -40,7 +41,7 @@ struct catalog_cache;
 struct catalog_cache *catalog_cache_new(void);
 void catalog_cache_free(struct catalog_cache *cache);
 
-/* The present catalogue; the caller releases it. TX_READ is enough. */
+/* The present catalogue; the caller releases it. TX_READ is enough. ERR_RUN_ALONE: see db_is_on_loop. */
 enum err catalog_cache_get(struct catalog_cache *cache, struct db *db, const struct settings *settings,
                            struct catalog_snapshot **ret);
 void catalog_snapshot_release(struct catalog_snapshot *s);

@@ -218,6 +218,7 @@ static void give_to_pool(struct call *c)
 }
 
 static void submit_to_database(struct call *c);
+static void submit_report(struct call *c, struct pool *pool);
 
 /* From any thread: back to the loop, and on from there. */
 static void turn_has_come(struct turn *t)
@@ -255,6 +256,11 @@ static void done(struct tx_job *job, enum err e)
         return;
     }
     turn_give(&c->turn);
+    if (e == ERR_RUN_ALONE) { /* too long for a loop's thread; not among reports, which may take much longer */
+        c->pool_job.is_first = true;
+        submit_report(c, c->req.app->pool);
+        return;
+    }
     if (e != ERR_OVERLOADED) refusals_earn(&c->loop->refusals);
     if (!e && !c->is_replayed && c->req.route->tx == TX_SELF)
         submit_to_pool(c);
@@ -374,19 +380,19 @@ static void run_report(struct pool_job *job)
     mailbox_post(&c->loop->home, &c->home);
 }
 
-static void submit_report(struct call *c)
+static void submit_report(struct call *c, struct pool *pool)
 {
     c->pool_job.run = run_report;
     c->came_home = finish_from_pool;
     c->queued_ns = time_monotonic_ns();
-    if (!pool_submit(c->req.app->reports, &c->pool_job)) call_overloaded(c);
+    if (!pool_submit(pool, &c->pool_job)) call_overloaded(c);
 }
 
 static void submit_to_database(struct call *c)
 {
     const struct route *r = c->req.route;
     if (is_report(c)) {
-        submit_report(c);
+        submit_report(c, c->req.app->reports);
         return;
     }
     bool reads_first = database_is_sqlite(c->req.app->database);

@@ -5,7 +5,9 @@
 #include "domain/coupon.h"
 #include "domain/product.h"
 #include "domain/serial.h"
+#include "domain/settings.h"
 #include "domain/slug.h"
+#include "serve/catalog_cache.h"
 #include "unit.h"
 
 static const Time now = {1000000};
@@ -352,12 +354,71 @@ static void test_deletions(void **state)
     assert_err(store_tx(TX_WRITE, deletions), OK);
 }
 
+static struct catalog_cache *cache;
+
+static enum err read_catalogue(struct db *db)
+{
+    struct settings settings;
+    struct catalog_snapshot *s;
+    enum err e = settings_load(db, &settings);
+    if (!e) e = catalog_cache_get(cache, db, &settings, &s);
+    if (!e) catalog_snapshot_release(s);
+    return e;
+}
+
+static enum err read_on_loop(struct tx_job *job, struct db *db)
+{
+    (void)job;
+    return read_catalogue(db);
+}
+
+static void nothing(struct tx_job *job, enum err e)
+{
+    (void)job, (void)e;
+}
+
+static enum err on_loop(struct test_port *port)
+{
+    struct tx_job job = {.mode = TX_READ, .run = read_on_loop, .done = nothing, .arena = &store_arena};
+    tx_submit(port->port, &job);
+    tx_port_pass(port->port);
+    return job.result;
+}
+
+static enum err one_more(struct db *db)
+{
+    struct product p = {.name = STR("Photo Editor"), .delivery_type = DELIVERY_LICENSE_KEY, .is_active = true};
+    return product_create(db, &p, now, &p);
+}
+
+/* A loop uses the catalogue that is there, and leaves it to others to make a new one. */
+static void test_who_builds(void **state)
+{
+    (void)state;
+    struct test_port port;
+    test_port_open(&port, store.d);
+    cache = catalog_cache_new();
+    for (int i = 0; i < 2; i++) {
+        assert_err(on_loop(&port), ERR_RUN_ALONE);
+        assert_err(store_tx(TX_READ, read_catalogue), OK);
+        assert_err(on_loop(&port), OK);
+        assert_err(store_tx(TX_WRITE, one_more), OK);
+    }
+    catalog_cache_free(cache);
+    test_port_close(&port);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        {"sqlite test_slugs", test_slugs}, ON_BOTH(test_products), ON_BOTH(test_same_names),
-        ON_BOTH(test_what_customers_see),  ON_BOTH(test_variants), ON_BOTH(test_offers),
+        {"sqlite test_slugs", test_slugs},
+        ON_BOTH(test_products),
+        ON_BOTH(test_same_names),
+        ON_BOTH(test_what_customers_see),
+        ON_BOTH(test_variants),
+        ON_BOTH(test_offers),
         ON_BOTH(test_deletions),
+        {"sqlite test_who_builds", test_who_builds, store_open_sqlite, store_close, NULL},
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, NULL, NULL);
