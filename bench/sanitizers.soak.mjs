@@ -4,7 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { PHASES } from '../tests/lib/phases.mjs';
 
-const left = PHASES.filter((p) => p.shares || (p.more && p.folder === 'tests/api' && p.build !== 'release')).map((p) => p.name);
+const left = PHASES.filter((p) => p.shares || (p.more && p.folder === 'tests/api' && p.build !== 'release')).map(
+  (p) => p.name,
+);
 const root = fileURLToPath(new URL('..', import.meta.url));
 const run = spawnSync(process.execPath, ['tests/run.mjs', ...left], { cwd: root, stdio: 'inherit' });
 process.exitCode = run.status ?? 1;
