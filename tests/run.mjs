@@ -24,7 +24,7 @@ import { memoryFolder } from './lib/memory.mjs';
 import { nameOf, postmasterPid, startCluster, stopCluster } from './lib/pg.mjs';
 import { belongs, releaseEngines } from './lib/heads.mjs';
 import { LANE, LANE_OF_ALL, runLanes } from './lib/lanes.mjs';
-import { PHASES, choose, lanesOf, needsOf } from './lib/phases.mjs';
+import { PHASES, choose, lanesOf, needsOf, withoutThreads } from './lib/phases.mjs';
 import { prepareStores } from './lib/prepared.mjs';
 import { SANITIZER_ENV, crashReport, sanitizerReport } from './lib/sanitizer.mjs';
 import { FileResults, cmockaResult } from './lib/tap.mjs';
@@ -41,7 +41,7 @@ const FAILURE_LINES = 15;
 const FAILURE_CHARS = 2000;
 /** The build that the phases of the release build use. */
 const RELEASE = process.env.SOUK_KIND ?? 'release';
-const FUZZ_SECONDS = Number(process.env.SOUK_FUZZ_SECONDS ?? 5);
+const FUZZ_SECONDS = Number(process.env.SOUK_FUZZ_SECONDS ?? 1);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const RUNNERS = { files: nodeFiles, units: unitPrograms, fuzzers: fuzzTargets };
@@ -146,6 +146,7 @@ function unitsOf(phase, words) {
         .sort()
     : [];
   const units = matching(found, words);
+  if (phase.run === 'units') return units.filter((unit) => isUnitOf(phase, unit));
   if (phase.run !== 'files') return units;
   const files = units.map((f) => path.join(dir, f)).filter((f) => belongs(phase, f) && !isLeftOut(phase, f));
   return isShared && phase.shares ? files.filter((f) => releaseEngines(f).includes(phase.engine)) : files;
@@ -154,6 +155,11 @@ function unitsOf(phase, words) {
 /** With SOUK_ALL=1 nothing is left out: for what is counted, not judged (tools/coverage.mjs). */
 function isLeftOut(phase, file) {
   return !process.env.SOUK_ALL && (phase.leaves_out ?? []).includes(path.basename(file, '.test.mjs'));
+}
+
+/** The build with ThreadSanitizer has no programs without threads (tests/unit/meson.build). */
+function isUnitOf(phase, unit) {
+  return phase.build !== 'tsan' || !withoutThreads(fs.readFileSync('tests/unit/meson.build', 'utf8')).includes(unit);
 }
 
 function matching(names, words) {

@@ -20,7 +20,7 @@ const UNDISTURBED = [];
  * ./dev soak, the phase runs all of them.
  *
  * The builds (see ./dev) are the matrix of compilers, too: the release build is gcc with the machine's own char, tsan is gcc
- * with a char of the other sign, asan is clang; a warning stops each of them.
+ * with a char of the other sign, asan is clang with such a char; a warning stops each of them.
  *
  * `beside`: runs with the other builds although it is about the release build, when the latter has long been made.
  */
@@ -146,4 +146,10 @@ export function needsOf(phases) {
     ...(p.engine ? ['tools'] : []),
   ]);
   return [...new Set(needs)].sort();
+}
+
+/** The unit programs that tests/unit/meson.build, given as text, leaves out of the build with ThreadSanitizer. */
+export function withoutThreads(text) {
+  const list = /^without_threads = \[([^\]]*)\]/m.exec(text)?.[1] ?? '';
+  return [...list.matchAll(/'(\w+)'/g)].map((m) => m[1]);
 }

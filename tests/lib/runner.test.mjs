@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { CpuByProgram, cpuSeconds } from './cpu.mjs';
 import { belongs, releaseEngines } from './heads.mjs';
 import { summary } from './lanes.mjs';
-import { PHASES, choose, lanesOf, needsOf } from './phases.mjs';
+import { PHASES, choose, lanesOf, needsOf, withoutThreads } from './phases.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const names = (words) => choose(words).phases.map((p) => p.name);
@@ -254,6 +254,27 @@ test('a warning stops the strict build and no other', (t) => {
   assert.match(fs.readFileSync(log, 'utf8'), /unused_name/);
   const after = dev('build');
   assert.equal(after.status, 0, `a folder that was left strict still builds: ${after.stderr}`);
+});
+
+test('the unit programs that ThreadSanitizer does not see start no thread and switch no fiber, and all others do', () => {
+  const isThreaded =
+    / U (pthread_create|thrd_create|uv_(thread_create|queue_work|getaddrinfo|getnameinfo|fs_|random))| [tT] fiber_/;
+  const threaded = (name) => {
+    const listed = spawnSync('nm', [path.join(root, 'build/tests/unit', `test_${name}`)], { encoding: 'utf8' });
+    assert.equal(listed.status, 0, listed.stderr);
+    return isThreaded.test(listed.stdout);
+  };
+  const all = fs
+    .readdirSync(path.join(root, 'tests/unit'))
+    .map((f) => /^test_(.*)\.c$/.exec(f)?.[1])
+    .filter(Boolean)
+    .sort();
+  const listed = withoutThreads(fs.readFileSync(path.join(root, 'tests/unit/meson.build'), 'utf8'));
+  assert.ok(threaded('tx') && threaded('fiber') && !threaded('str'));
+  assert.deepEqual(
+    listed.sort(),
+    all.filter((name) => !threaded(name)),
+  );
 });
 
 test('the build with the other sign of char has it', (t) => {

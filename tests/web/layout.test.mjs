@@ -26,15 +26,24 @@ function cutOff() {
   return found;
 }
 
-for (const width of [1280, 1100, 800, 640, 360]) {
-  test(`nothing sticks out of its card at ${width} px`, async () => {
-    await page.setViewportSize({ width, height: 800 });
-    for (const hash of pagesOf(ids)) {
-      await openAt(panel, page, hash);
-      assert.deepEqual(await page.evaluate(cutOff), [], `${hash} at ${width} px`);
+const WIDTHS = [1280, 1100, 800, 640, 360];
+
+// Each page is opened once and made narrower and narrower: the widths are the style sheet's business alone.
+test(`nothing sticks out of its card at ${WIDTHS.join(', ')} px`, async () => {
+  const found = [];
+  for (const hash of pagesOf(ids)) {
+    await page.setViewportSize({ width: WIDTHS[0], height: 800 });
+    await openAt(panel, page, hash);
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.waitForFunction((w) => innerWidth === w, width);
+      // Two frames: charts are told of their new size between them.
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      found.push(...(await page.evaluate(cutOff)).map((part) => `${hash} at ${width} px: ${part}`));
     }
-  });
-}
+  }
+  assert.deepEqual(found, []);
+});
 
 test('control: what sticks out is found', async () => {
   await page.setViewportSize({ width: 1280, height: 800 });
