@@ -2,6 +2,7 @@
 //
 //     // runs: sqlite            on SQLite only, in every build
 //     // runs: release asan      in these builds only, on either engine
+//     // runs: failing           in the phase with failing statements only
 //     // release: sqlite pg      the release build, too, runs it on both engines, or on the one that is named
 //
 // Whatever a file does not say is decided here. Each file of the black-box suite and of the races runs in all three builds and on both
@@ -23,8 +24,9 @@ function allows(words, choices, value) {
 }
 
 /** Whether the file may run in a phase at all. */
-export function belongs({ engine, build }, file) {
+export function belongs({ engine, build, leaves_out }, file) {
   const words = wordsOf(file, 'runs');
+  if (words.includes('failing') && !leaves_out) return false;
   return allows(words, ENGINES, engine) && allows(words, BUILDS, build);
 }
 

@@ -70,13 +70,13 @@ static inline int store_open(bool sqlite)
     return store_tx(TX_WRITE, store_people) != OK;
 }
 
-static int store_open_sqlite(void **state)
+static inline int store_open_sqlite(void **state)
 {
     (void)state;
     return store_open(true);
 }
 
-static int store_open_postgres(void **state)
+static inline int store_open_postgres(void **state)
 {
     (void)state;
     return store_open(false);

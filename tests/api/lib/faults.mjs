@@ -26,7 +26,7 @@ export class Faults {
   }
 
   /** The n-th statement from now fails; 0: none. Gives how many have failed so far. */
-  #order(n) {
+  order(n) {
     this.bytes.writeInt32LE(n);
     fs.writeSync(this.fd, this.bytes, 0, 4, 0);
     fs.readSync(this.fd, this.bytes, 0, 8, 0);
@@ -38,9 +38,9 @@ export class Faults {
     if (this.seen.has(name)) return send();
     if (name.startsWith('GET ')) this.seen.add(name);
     for (let n = 1; ; n++) {
-      const before = this.#order(n);
+      const before = this.order(n);
       const answer = await send();
-      const after = this.#order(0);
+      const after = this.order(0);
       const isFailure = answer.status >= 500 && after > before;
       if (!isFailure || n > STATEMENTS_MAX) return answer;
     }
