@@ -2,6 +2,8 @@
  */
 #include "gateway.h"
 
+#include "gateway/amount.h"
+
 struct want {
     enum provider provider;
     const char *body;
@@ -414,12 +416,22 @@ static void test_broken_messages(void **state)
     }
 }
 
+static void test_amounts(void **state)
+{
+    (void)state;
+    Money m = {7};
+    assert_true(amount_from_text(STR("1.5"), STR("USD"), &m));
+    assert_int_equal(m.minor, 150);
+    assert_false(amount_from_text(STR("1.5"), STR("JPY"), &m));
+    assert_false(amount_from_text(STR("1.5"), STR("XXX"), &m));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_disputes),        cmocka_unit_test(test_messages),    cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_event_ids),       cmocka_unit_test(test_other_store), cmocka_unit_test(test_not_messages),
-        cmocka_unit_test(test_broken_messages),
+        cmocka_unit_test(test_amounts),      cmocka_unit_test(test_disputes),        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_vectors),      cmocka_unit_test(test_event_ids),       cmocka_unit_test(test_other_store),
+        cmocka_unit_test(test_not_messages), cmocka_unit_test(test_broken_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
