@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/sanitized.h"
 
 #ifdef WITH_ASAN
@@ -50,8 +51,7 @@ static void add_block(struct arena *a, size_t least)
     size_t bytes = a->block ? a->block->bytes * 2 : FIRST_BLOCK_BYTES;
     if (bytes > BLOCK_BYTES_MAX) bytes = BLOCK_BYTES_MAX;
     if (bytes < least) bytes = least;
-    struct arena_block *b = malloc(sizeof *b + bytes);
-    if (!b) out_of_memory();
+    struct arena_block *b = memory_take(sizeof *b + bytes);
     b->older = a->block;
     b->bytes = bytes;
     ASAN_POISON_MEMORY_REGION(b->data, bytes);
@@ -61,8 +61,7 @@ static void add_block(struct arena *a, size_t least)
 
 static void *take_large(struct arena *a, size_t bytes)
 {
-    struct arena_block *b = malloc(sizeof *b + bytes);
-    if (!b) out_of_memory();
+    struct arena_block *b = memory_take(sizeof *b + bytes);
     b->older = a->large;
     b->bytes = bytes;
     a->large = b;
@@ -79,8 +78,7 @@ static struct arena_block **find_large(struct arena *a, const void *p)
 
 static void *grow_large(struct arena *a, void *old, size_t bytes)
 {
-    struct arena_block **at = find_large(a, old), *b = realloc(*at, sizeof *b + bytes);
-    if (!b) out_of_memory();
+    struct arena_block **at = find_large(a, old), *b = memory_grow(*at, sizeof *b + bytes);
     b->bytes = bytes;
     *at = b;
     return b->data;

@@ -1,9 +1,9 @@
 /* base/arena.h - memory that lives as long as one request.
  *
  * An arena hands out zeroed memory and takes it all back at once. Nothing is freed alone, so a function that works in
- * an arena can return from anywhere. It never returns NULL: running out of memory ends the process with a message,
- * because a store that cannot allocate a kilobyte cannot keep any other promise either. What a stranger can make the
- * server allocate is bounded earlier, by the limits on bodies, headers and lists.
+ * an arena can return from anywhere. It never returns NULL: where there is no memory a reserve is used
+ * (base/memory.h), and without it the process ends with a message. What a stranger can make the server allocate is
+ * bounded earlier, by the limits on bodies, headers and lists.
  * Not thread-safe: an arena moves from thread to thread together with its request and is never shared. */
 #pragma once
 

@@ -12,6 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/sanitized.h"
 
 #ifdef WITH_ASAN
@@ -100,7 +101,7 @@ static size_t page_bytes(void)
 
 struct fiber *fiber_new(void)
 {
-    struct fiber *f = calloc(1, sizeof *f);
+    struct fiber *f = memory_try_zeroed(1, sizeof *f);
     if (!f) return NULL;
     f->stack_bytes = STACK_BYTES + page_bytes();
     f->stack = mmap(NULL, f->stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,5 +1,6 @@
 /* base/pool.c - see pool.h. One lock, one condition, a list for each lane. */
 #include "base/pool.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,8 +46,7 @@ static void *work(void *arg)
 
 struct pool *pool_new(int threads, int queue_max)
 {
-    struct pool *p = calloc(1, sizeof *p + (size_t)threads * sizeof *p->threads);
-    if (!p) abort();
+    struct pool *p = memory_zeroed(1, sizeof *p + (size_t)threads * sizeof *p->threads);
     p->queue_max = queue_max;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);

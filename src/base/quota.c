@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 
 #define PLACES 65536
@@ -16,8 +17,7 @@ struct quota {
 
 struct quota *quota_new(void)
 {
-    struct quota *q = calloc(1, sizeof *q);
-    if (!q) abort();
+    struct quota *q = memory_zeroed(1, sizeof *q);
     random_bytes(q->key, sizeof q->key);
     return q;
 }

@@ -7,6 +7,7 @@
 #include "cli/serve.h"
 
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "api/tables.h"
 #include "backup/backup_keys.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/sanitized.h"
 #include "cli/control.h"
 #include "cli/supervisor.h"
@@ -167,12 +169,48 @@ static void reload(const struct config *config, struct app *app)
               LOGC("settings", e ? err_info(e)->code : "read"));
 }
 
+/* OpenSSL's memory comes out of the reserve, too. */
+static void *crypto_take(size_t bytes, const char *file, int line)
+{
+    (void)file, (void)line;
+    return memory_try(bytes);
+}
+
+static void *crypto_grow(void *p, size_t bytes, const char *file, int line)
+{
+    (void)file, (void)line;
+    return memory_try_grow(p, bytes);
+}
+
+static void crypto_free(void *p, const char *file, int line)
+{
+    (void)file, (void)line;
+    free(p);
+}
+
+/* Says when memory was short, and whether it still is. */
+static void watch_memory(void)
+{
+    static int64_t seen;
+    static bool was_short;
+    int64_t given_up = memory_given_up();
+    bool is_short = memory_is_short();
+    if (given_up != seen)
+        log_event(LOG_WARN, "memory_short", LOGI("times", given_up - seen),
+                  LOGC("requests", is_short ? "refused" : "served"));
+    else if (was_short && !is_short)
+        log_event(LOG_INFO, "memory_enough", LOGC("requests", "served"));
+    seen = given_up;
+    was_short = is_short;
+}
+
 /* True: a signal asked us to end. False: the database has failed. */
 static bool wait_for_end(const sigset_t *signals, const struct config *config, struct app *app)
 {
     for (;;) {
         struct timespec second = {.tv_sec = 1};
         int got = sigtimedwait(signals, NULL, &second);
+        watch_memory();
         if (got == SIGTERM || got == SIGINT) return true;
         if (got == SIGHUP) reload(config, app);
         if (!database_is_healthy(app->database)) return false;
@@ -189,6 +227,7 @@ static int serve(const struct config *config, struct arena *a, struct database *
     char why[512];
     http.listen_fd = listen_fd;
 
+    memory_refill();
     token_set_max(config->tokens_max > 0 ? config->tokens_max : TOKENS_MAX);
     enum err e = app_start(&app, d, &options);
     if (e) return cli_fail("the store cannot start: %s", err_info(e)->message);
@@ -240,6 +279,7 @@ static void close_the_process(void)
 int serve_command(const struct config *config, struct arena *a)
 {
     close_the_process();
+    CRYPTO_set_mem_functions(crypto_take, crypto_grow, crypto_free); /* before OpenSSL's first use */
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "db/engine.h"
 
 #define TABLE_FIRST 64
@@ -53,7 +54,7 @@ void db_table_add(struct db *db, const char *sql, struct stmt *st)
 {
     if (db->slots_used * 2 >= db->slots_cap) {
         size_t cap = db->slots_cap ? db->slots_cap * 2 : TABLE_FIRST;
-        struct stmt_slot *slots = calloc(cap, sizeof *slots);
+        struct stmt_slot *slots = memory_try_zeroed(cap, sizeof *slots);
         if (!slots) {
             fputs("souk: out of memory\n", stderr);
             abort();

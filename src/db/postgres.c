@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "db/lock.h"
 #include "db/postgres_pipe.h"
 
@@ -64,7 +65,7 @@ static int count_params(const char *sql)
 /* Only makes the statement's entry: the server sees it when it first runs. */
 static struct stmt *prepare(struct db *db, const char *sql)
 {
-    struct pg_stmt *st = calloc(1, sizeof *st);
+    struct pg_stmt *st = memory_try_zeroed(1, sizeof *st);
     if (!st) {
         db_fail(db, ERR_UNAVAILABLE);
         return NULL;
@@ -354,7 +355,7 @@ static bool set_up(struct pg_db *c, const struct postgres_options *o, char *ret_
 enum err postgres_open(const struct postgres_options *o, struct database_stats *stats, struct db **ret, char *ret_why,
                        size_t why_bytes)
 {
-    struct pg_db *c = calloc(1, sizeof *c);
+    struct pg_db *c = memory_try_zeroed(1, sizeof *c);
     if (!c) {
         snprintf(ret_why, why_bytes, "out of memory");
         return ERR_UNAVAILABLE;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/memory.h"
 #include "db/set_text.h"
 
 #define FORMS_MAX 256   /* texts that jobs of groups use; past it, row by row */
@@ -51,7 +52,7 @@ struct pg_flight {
 
 struct pg_flight *flight_new(struct pg_db *c)
 {
-    struct pg_flight *f = calloc(1, sizeof *f);
+    struct pg_flight *f = memory_try_zeroed(1, sizeof *f);
     if (f) f->c = c;
     return f;
 }
@@ -130,7 +131,7 @@ static struct form *form_of(struct pg_flight *f, const struct pg_ask *ask)
             memcmp(form->kinds, ask->kinds, (size_t)ask->params) == 0)
             return form;
     }
-    struct form *form = f->form_count < FORMS_MAX ? calloc(1, sizeof *form) : NULL;
+    struct form *form = f->form_count < FORMS_MAX ? memory_try_zeroed(1, sizeof *form) : NULL;
     if (!form) return NULL;
     form->sql = ask->sql;
     form->params = ask->params;

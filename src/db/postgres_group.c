@@ -6,6 +6,7 @@
 
 #include "base/fiber.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "db/postgres.h"
 #include "db/postgres_flight.h"
 #include "db/set_text.h"
@@ -111,7 +112,7 @@ static bool enlist(struct db *db, Str name)
 
 struct pg_group *group_new(void)
 {
-    struct pg_group *g = calloc(1, sizeof *g);
+    struct pg_group *g = memory_try_zeroed(1, sizeof *g);
     if (!g) return NULL;
     g->engine = postgres_engine;
     g->engine.step = step;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 
 /* The answers to this many unread statements fit into the socket's buffers many times over, so the two sides can never
  * both be stuck sending. */
@@ -37,7 +38,7 @@ static void note_sent(struct pg_db *c, enum sent_kind kind, struct pg_stmt *st, 
 {
     if (c->sent_count == c->sent_cap) {
         size_t cap = c->sent_cap ? c->sent_cap * 2 : 64;
-        struct sent *ring = calloc(cap, sizeof *ring);
+        struct sent *ring = memory_try_zeroed(cap, sizeof *ring);
         if (!ring) {
             fputs("souk: out of memory\n", stderr);
             abort();

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/timestamp.h"
 #include "db/postgres.h"
@@ -315,8 +316,8 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
                      char *ret_why, size_t why_bytes)
 {
     int count = o->read_only ? 1 : worker_count(o);
-    struct pg_pool *p = calloc(1, sizeof *p + (size_t)count * sizeof *p->workers);
-    if (!p || !(p->url = strdup(o->url))) {
+    struct pg_pool *p = memory_try_zeroed(1, sizeof *p + (size_t)count * sizeof *p->workers);
+    if (!p || !(p->url = memory_copy(o->url))) {
         snprintf(ret_why, why_bytes, "out of memory");
         free(p);
         return ERR_UNAVAILABLE;

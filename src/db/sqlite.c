@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 
 #define PARAMS_MAX 64
 #define LOOK_EVERY 10000 /* instructions of SQLite's machine between two looks at the clock: a millisecond at most */
@@ -127,7 +129,7 @@ static struct stmt *prepare(struct db *db, const char *sql)
     }
     int params = sqlite3_bind_parameter_count(handle);
     assert(handle && params <= PARAMS_MAX && rest == sql + (shorter ? shorter : strlen(sql))); /* one, not none */
-    struct sqlite_stmt *st = calloc(1, sizeof *st);
+    struct sqlite_stmt *st = memory_try_zeroed(1, sizeof *st);
     if (!st) {
         sqlite3_finalize(handle);
         fail(c, SQLITE_NOMEM, sql);
@@ -404,10 +406,50 @@ enum sqlite_file sqlite_file_look(const char *path)
     return application == APPLICATION_ID ? SQLITE_FILE_DATABASE : SQLITE_FILE_FOREIGN;
 }
 
+/* SQLite's memory comes out of the reserve, too, when there is no other. */
+static void *sqlite_take(int bytes)
+{
+    return memory_try((size_t)bytes);
+}
+
+static void *sqlite_grow(void *p, int bytes)
+{
+    return memory_try_grow(p, (size_t)bytes);
+}
+
+static int sqlite_size(void *p)
+{
+    return (int)malloc_usable_size(p);
+}
+
+static int sqlite_roundup(int bytes)
+{
+    return (bytes + 7) & ~7;
+}
+
+static int sqlite_ready(void *unused)
+{
+    (void)unused;
+    return SQLITE_OK;
+}
+
+static void sqlite_over(void *unused)
+{
+    (void)unused;
+}
+
 /* Once per process, before SQLite's first use. Memory statistics take a lock at every allocation. When something else
  * in the process has already used SQLite these are refused, which only costs speed. */
 static void configure_once(void)
 {
+    static const sqlite3_mem_methods memory = {.xMalloc = sqlite_take,
+                                               .xFree = free,
+                                               .xRealloc = sqlite_grow,
+                                               .xSize = sqlite_size,
+                                               .xRoundup = sqlite_roundup,
+                                               .xInit = sqlite_ready,
+                                               .xShutdown = sqlite_over};
+    sqlite3_config(SQLITE_CONFIG_MALLOC, &memory);
     sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     sqlite3_initialize();
@@ -490,7 +532,7 @@ enum err sqlite_open(const char *path, enum sqlite_mode mode, int64_t busy_ms, s
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, configure_once);
 
-    struct sqlite_db *c = calloc(1, sizeof *c);
+    struct sqlite_db *c = memory_try_zeroed(1, sizeof *c);
     if (!c) {
         snprintf(ret_why, why_bytes, "out of memory");
         return ERR_UNAVAILABLE;

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "db/sqlite.h"
 
 #define LOG_PAGES_DEFAULT 1000 /* more makes the pause longer (4000: twice as long), less makes it more frequent */
@@ -155,7 +156,7 @@ struct writer *writer_new(struct db *db, int batch_max, int log_pages, struct da
                           _Atomic bool *healthy)
 {
     assert(batch_max > 0);
-    struct writer *w = calloc(1, sizeof *w + (size_t)batch_max * sizeof *w->batch);
+    struct writer *w = memory_try_zeroed(1, sizeof *w + (size_t)batch_max * sizeof *w->batch);
     if (!w) return NULL;
     w->db = db;
     w->stats = stats;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "db/job_queue.h"
 #include "db/lock.h"
 #include "db/postgres_pool.h"
@@ -115,7 +116,7 @@ static enum err open_sqlite(struct database *d, const struct database_options *o
 
 enum err database_open(const struct database_options *o, struct database **ret, char *ret_why, size_t why_bytes)
 {
-    struct database *d = calloc(1, sizeof *d);
+    struct database *d = memory_try_zeroed(1, sizeof *d);
     if (!d) {
         snprintf(ret_why, why_bytes, "out of memory");
         return ERR_UNAVAILABLE;
@@ -169,7 +170,7 @@ bool database_is_healthy(const struct database *d)
 
 struct tx_port *tx_port_new(struct database *d, void (*wake)(void *ctx), void *ctx)
 {
-    struct tx_port *p = calloc(1, sizeof *p);
+    struct tx_port *p = memory_try_zeroed(1, sizeof *p);
     if (!p) return NULL;
     p->database = d;
     p->reads_end = &p->reads;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/timestamp.h"
 
 #define CERTIFICATE_BYTES_MAX (64 * 1024)
@@ -48,8 +49,7 @@ static void keep(struct certificate_store *s, const struct cache_key *place, Str
     *at = (struct kept_certificate){.ends_ns = time_monotonic_ns() + (pem.len ? KEPT_NS : MISSING_NS)};
     at->place = *place;
     if (!pem.len) return;
-    at->pem = malloc(pem.len);
-    if (!at->pem) abort();
+    at->pem = memory_take(pem.len);
     memcpy(at->pem, pem.ptr, pem.len);
     at->len = pem.len;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "gateway/access_tokens.h"
 #include "gateway/certificates.h"
 #include "gateway/lane.h"
@@ -22,8 +23,7 @@ struct gateway_link {
 
 struct gateway_link *link_new(struct outbound *outbound)
 {
-    struct gateway_link *l = calloc(1, sizeof *l);
-    if (!l) abort();
+    struct gateway_link *l = memory_zeroed(1, sizeof *l);
     l->outbound = outbound;
     pthread_mutex_init(&l->lock, NULL);
     access_tokens_init(&l->tokens);

@@ -1,6 +1,7 @@
 /* gateway/signature.c - see signature.h. OpenSSL's failures here are failures to allocate or a broken installation:
  * they end the process, as the arena's do. */
 #include "gateway/signature.h"
+#include "base/memory.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -43,8 +44,7 @@ struct mac_key *mac_key_new(enum mac_kind kind, Str secret)
     snprintf(digest, sizeof digest, "%s", kind == MAC_SHA256 ? "SHA256" : "SHA512");
     OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
                            OSSL_PARAM_construct_end()};
-    struct mac_key *key = malloc(sizeof *key);
-    must(key != NULL);
+    struct mac_key *key = memory_take(sizeof *key);
     *key = (struct mac_key){.kind = kind, .keyed = EVP_MAC_CTX_new(hmac)};
     /* A NULL key would mean "keep the old one": an empty secret is passed as a pointer to nothing. */
     const char *bytes = secret.len ? secret.ptr : "";

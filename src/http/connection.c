@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/timestamp.h"
 #include "http/loop.h"
 
@@ -27,8 +28,7 @@ static void deadline_in(struct connection *c, int64_t ms)
 
 void connection_open(struct http_loop *loop, int fd, const struct origin *origin)
 {
-    struct connection *c = calloc(1, sizeof *c);
-    if (!c) abort();
+    struct connection *c = memory_zeroed(1, sizeof *c);
     c->loop = loop;
     c->fd = fd;
     c->out.file_fd = -1;
@@ -361,8 +361,7 @@ static Str in_reserve(struct connection *c)
     }
     if (c->in_cap - c->in_len < IN_BYTES_FIRST / 2) {
         size_t cap = c->in_cap ? c->in_cap * 2 : IN_BYTES_FIRST;
-        char *in = realloc(c->in, cap);
-        if (!in) abort();
+        char *in = memory_grow(c->in, cap);
         c->in = in;
         c->in_cap = cap;
     }
@@ -375,8 +374,7 @@ static void keep(struct connection *c, Str rest)
     in_free(c);
     if (!rest.len || c->state == CONN_LINGER || c->state == CONN_CLOSED) return;
     c->in_cap = rest.len < IN_BYTES_FIRST ? IN_BYTES_FIRST : rest.len;
-    c->in = malloc(c->in_cap);
-    if (!c->in) abort();
+    c->in = memory_take(c->in_cap);
     memcpy(c->in, rest.ptr, rest.len);
     c->in_len = rest.len;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "http/loop.h"
 
 #define ACCEPTS_PER_EVENT 64
@@ -25,8 +26,7 @@ struct exchange *loop_take_exchange(struct http_loop *loop, struct connection *c
         loop->spare = x->next_free;
         loop->spare_count--;
     } else {
-        x = calloc(1, sizeof *x);
-        if (!x) abort();
+        x = memory_zeroed(1, sizeof *x);
     }
     loop->exchange_count++;
     x->head.method = (Str){0};
@@ -312,8 +312,7 @@ void http_loop_soon(struct http_loop *loop)
 
 void http_loop_every(struct http_loop *loop, int64_t ms, void (*fn)(void *loop_user))
 {
-    struct every *e = calloc(1, sizeof *e);
-    if (!e) abort();
+    struct every *e = memory_zeroed(1, sizeof *e);
     *e = (struct every){.loop = loop, .next = loop->timers, .fn = fn};
     loop->timers = e;
     uv_timer_init(&loop->uv, &e->timer);

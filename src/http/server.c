@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "http/loop.h"
 
 static void options_fill(struct http_options *o)
@@ -140,14 +141,14 @@ void http_server_free(struct http_server *s)
 enum err http_server_start(const struct http_options *options, const struct http_hooks *hooks, struct http_server **ret,
                            char *ret_why, size_t why_bytes)
 {
+    uv_replace_allocator(memory_take, memory_grow, memory_zeroed, free);
     struct sockaddr_storage address = {0};
     socklen_t address_len = 0;
     if (!options->listen_fd && !address_parse(options->listen, &address, &address_len)) {
         snprintf(ret_why, why_bytes, "cannot listen on \"%s\": not an address and port", options->listen);
         return ERR_UNAVAILABLE;
     }
-    struct http_server *s = calloc(1, sizeof *s);
-    if (!s) abort();
+    struct http_server *s = memory_zeroed(1, sizeof *s);
     s->options = *options;
     s->hooks = *hooks;
     options_fill(&s->options);
@@ -160,8 +161,7 @@ enum err http_server_start(const struct http_options *options, const struct http
     }
     s->options.listen = s->options.trusted_proxy = NULL; /* the caller's */
     s->loop_count = (size_t)s->options.loops;
-    s->loops = calloc(s->loop_count, sizeof *s->loops);
-    if (!s->loops) abort();
+    s->loops = memory_zeroed(s->loop_count, sizeof *s->loops);
     for (size_t i = 0; i < s->loop_count; i++)
         s->loops[i].server = s, s->loops[i].index = (int)i, s->loops[i].listen_fd = -1;
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/memory.h"
 #include "outbound/address.h"
 
 struct outbound {
@@ -243,8 +244,7 @@ static void end(struct outbound_job *job, const char *failure)
 
 static void begin(struct outbound *o, struct outbound_job *job)
 {
-    struct transfer_state *s = calloc(1, sizeof *s);
-    must(s != NULL);
+    struct transfer_state *s = memory_zeroed(1, sizeof *s);
     job->state = s;
     s->easy = curl_easy_init();
     must(s->easy != NULL);
@@ -387,14 +387,14 @@ static void wake(void *ctx)
 
 struct outbound *outbound_start(const struct outbound_options *options)
 {
-    must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
-    struct outbound *o = calloc(1, sizeof *o);
-    must(o != NULL);
+    must(curl_global_init_mem(CURL_GLOBAL_DEFAULT, memory_try, free, memory_try_grow, memory_copy, memory_try_zeroed) ==
+         CURLE_OK);
+    struct outbound *o = memory_zeroed(1, sizeof *o);
     o->multi = curl_multi_init();
     must(o->multi != NULL);
     curl_multi_setopt(o->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
                       (long)(options->connections_max ? options->connections_max : 64));
-    if (options->ca_file && *options->ca_file) o->ca_file = strdup(options->ca_file);
+    if (options->ca_file && *options->ca_file) o->ca_file = memory_copy(options->ca_file);
     if (options->resolve) o->resolve = curl_slist_append(NULL, options->resolve);
     mailbox_init(&o->box, wake, o);
     must(pthread_create(&o->thread, NULL, run, o) == 0);

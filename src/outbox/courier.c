@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/pool.h"
 #include "outbox/courier_round.h"
 
@@ -69,8 +70,7 @@ static void serve_endpoint(struct courier *c, Id endpoint)
 {
     size_t slot;
     if (!reserve(c, endpoint, &slot)) return;
-    struct errand_round *x = calloc(1, sizeof *x);
-    if (!x) abort();
+    struct errand_round *x = memory_zeroed(1, sizeof *x);
     *x = (struct errand_round){.job.run = run_rounds, .courier = c, .slot = slot};
     if (!pool_submit(c->pool, &x->job)) abort(); /* the pool has room for one job per slot */
 }
@@ -136,8 +136,7 @@ static void *run(void *arg)
 
 struct courier *courier_start(const struct courier_options *options)
 {
-    struct courier *c = calloc(1, sizeof *c);
-    if (!c) abort();
+    struct courier *c = memory_zeroed(1, sizeof *c);
     c->options = *options;
     c->outbound = outbound_start(&(struct outbound_options){.ca_file = options->ca_file});
     c->pool = pool_new(WEBHOOK_ENDPOINTS_MAX, WEBHOOK_ENDPOINTS_MAX * 2);

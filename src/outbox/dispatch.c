@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/pool.h"
 #include "outbox/errand.h"
 
@@ -70,8 +71,7 @@ static void take(struct dispatcher *d)
     enum err e = tx_call(d->options.database, TX_READ, look, &c, &arena);
     if (e) log_event(LOG_WARN, "outbox_failed", LOGC("code", err_info(e)->code));
     for (size_t i = 0; !e && i < c.count; i++) {
-        struct work *w = calloc(1, sizeof *w);
-        if (!w) abort();
+        struct work *w = memory_zeroed(1, sizeof *w);
         *w = (struct work){.job.run = run_work, .dispatcher = d, .item = c.items[i]};
         w->item.payload = str_dup(&w->arena, c.items[i].payload);
         atomic_fetch_add(&d->busy, 1);
@@ -101,8 +101,7 @@ static void *run(void *arg)
 
 struct dispatcher *dispatcher_start(const struct dispatch_options *options)
 {
-    struct dispatcher *d = calloc(1, sizeof *d);
-    if (!d) abort();
+    struct dispatcher *d = memory_zeroed(1, sizeof *d);
     d->options = *options;
     d->options.stats = &d->stats;
     d->pool = pool_new(WORKERS, WORKERS * 2);

@@ -2,9 +2,17 @@
 #include "page/markdown.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "page/markdown_tree.h"
+
+/* cmark ends the process where it gets no memory. */
+static void use_our_memory(void)
+{
+    *cmark_get_default_mem_allocator() = (cmark_mem){memory_zeroed, memory_grow, free};
+}
 
 /* Raw HTML becomes text: inline HTML in its line, a block as a paragraph of its own. */
 static void html_to_text(cmark_node *node)
@@ -81,6 +89,8 @@ static void mend(cmark_node *node)
 
 cmark_node *markdown_parse(Str source)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, use_our_memory);
     cmark_node *root = cmark_parse_document(source.len ? source.ptr : "", source.len, CMARK_OPT_VALIDATE_UTF8);
     assert(root);
     return root;

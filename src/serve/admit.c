@@ -1,4 +1,5 @@
 /* serve/admit.c - what is checked before a handler runs: limits, token, path, query, body, Idempotency-Key. */
+#include "base/memory.h"
 #include "base/quota.h"
 #include "base/text.h"
 #include "serve/call.h"
@@ -312,6 +313,7 @@ enum err call_admit(struct call *c)
 {
     const struct route *r = c->req.route;
     if (!r) return c->match.path_known ? ERR_METHOD_NOT_ALLOWED : ERR_NOT_FOUND;
+    if (memory_is_short() && r->tx != TX_NONE) return ERR_OVERLOADED;
     enum err token = r->scope != SCOPE_NONE ? read_token(c) : OK;
     enum err e = limit_check(c);
     if (e) return e;

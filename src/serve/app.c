@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/quota.h"
 #include "domain/license.h"
 #include "domain/mail.h"
@@ -33,8 +34,7 @@
 
 void app_set_settings(struct app *app, const struct settings *s)
 {
-    struct settings_snapshot *snapshot = calloc(1, sizeof *snapshot);
-    if (!snapshot) abort();
+    struct settings_snapshot *snapshot = memory_zeroed(1, sizeof *snapshot);
     snapshot->settings = *s;
     view_event_set_currency(s->currency, s->exponent);
     snapshot->older = atomic_load(&app->settings);

@@ -16,6 +16,7 @@
 #include "backup/make.h"
 #include "backup/restore.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "domain/backup_record.h"
 #include "serve/backup_folder.h"
 #include "serve/version.h"
@@ -195,8 +196,7 @@ static void *run(void *arg)
 struct backup_schedule *backup_schedule_start(struct database *database, const char *data_dir,
                                               const struct backup_options *options)
 {
-    struct backup_schedule *s = calloc(1, sizeof *s);
-    if (!s) abort();
+    struct backup_schedule *s = memory_zeroed(1, sizeof *s);
     s->database = database;
     s->data_dir = data_dir;
     s->options = options;

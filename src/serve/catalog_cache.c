@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "domain/image.h"
 #include "domain/settings.h"
 #include "view/view_store.h"
@@ -20,16 +21,9 @@ struct catalog_cache {
     struct catalog_snapshot *present; /* may be NULL; held by the cache itself */
 };
 
-static void *must(void *p)
-{
-    if (p) return p;
-    fputs("souk: out of memory\n", stderr);
-    abort();
-}
-
 struct catalog_cache *catalog_cache_new(void)
 {
-    struct catalog_cache *cache = must(calloc(1, sizeof *cache));
+    struct catalog_cache *cache = memory_zeroed(1, sizeof *cache);
     pthread_mutex_init(&cache->lock, NULL);
     pthread_mutex_init(&cache->building, NULL);
     return cache;
@@ -116,7 +110,7 @@ static enum err build(struct db *db, const struct settings *settings, int64_t re
     if (!e) e = image_attach(db, products, count);
     if (e) return e;
 
-    struct catalog_snapshot *s = must(calloc(1, sizeof *s));
+    struct catalog_snapshot *s = memory_zeroed(1, sizeof *s);
     atomic_init(&s->holders, 1);
     s->revision = revision;
     s->settings_revision = settings->revision;

@@ -6,6 +6,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 
 #define BUCKETS 4096
@@ -30,8 +31,7 @@ struct guesses {
 
 struct guesses *guesses_new(void)
 {
-    struct guesses *g = calloc(1, sizeof *g);
-    if (!g) abort();
+    struct guesses *g = memory_zeroed(1, sizeof *g);
     random_bytes(g->key, sizeof g->key);
     pthread_mutex_init(&g->lock, NULL);
     return g;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "domain/upload.h"
 #include "serve/call.h"
 
@@ -141,8 +142,7 @@ static void drop(struct pool_job *job)
 void call_intake_drop(struct call *c)
 {
     if (!c->intake || c->intake->upload.fd < 0) return;
-    struct leftover *l = malloc(sizeof *l);
-    if (!l) abort();
+    struct leftover *l = memory_take(sizeof *l);
     *l = (struct leftover){.job.run = drop, .upload = c->intake->upload};
     if (!pool_submit(c->req.app->files, &l->job)) drop(&l->job);
 }

@@ -7,6 +7,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 
 #define SHARDS 16
@@ -30,8 +31,7 @@ struct limiter {
 
 struct limiter *limiter_new(void)
 {
-    struct limiter *l = calloc(1, sizeof *l);
-    if (!l) abort();
+    struct limiter *l = memory_zeroed(1, sizeof *l);
     random_bytes(l->key, sizeof l->key);
     for (int i = 0; i < SHARDS; i++) pthread_mutex_init(&l->shards[i].lock, NULL);
     return l;

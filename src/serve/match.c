@@ -1,6 +1,7 @@
 /* serve/match.c - see match.h. Paths without parameters are found through a hash table; the few others are compared
  * segment by segment. A fixed path wins over a pattern. */
 #include "serve/match.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -35,12 +36,10 @@ static bool same_route(const struct route *a, const struct route *b)
 
 struct matcher *matcher_new(const struct route *const tables[])
 {
-    struct matcher *m = calloc(1, sizeof *m);
-    if (!m) abort();
+    struct matcher *m = memory_zeroed(1, sizeof *m);
     for (size_t t = 0; tables[t]; t++)
         for (const struct route *r = tables[t]; r->method; r++) m->count++;
-    m->entries = calloc(m->count, sizeof *m->entries);
-    if (!m->entries) abort();
+    m->entries = memory_zeroed(m->count, sizeof *m->entries);
     m->patterns_end = &m->patterns;
 
     struct entry *e = m->entries;

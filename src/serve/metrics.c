@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "domain/outbox.h"
 #include "domain/webhook_event.h"
 #include "serve/app.h"
@@ -49,8 +50,7 @@ static const char *const event_names[METRIC_EVENTS] = {
 
 struct metrics *metrics_new(size_t routes)
 {
-    struct metrics *m = calloc(1, sizeof *m + (routes + 1) * sizeof *m->route);
-    if (!m) abort();
+    struct metrics *m = memory_zeroed(1, sizeof *m + (routes + 1) * sizeof *m->route);
     m->routes = routes;
     return m;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 
 struct slot {
     struct tx_job job; /* first */
@@ -27,8 +28,7 @@ struct periodic_state *periodic_new(struct app *app, const struct periodic *jobs
 {
     size_t count = 0;
     while (jobs[count].name) count++;
-    struct periodic_state *p = calloc(1, sizeof *p + count * sizeof *p->slots);
-    if (!p) abort();
+    struct periodic_state *p = memory_zeroed(1, sizeof *p + count * sizeof *p->slots);
     p->app = app;
     p->port = port;
     p->count = count;

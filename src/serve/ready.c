@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "base/memory.h"
 #include "domain/catalog.h"
 #include "domain/session.h"
 #include "domain/settings.h"
@@ -46,7 +47,7 @@ struct ready_cache {
 
 struct ready_cache *ready_cache_new(void)
 {
-    struct ready_cache *cache = calloc(1, sizeof *cache);
+    struct ready_cache *cache = memory_zeroed(1, sizeof *cache);
     assert(cache);
     pthread_mutex_init(&cache->mutex, NULL);
     return cache;
@@ -217,7 +218,7 @@ static Str gzipped(struct arena *a, Str plain)
 
 static char *copy_of(Str s)
 {
-    char *copy = malloc(s.len ? s.len : 1);
+    char *copy = memory_take(s.len ? s.len : 1);
     assert(copy);
     if (s.len) memcpy(copy, s.ptr, s.len);
     return copy;

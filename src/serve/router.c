@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "serve/call.h"
 #include "serve/metrics.h"
@@ -474,8 +475,7 @@ static void on_tick(void *loop_user)
 
 static void *on_loop_start(void *ctx, struct http_loop *http, int index)
 {
-    struct loop *loop = calloc(1, sizeof *loop);
-    if (!loop) abort();
+    struct loop *loop = memory_zeroed(1, sizeof *loop);
     loop->app = ctx;
     loop->http = http;
     loop->port = tx_port_new(loop->app->database, wake_loop, loop);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "serve/app.h"
 
 #define SLOTS 65536
@@ -33,15 +34,13 @@ struct seen {
 
 static struct note *table_new(void)
 {
-    struct note *t = calloc(SLOTS, sizeof *t);
-    if (!t) abort();
+    struct note *t = memory_zeroed(SLOTS, sizeof *t);
     return t;
 }
 
 struct seen *seen_new(enum err (*write)(struct db *db, Id id, int64_t count, Time at))
 {
-    struct seen *s = calloc(1, sizeof *s);
-    if (!s) abort();
+    struct seen *s = memory_zeroed(1, sizeof *s);
     s->write = write;
     pthread_mutex_init(&s->lock, NULL);
     s->open = table_new();

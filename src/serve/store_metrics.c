@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "domain/ledger.h"
 #include "domain/outbox.h"
 #include "domain/review.h"
@@ -22,8 +23,7 @@ struct store_metrics {
 
 struct store_metrics *store_metrics_new(void)
 {
-    struct store_metrics *m = calloc(1, sizeof *m);
-    if (!m) abort();
+    struct store_metrics *m = memory_zeroed(1, sizeof *m);
     pthread_mutex_init(&m->lock, NULL);
     return m;
 }

@@ -1,5 +1,6 @@
 /* serve/turn.c - see turn.h. One lock: it is held for a few instructions. */
 #include "serve/turn.h"
+#include "base/memory.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,8 +20,7 @@ struct turns {
 
 struct turns *turns_new(int most, int waiting_max)
 {
-    struct turns *s = calloc(1, sizeof *s);
-    if (!s) abort();
+    struct turns *s = memory_zeroed(1, sizeof *s);
     s->most = most;
     s->waiting_max = waiting_max;
     pthread_mutex_init(&s->lock, NULL);

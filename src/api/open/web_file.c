@@ -3,6 +3,7 @@
  * Nearly every client takes gzip. For one that does not, a file that is kept as gzip only is unpacked once and stays
  * so: what such clients can make the server hold is the size of the files. */
 #include "api/open/web_file.h"
+#include "base/memory.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static const char *unpacked_of(const struct web_file *f)
     pthread_mutex_lock(&unpacked_lock);
     struct unpacked *u = unpacked_first;
     while (u && u->file != f) u = u->next;
-    if (!u && (u = malloc(sizeof *u + f->plain_len))) {
+    if (!u && (u = memory_try(sizeof *u + f->plain_len))) {
         if (unpack(f, u->bytes)) {
             u->file = f;
             u->next = unpacked_first;

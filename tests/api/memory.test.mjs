@@ -1,0 +1,135 @@
+// Every route, with the n-th allocation of the server failing, for n = 1, 2, 3 …: whatever fails, the answer is clear and nothing is half
+// done. And a server that gets no more memory at all, which must be able to wait until there is some.
+// runs: sqlite release
+//
+//   SOUK_STRIDE   n grows by so much (default: a stride that makes the run short; ./dev soak faults: 1)
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { openPaidShop } from './lib/gateways.mjs';
+import { dataOf } from './lib/http.mjs';
+import { ENGINE, SLOW, freshStore, together } from './lib/souk.mjs';
+import { BUILD } from '../lib/build.mjs';
+import { assertInvariants } from '../lib/checker.mjs';
+import { openapi, plausibleRequests } from '../lib/plausible.mjs';
+
+const STRIDE = Number(process.env.SOUK_STRIDE ?? (ENGINE === 'pg' ? 79 : 29));
+const ALLOCATIONS_MAX = 4000;
+let shop, memory;
+
+/** The shim's numbers: see faulty_memory.c. */
+class FaultyMemory {
+  constructor(file) {
+    this.file = file;
+    this.bytes = Buffer.alloc(12);
+    fs.writeFileSync(file, this.bytes);
+    this.fd = fs.openSync(file, 'r+');
+  }
+  /** The n-th allocation from now fails; 0: none. Gives how many have failed so far. */
+  order(n, times = 1) {
+    this.bytes.writeInt32LE(times, 4);
+    fs.writeSync(this.fd, this.bytes, 4, 4, 4);
+    this.bytes.writeInt32LE(n, 0);
+    fs.writeSync(this.fd, this.bytes, 0, 4, 0);
+    fs.readSync(this.fd, this.bytes, 0, 12, 0);
+    return this.bytes.readInt32LE(8);
+  }
+}
+
+const SKIP = { skip: SLOW > 1 && 'the sanitizers have an allocator of their own' };
+
+before(async () => {
+  if (SLOW > 1) return;
+  const database = freshStore(ENGINE, 'owner');
+  memory = new FaultyMemory(path.join(database.dir, 'memory'));
+  const env = { FAULTY_MEMORY: memory.file, LD_PRELOAD: path.join(BUILD, 'tests/faults/faulty_memory.so') };
+  shop = await openPaidShop({ database, env });
+});
+after(() => shop?.stop());
+
+/** Until the reserve is whole again. */
+const enough = () =>
+  shop.until(
+    async () => (await shop.souk.get('/readyz', { unchecked: true })).status === 200,
+    'memory is enough again',
+  );
+
+test('an allocation that fails anywhere in a request: an answer, and nothing half done', SKIP, async (t) => {
+  const product = shop.seed.product({ name: 'Editor', price: 100, delivery_type: 'license_key' });
+  shop.seed.department({ name: 'Sales' });
+  const buyer = await shop.buyer({ balance: 1_000_000 });
+  dataOf(await shop.souk.post('/api/v1/order/create', { product_id: product.id, quantity: 2 }, { token: buyer.token }));
+  await shop.played('stripe');
+  let requests = 0;
+  let failures = 0;
+  const statuses = new Map();
+  for (const r of plausibleRequests(openapi(BUILD), { slug: 'editor' })) {
+    const token = r.who === 'staff' ? shop.owner : r.who === 'customer' ? buyer.token : undefined;
+    if (/auth\/(logout|password$|sessions)|admin\/(staff|me\/|settings)|metrics$/.test(r.target)) continue; // ends our own tokens
+    for (let n = 1; n < ALLOCATIONS_MAX; n += STRIDE) {
+      const headers = r.takesKey ? { 'Idempotency-Key': `memory-${requests}` } : {};
+      const send = () =>
+        shop.souk.request(r.method, r.target, { token, body: r.body, type: r.type, headers, unchecked: true });
+      const failed = memory.order(n);
+      requests++;
+      const answer = await send();
+      const meant = memory.order(0) > failed;
+      if (meant) failures++;
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+      assert.notEqual(answer.status, 500, `${r.route}, allocation ${n}: ${answer.text}`);
+      if (answer.status === 503) {
+        assert.match(answer.text, /unavailable|overloaded|outcome_unknown/, r.route);
+        await enough();
+      }
+      if (!meant) break;
+    }
+  }
+  t.diagnostic(`${requests} requests, ${failures} met a failure, answers ${JSON.stringify([...statuses])}`);
+  assert.ok(failures > 100, 'allocations do fail');
+  await enough();
+  assert.equal(shop.souk.starts, 1);
+  await shop.check();
+  assertInvariants(shop.souk.dbArg);
+});
+
+const limitSpace = (soft) => execFileSync('prlimit', ['--pid', String(shop.souk.child.pid), `--as=${soft}:`]);
+
+test(
+  'no memory for anybody: what has begun is finished, the rest is refused, and all is well once there is some',
+  SKIP,
+  async (t) => {
+    t.after(() => limitSpace('unlimited'));
+    const product = shop.seed.product({ name: 'Plugin', price: 100, delivery_type: 'license_key' });
+    const buyer = await shop.buyer({ balance: 1_000_000 });
+    const order = (key) =>
+      shop.souk.post(
+        '/api/v1/order/create',
+        { product_id: product.id, quantity: 1 },
+        { token: buyer.token, headers: { 'Idempotency-Key': key } },
+      );
+    dataOf(await order('first'));
+    const size =
+      Number(/^VmSize:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${shop.souk.child.pid}/status`, 'utf8'))[1]) * 1024;
+    limitSpace(size);
+    const answered = new Map();
+    const body = JSON.stringify({ name: 'x'.repeat(60_000) });
+    await together(300, 60, async (i) => {
+      if (i % 3) {
+        const answer = await shop.admin('POST', '/api/admin/products', body);
+        assert.ok([422, 503].includes(answer.status), `${answer.status} ${answer.text}`);
+      } else {
+        const answer = await order(`short-${i}`);
+        assert.ok([200, 503].includes(answer.status), `${answer.status} ${answer.text}`);
+        if (answer.status === 200) answered.set(`short-${i}`, answer.json.data.order_id);
+      }
+    });
+    limitSpace('unlimited');
+    await enough();
+    for (const [key, id] of answered) assert.equal(dataOf(await order(key)).order_id, id);
+    dataOf(await order('last'));
+    assert.equal(shop.souk.starts, 1);
+    await shop.check();
+  },
+);
