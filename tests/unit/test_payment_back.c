@@ -63,6 +63,20 @@ static void refunds(void **state)
     failed.amount.minor = 50;
     tell(failed, WEBHOOK_HANDLED); /* before it was done */
 
+    /* One that came back, and went through in the end: under its own name, or without one. */
+    one = paid(editor);
+    ask_back(&one, 100);
+    tell(back(&one, 100, "re_9"), WEBHOOK_HANDLED);
+    for (int i = 0; i < 2; i++) {
+        failed = of(&one, EVENT_REFUND_FAILED);
+        failed.refund_ref = STR("re_9");
+        failed.amount.minor = 100;
+        tell(failed, WEBHOOK_HANDLED);
+        assert_int_equal(now_of(&one).refunded_total.minor, 0);
+        tell(back(&one, 100, i ? "" : "re_9"), WEBHOOK_HANDLED);
+        assert_int_equal(now_of(&one).refunded_total.minor, 100);
+    }
+
     /* What is no refund of this payment. */
     struct payment_event e = of(&one, EVENT_REFUNDED);
     tell(e, WEBHOOK_REVIEW);

@@ -185,16 +185,31 @@ static enum err release_coupon(struct db *db)
     return db_run(st);
 }
 
-static enum err spend(struct db *db)
+static enum err place(struct db *db, Id what, enum order_channel channel)
 {
     struct order_line l = {.quantity = 1};
     struct order o;
     struct order_shortfall short_of;
-    enum err e = catalog_offer(db, codes, (Id){0}, VARIANT_DEFAULT, &l.offer);
+    enum err e = catalog_offer(db, what, (Id){0}, VARIANT_DEFAULT, &l.offer);
     if (e) return e;
     l.unit_price = l.offer.price;
-    struct order_draft draft = {.account = ada, .channel = CHANNEL_CART, .lines = &l, .line_count = 1};
+    struct order_draft draft = {.account = ada, .channel = channel, .lines = &l, .line_count = 1};
     return order_place(db, &draft, NOW, &o, &short_of);
+}
+
+static enum err spend(struct db *db)
+{
+    return place(db, codes, CHANNEL_CART);
+}
+
+static enum err allow_credit(struct db *db)
+{
+    return wallet_set_credit_limit(db, ada, (Money){10000});
+}
+
+static enum err spend_on_credit(struct db *db)
+{
+    return place(db, editor, CHANNEL_API);
 }
 
 static enum err read_wallet(struct db *db)
@@ -215,6 +230,15 @@ static void wallets_and_coupons(void **state)
     tell(disputed(&one, EVENT_DISPUTED, "d5", 1000), WEBHOOK_REVIEW);
     assert_int_equal(store_tx(TX_READ, read_wallet), OK);
     assert_int_equal(given.minor, 500);
+
+    /* On credit, and in debt: a little money repays nothing yet. */
+    one = topped_up(1000);
+    tell_paid(&one, 1000, WEBHOOK_HANDLED);
+    assert_int_equal(store_swept(allow_credit), OK);
+    assert_int_equal(store_swept(spend_on_credit), OK);
+    tell(back(&one, 1000, "re_debt"), WEBHOOK_HANDLED);
+    one = topped_up(10);
+    tell_paid(&one, 10, WEBHOOK_HANDLED);
 
     one = bought(editor);
     coupon_order = one.order_id;
