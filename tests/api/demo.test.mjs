@@ -10,6 +10,8 @@ import { ENGINE, SLOW, freshDatabase, runSouk, startSouk } from './lib/souk.mjs'
 let database;
 let souk;
 let people; // by e-mail address: {role, password, token}
+let other; // a second one, without a server
+let others; // its people
 
 function demo(where) {
   return runSouk(['demo', '--db', where.dbArg], { cwd: where.dir, env: where.env });
@@ -37,6 +39,7 @@ before(async () => {
 after(async () => {
   await souk.stop();
   database.remove();
+  other?.remove();
 });
 
 const customers = () => Object.entries(people).filter(([, p]) => p.role === 'customer');
@@ -153,10 +156,11 @@ test('what it made keeps every rule', async () => {
   assert.equal(run.code, 0, run.stderr + run.stdout);
 });
 
-test('a database that is not empty is refused, with a way out, and nothing is changed', async (t) => {
-  const other = freshDatabase();
-  t.after(() => other.remove());
-  assert.equal((await demo(other)).code, 0);
+test('a database that is not empty is refused, with a way out, and nothing is changed', async () => {
+  other = freshDatabase();
+  const first = await demo(other);
+  assert.equal(first.code, 0, first.stderr);
+  others = peopleOf(first.stdout);
   const count = () => seeder(other).number('SELECT COUNT(*) FROM account');
   assert.equal(count(), 4);
   const again = await demo(other);
@@ -166,23 +170,16 @@ test('a database that is not empty is refused, with a way out, and nothing is ch
   assert.equal(count(), 4);
 });
 
-test('passwords, tokens and keys are new each time', async (t) => {
-  const other = freshDatabase();
-  t.after(() => other.remove());
-  const run = await demo(other);
-  const others = peopleOf(run.stdout);
+test('passwords, tokens and keys are new each time', () => {
   for (const [email, p] of Object.entries(people)) {
     assert.notEqual(others[email].password, p.password);
     assert.notEqual(others[email].token, p.token);
   }
 });
 
-test('serials import: adds, counts duplicates, names a bad line, and refuses what does not fit', async (t) => {
-  const other = freshDatabase();
-  t.after(() => other.remove());
+test('serials import: adds, counts duplicates, names a bad line, and refuses what does not fit', async () => {
   const run = (args, input = '') =>
     runSouk(['serials', 'import', '--db', other.dbArg, ...args], { cwd: other.dir, env: other.env, input });
-  assert.equal((await demo(other)).code, 0);
   const seed = seeder(other);
   const file = path.join(other.dir, 'codes.txt');
   const before = seed.number("SELECT number FROM revision WHERE name = 'catalog'");
@@ -231,10 +228,7 @@ test('serials import: adds, counts duplicates, names a bad line, and refuses wha
 /** A tenth under a sanitizer, which sees the same code. */
 const CODES = SLOW > 1 ? 10_000 : 100_000;
 
-test(`serials import: ${CODES} codes at once`, async (t) => {
-  const other = freshDatabase();
-  t.after(() => other.remove());
-  assert.equal((await demo(other)).code, 0);
+test(`serials import: ${CODES} codes at once`, async () => {
   const input = Array.from({ length: CODES }, (_, i) => `BULK-${String(i).padStart(8, '0')}-QWERTY`).join('\n');
   const run = await runSouk(['serials', 'import', '--db', other.dbArg, '--product', 'orbitfall', '-'], {
     cwd: other.dir,
