@@ -184,7 +184,11 @@ static void heard(void *client, const struct wire_answer *a)
         if (str_eq_nocase(h->headers[i].name, STR("Content-Type")))
             is_json = str_starts(h->headers[i].value, STR("application/json"));
     }
-    if (a->status == 500) broken("answered with 500", a->body_length ? a->body : "");
+    if (a->status == 500) {
+        char why[512] = "";
+        store_take_errors(why, sizeof why);
+        broken("answered with 500", why);
+    }
     if (!is_json || h->file || !a->body_length || a->body_length > JSON_READ_MAX) return;
     struct arena arena = {0};
     const struct json *read;

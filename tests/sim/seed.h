@@ -7,16 +7,17 @@ struct random {
     uint64_t state;
 };
 
-static inline void random_seed(struct random *r, uint64_t seed)
-{
-    r->state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-}
-
 static inline uint64_t random_mix(uint64_t z)
 {
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return z ^ z >> 31;
+}
+
+/* Mixed, so that seeds beside each other do not give the same numbers one place apart. */
+static inline void random_seed(struct random *r, uint64_t seed)
+{
+    r->state = random_mix(seed + UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static inline uint64_t random_next(struct random *r)
