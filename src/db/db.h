@@ -89,8 +89,9 @@ bool db_is_grouped(const struct db *db);
 /* True in a read that SQLite runs on a loop's thread, where others wait for it: what takes long returns ERR_RUN_ALONE
  * and is run again on a thread of its own. */
 bool db_is_on_loop(const struct db *db);
-/* In a group, as it began: a number that grows with every transaction of this process that was not a group's and may
- * have written, before it is answered. What was read under another number may be out of date. */
+/* As the transaction began: a number that grows with every transaction of this process that may have written (on
+ * PostgreSQL: and was not a group's), before it is answered. What was read under another number may be out of date.
+ * 0: not one of the jobs that may_group; nothing may be remembered. */
 int64_t db_generation(const struct db *db);
 /* What belongs to the end of the transaction, when all that the job changes is there: run in it, in order of the calls,
  * once the job itself has returned OK. Its error is the job's. TX_WRITE; `arg` lives in db_arena(db). */

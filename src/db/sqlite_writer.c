@@ -85,7 +85,9 @@ static enum batch_end run_batch(struct writer *w, struct tx_job **jobs, int n, b
         undo(w);
         return BATCH_DONE;
     }
-    switch (sqlite_commit(db)) {
+    enum sqlite_end end = sqlite_commit(db);
+    atomic_fetch_add(&w->stats->generation, 1);
+    switch (end) {
     case SQLITE_ENDED: break;
     case SQLITE_REFUSED: return BATCH_REFUSED;
     case SQLITE_NO_ROOM: return BATCH_UNAVAILABLE;

@@ -122,6 +122,8 @@ enum err database_open(const struct database_options *o, struct database **ret, 
         return ERR_UNAVAILABLE;
     }
     d->healthy = true;
+    static _Atomic int64_t opened; /* no two databases of a process have a generation in common */
+    d->stats.generation = (atomic_fetch_add(&opened, 1) + 1) << 32;
     d->read_only = o->read_only;
     d->busy_ms = o->busy_ms > 0 ? o->busy_ms : BUSY_MS_DEFAULT;
     d->lock = -1;
@@ -258,10 +260,12 @@ void tx_port_pass(struct tx_port *p)
         struct letter *l = p->reads;
         p->reads = NULL;
         p->reads_end = &p->reads;
+        int64_t generation = atomic_load(&p->database->stats.generation); /* before anything is read */
         enum err begun = sqlite_begin(p->reader);
         while (l) {
             struct tx_job *job = job_of(l);
             l = l->next;
+            p->reader->generation = job->may_group ? generation : 0;
             job->result = begun ? begun : run_read(p->reader, job);
             if (job->result == ERR_NEEDS_WRITE) {
                 job->mode = TX_WRITE;

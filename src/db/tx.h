@@ -81,7 +81,7 @@ struct tx_job {
     enum tx_mode mode;    /* TX_READ or TX_WRITE */
     bool is_first;        /* runs before every job that is not */
     bool no_savepoint;    /* `run` checks everything before its first write: saves SQLite a savepoint */
-    bool may_group;       /* PostgreSQL: may share its transaction with others (db_is_grouped) */
+    bool may_group;       /* PostgreSQL: may share its transaction with others (db_is_grouped); may use db_generation */
     unsigned affinity;    /* of those: jobs that are likely to change the same rows have the same number */
     enum err (*run)(struct tx_job *job, struct db *db);
     void (*done)(struct tx_job *job, enum err e);

@@ -194,7 +194,7 @@ static enum err find_by_hash(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES]
 static enum err find_cached(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], bool *ret_found, struct token_row *ret)
 {
     int64_t generation = db_generation(db);
-    if (!db_is_grouped(db)) return find_by_hash(db, hash, ret_found, ret);
+    if (!generation) return find_by_hash(db, hash, ret_found, ret);
     *ret_found = token_cache_find(hash, generation, ret);
     if (*ret_found) return OK;
     enum err e = find_by_hash(db, hash, ret_found, ret);

@@ -1,10 +1,10 @@
 /* domain/token_cache.h - whose tokens are, remembered for a moment.
  *
- * For groups on PostgreSQL (db/db.h), whose verifications and orders mostly come with the same few tokens. What is kept
- * is the row, not the verdict: the caller applies the rules again. An entry counts only
+ * For verifications and orders (GROUPED routes), which mostly come with the same few tokens. What is kept is the row,
+ * not the verdict: the caller applies the rules again. An entry counts only
  *   - within the same generation: every transaction of this process that may have changed a token or an account ends
  * it, before the change is answered. A token that was revoked here is refused here from then on;
- *   - for TOKEN_CACHE_MS: so long another node may not have noticed.
+ *   - for TOKEN_CACHE_MS: so long another node on PostgreSQL may not have noticed.
  * Unknown tokens are not remembered. Safe from any thread. */
 #pragma once
 
