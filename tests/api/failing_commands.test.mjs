@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { Faults } from './lib/faults.mjs';
-import { BUILD } from './lib/openapi.mjs';
+import { BUILD } from '../lib/build.mjs';
 import { freshDatabase, freshStore, runSouk } from './lib/souk.mjs';
 
 /** Statements that are failed one by one; then only some, up to STATEMENTS_MAX. */

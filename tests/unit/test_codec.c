@@ -580,6 +580,7 @@ static void status_texts(void **state)
     (void)state;
     assert_string_equal(http_status_text(200), "OK");
     assert_string_equal(http_status_text(204), "No Content");
+    assert_string_equal(http_status_text(308), "Permanent Redirect");
     assert_string_equal(http_status_text(799), "");
     /* Whatever an error answers with has a name. */
     for (int e = OK; e < ERR_COUNT; e++)
