@@ -32,15 +32,15 @@ function table(head, rows) {
 
 async function main() {
   const dir = scratch('report');
-  const peers = installPeers();
+  const chosen = sections.filter(({ name }) => !only || only.includes(name));
+  const peers = chosen.some(({ hasPeers }) => hasPeers) ? installPeers() : null;
   const machine = describeMachine({ root: ROOT, build: BUILD, dir, nginx: nginxProgram(), peers });
   const started = Date.now();
   const cluster = startCluster({ fsync: true, options: ['-c shared_buffers=1GB', '-c max_wal_size=4GB'] });
   const context = { cluster, dir, peers, isFull: is('full'), scale: is('brief') ? 0.1 : 1, table, plots: new Map() };
   const parts = [];
   try {
-    for (const { name, title, measure } of sections) {
-      if (only && !only.includes(name)) continue;
+    for (const { title, measure } of chosen) {
       const from = Date.now();
       console.error(`== ${title}`);
       let text;

@@ -444,9 +444,9 @@ ${context.table(['', 'answered a second', 'orders placed a second', 'of the best
 }
 
 export const sections = [
-  { name: 'verify', title: 'Verification', measure: measureVerify },
+  { name: 'verify', title: 'Verification', measure: measureVerify, hasPeers: true },
   { name: 'catalogue', title: 'Catalogue', measure: measureCatalogue },
-  { name: 'orders', title: 'Durable orders', measure: measureOrders },
+  { name: 'orders', title: 'Durable orders', measure: measureOrders, hasPeers: true },
   { name: 'beside', title: 'Verification beside orders', measure: measureBeside },
   { name: 'overload', title: 'Overload', measure: measureOverload },
   { name: 'idle', title: 'Idle connections', measure: measureIdle },
