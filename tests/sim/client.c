@@ -43,11 +43,14 @@ void client_ask(const char *token, const char *method, const char *target, const
     abort();
 }
 
+#define REPEATS_MAX 100 /* a disk fails less often */
+
 struct waiting {
     struct world *world;
     struct deed *deed;
     bool repeats; /* the answer must be the one that is known */
 };
+static bool is_refused; /* the last answer: 503, so that the client asks again */
 
 static uint64_t hash_of(const struct wire_answer *a)
 {
@@ -62,7 +65,8 @@ static void heard(void *client, const struct wire_answer *a)
     struct deed *d = wait->deed;
     struct world *w = wait->world;
     uint64_t hash = hash_of(a);
-    if (wait->repeats && (a->status != d->status || hash != d->answer_hash))
+    is_refused = a->status == 503;
+    if (wait->repeats && !is_refused && (a->status != d->status || hash != d->answer_hash))
         snprintf(w->trouble, sizeof w->trouble, "I7: a repeated key got %d %.60s instead of %d %.60s", a->status,
                  a->body, d->status, d->answer);
     d->is_open = false;
@@ -73,7 +77,7 @@ static void heard(void *client, const struct wire_answer *a)
                (int)((d - w->deeds[0]) % DEEDS), a->status, (int)a->body_length, a->body);
     bool repeats = wait->repeats;
     free(wait);
-    if (repeats || a->status == 503) return; /* asked for again */
+    if (repeats || is_refused) return; /* asked for again */
     if (a->status >= 500 || a->status == 401 || a->status == 400)
         snprintf(w->trouble, sizeof w->trouble, "%d: %.*s", a->status, (int)a->body_length, a->body);
     d->status = a->status;
@@ -155,8 +159,12 @@ void world_repeat(struct world *w)
         for (int i = 0; i < DEEDS; i++) {
             struct deed *d = &w->deeds[c][i];
             if (!deed_has_succeeded(d) || d->kind == DEED_VERIFY || d->kind == DEED_PAY) continue;
-            send_deed(w, c, i, true);
-            while (d->is_open) let_work();
+            int tries = 0;
+            do {
+                send_deed(w, c, i, true);
+                while (d->is_open) let_work();
+            } while (is_refused && store_is_healthy() && ++tries < REPEATS_MAX);
+            if (tries == REPEATS_MAX) snprintf(w->trouble, sizeof w->trouble, "I7: a repeated key gets 503 for ever");
         }
     }
 }
