@@ -405,7 +405,8 @@ int main(int argc, char **argv)
     bool good = options.step >= 0 || controls_are_caught();
     began = clock();
     if (options.step < 0) run_births();
-    for (int64_t n = 0; options.seconds ? time(NULL) < end : n < options.runs; n++)
+    /* A run that fails is the last: somebody should look at it. */
+    for (int64_t n = 0; !hunt.found && (options.seconds ? time(NULL) < end : n < options.runs); n++)
         run_seed(options.seed + (uint64_t)n, false);
     report(began);
     disk_done(&start);
