@@ -11,6 +11,7 @@
 #include "fuzz.h"
 
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -260,6 +261,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); /* the last round ends at exit, and signs */
     char path[300];
     const char *fast = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", *wanted = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%s/souk-fuzz-XXXXXX", wanted ? wanted : fast);
