@@ -3,7 +3,6 @@
 #include "db/db.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -54,11 +53,7 @@ void db_table_add(struct db *db, const char *sql, struct stmt *st)
 {
     if (db->slots_used * 2 >= db->slots_cap) {
         size_t cap = db->slots_cap ? db->slots_cap * 2 : TABLE_FIRST;
-        struct stmt_slot *slots = memory_try_zeroed(cap, sizeof *slots);
-        if (!slots) {
-            fputs("souk: out of memory\n", stderr);
-            abort();
-        }
+        struct stmt_slot *slots = memory_zeroed(cap, sizeof *slots);
         for (size_t i = 0; i < db->slots_cap; i++)
             if (db->slots[i].sql) slots[slot_of(slots, cap, db->slots[i].sql)] = db->slots[i];
         free(db->slots);

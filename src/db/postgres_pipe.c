@@ -38,11 +38,7 @@ static void note_sent(struct pg_db *c, enum sent_kind kind, struct pg_stmt *st, 
 {
     if (c->sent_count == c->sent_cap) {
         size_t cap = c->sent_cap ? c->sent_cap * 2 : 64;
-        struct sent *ring = memory_try_zeroed(cap, sizeof *ring);
-        if (!ring) {
-            fputs("souk: out of memory\n", stderr);
-            abort();
-        }
+        struct sent *ring = memory_zeroed(cap, sizeof *ring);
         for (size_t i = 0; i < c->sent_count; i++) ring[i] = c->sent[(c->sent_head + i) % c->sent_cap];
         free(c->sent);
         c->sent = ring;

@@ -317,12 +317,8 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
                      char *ret_why, size_t why_bytes)
 {
     int count = o->read_only ? 1 : worker_count(o);
-    struct pg_pool *p = memory_try_zeroed(1, sizeof *p + (size_t)count * sizeof *p->workers);
-    if (!p || !(p->url = memory_copy(o->url))) {
-        snprintf(ret_why, why_bytes, "out of memory");
-        free(p);
-        return ERR_UNAVAILABLE;
-    }
+    struct pg_pool *p = memory_zeroed(1, sizeof *p + (size_t)count * sizeof *p->workers);
+    p->url = memory_copy(o->url);
     p->stats = stats;
     p->options = (struct postgres_options){.url = p->url, .read_only = o->read_only, .lock_ms = o->busy_ms};
     share_out(p, count, o->read_only);
