@@ -23,8 +23,7 @@ static char plain(Str s, size_t *ret_bytes)
     if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a');
     if (c < 0xc3 || c > 0xc5 || s.len < 2) return 0;
     unsigned code = (c & 0x1fu) << 6 | ((unsigned char)s.ptr[1] & 0x3fu);
-    if (code < 0xc0 || code >= 0x180 || latin[code - 0xc0] == ' ') return 0;
-    return latin[code - 0xc0];
+    return latin[code - 0xc0] == ' ' ? 0 : latin[code - 0xc0]; /* those three bytes begin U+00C0 to U+017F */
 }
 
 static Str without_dashes_at_end(Str s)

@@ -44,6 +44,5 @@ bool color_reads_on_white(const struct color *c)
 bool color_is_readable(const struct color *c)
 {
     int l = luminance(c);
-    bool on_it = contrast(10000, l) >= 450 || contrast(l, 0) >= 450;
-    return on_it && contrast(10000, l) >= 130 && contrast(l, 60) >= 130;
+    return contrast(10000, l) >= 130 && contrast(l, 60) >= 130;
 }

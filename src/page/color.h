@@ -9,8 +9,8 @@ struct color {
 
 /* "#rrggbb". */
 bool color_read(Str s, struct color *ret);
-/* Whether black or white text on the colour has a contrast of at least 4.5, and the colour stands out from light and
- * dark backgrounds. */
+/* Whether the colour stands out from light and dark backgrounds. Black or white text has a contrast of at least 4.5 on
+ * every colour. */
 bool color_is_readable(const struct color *c);
 /* Whether links on white can have this colour. */
 bool color_reads_on_white(const struct color *c);

@@ -68,6 +68,21 @@ test('coupons: percent with two decimals, fixed in money, limits that can be tak
     await staff.patch(`/api/admin/coupons/${made.id}`, { max_uses: null, product_ids: [], kind: 'fixed', value: 3 }),
   );
   assert.deepEqual([changed.max_uses, changed.product_ids, changed.value, changed.uses], [null, [], 3, 1]);
+  const target = `/api/admin/coupons/${made.id}`;
+  const times = { starts_at: '2026-01-01T00:00:00Z', expires_at: '2999-01-01T00:00:00Z' };
+  const wide = dataOf(await staff.patch(target, { ...times, min_total: 5, is_active: true, max_uses_per_customer: 9 }));
+  assert.deepEqual([wide.starts_at, wide.min_total, wide.max_uses_per_customer], ['2026-01-01T00:00:00Z', 5, 9]);
+  const bare = dataOf(await staff.patch(target, { starts_at: null, expires_at: null, max_uses_per_customer: null }));
+  assert.deepEqual([bare.starts_at, bare.expires_at, bare.max_uses_per_customer, bare.value], [null, null, null, 3]);
+  expectFields(await staff.patch(target, { value: 9e18 }), { value: 'out_of_range' });
+  dataOf(await customer.post('/api/v1/order/create', { product_id: product.id, coupon_code: 'save-12' }));
+  expectFields(await staff.patch(target, { max_uses: 1 }), { max_uses: 'out_of_range' });
+  assert.deepEqual(
+    dataOf(await staff.get('/api/admin/coupons')).map((c) => [c.code, c.uses]),
+    [['SAVE-12', 2]],
+  );
+  const unused = dataOf(await staff.post('/api/admin/coupons', { code: 'unused', kind: 'fixed', value: 1 }), 201);
+  assert.deepEqual(dataOf(await staff.delete(`/api/admin/coupons/${unused.id}`)), { deleted: true });
   assert.deepEqual(dataOf(await staff.delete(`/api/admin/coupons/${made.id}`)), { deleted: false });
   assert.equal(dataOf(await staff.get(`/api/admin/coupons/${made.id}`)).is_active, false);
 });

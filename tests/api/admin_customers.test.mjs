@@ -57,6 +57,14 @@ test('customers: switching one off ends the tokens, switching on again needs new
   expectStatus(await staff.delete(`/api/admin/customers/${customer.id}/tokens/${id}`), 200);
   expectError(await souk.get('/api/customer/wallet', { token }), 401, 'token_invalid');
   expectError(await staff.delete(`/api/admin/customers/${customer.id}/tokens/${id}`), 404, 'not_found');
+  expectError(await staff.delete(`/api/admin/customers/${customer.id}/tokens/x`), 404, 'not_found');
+  expectError(await staff.delete(`/api/admin/customers/${staff.id}/tokens/1`), 403, 'forbidden');
+  const wallet = `/api/admin/customers/${customer.id}/wallet`;
+  const most = { amount: 60000000000000000, description: 'Most' };
+  dataOf(await owner.post(wallet, most));
+  expectFields(await owner.post(wallet, most), { amount: 'out_of_range' });
+  dataOf(await owner.post(wallet, { amount: -60000000000000000, description: 'Back' }));
+  assert.equal(dataOf(await owner.get(`${wallet}?limit=1`)).transactions.length, 1);
 });
 
 test("nobody makes tokens of staff, or changes staff, through the customers' routes", async () => {

@@ -26,6 +26,8 @@ test('departments: made, renamed, switched off; one that has had a ticket is not
   assert.equal(dataOf(await staff.patch(`/api/admin/departments/${empty.id}`, { name: 'Nobody' })).name, 'Nobody');
   assert.equal(dataOf(await staff.get(`/api/admin/departments/${empty.id}`)).name, 'Nobody');
 
+  const hidden = dataOf(await staff.post('/api/admin/departments', { name: 'Hidden', is_active: false }), 201);
+  assert.equal(hidden.is_active, false);
   const customer = await office.customer();
   dataOf(
     await customer.post('/api/customer/tickets', {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertInvariants } from '../lib/checker.mjs';
 import { openOffice } from './lib/admin.mjs';
-import { expectStatus } from './lib/http.mjs';
+import { dataOf, expectStatus } from './lib/http.mjs';
 
 let office, owner, staff;
 before(async () => {
@@ -25,6 +25,16 @@ test('exports are CSV that a spreadsheet cannot run', async () => {
   assert.equal(answer.headers['content-type'], 'text/csv; charset=utf-8');
   const line = answer.text.split('\r\n').find((l) => l.includes('csv@example.com'));
   assert.ok(line.includes(`"'=HYPERLINK(""http://x"",""y""), ""quoted"""`), line);
+  const customer = await office.customer({ balance: 50 });
+  const product = await office.product({ name: '-1' });
+  dataOf(await customer.post('/api/v1/order/create', { product_id: product.id }));
+  dataOf(await owner.patch(`/api/admin/customers/${customer.id}`, { is_active: false }));
+  assert.match(
+    (await staff.get('/api/admin/exports/customers')).text,
+    new RegExp(`^${customer.id},.*(no|false|0)`, 'm'),
+  );
+  for (const what of ['orders', 'ledger'])
+    assert.ok((await staff.get(`/api/admin/exports/${what}`)).text.split('\r\n').length > 2, what);
   for (const what of ['orders', 'ledger'])
     assert.ok((await staff.get(`/api/admin/exports/${what}`)).text.startsWith('id,'));
 });

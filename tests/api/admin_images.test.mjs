@@ -43,6 +43,8 @@ test('a picture is added, shown, moved and deleted', async () => {
     dataOf(await office.owner.get(`/api/admin/products/${product.id}/images`)).map((i) => i.alt),
     ['Now first', 'A <dot>'],
   );
+  const same = dataOf(await office.owner.patch(`/api/admin/images/${second.id}`, {}));
+  assert.deepEqual([same.alt, same.position], ['Now first', 0]);
   await b.open('/');
   assert.ok(b.page.includes(second.url));
   const images = [

@@ -45,6 +45,7 @@ test('licences: revoke and reinstate, unbind, extend, give', async () => {
   assert.equal(dataOf(await staff.patch(`/api/admin/licenses/${license.id}`, { expires_at: null })).expires_at, null);
   expectStatus(await verify('machine-2'), 200);
 
+  assert.equal(dataOf(await staff.patch(`/api/admin/licenses/${license.id}`, {})).expires_at, null);
   const given = dataOf(
     await staff.post('/api/admin/licenses', { product_id: product.id, customer_id: customer.id }),
     201,

@@ -58,4 +58,5 @@ test('a second factor counts after its first code; codes and recovery codes are 
   expectFields(await souk.post('/api/admin/me/totp/remove', { code: '123456' }, { token }), { code: 'not_allowed' });
   expectStatus(await souk.post('/api/admin/me/totp/remove', { code: recovery_codes[4] }, { token }), 200);
   dataOf(await login('totp@example.com', PASSWORD));
+  expectError(await souk.post('/api/admin/me/totp/remove', { code: '123456' }, { token }), 409, 'invalid_state');
 });

@@ -47,10 +47,14 @@ test('a page is made, shown, linked, changed and deleted', async () => {
   const changed = dataOf(await office.staff.patch(`/api/admin/pages/${made.id}`, { slug: 'agb', in_footer: false }));
   assert.equal(changed.slug, 'agb');
   assert.equal(changed.title, made.title);
+  const titled = dataOf(await office.staff.patch(`/api/admin/pages/${made.id}`, { title: 'Two', body: 'Text' }));
+  assert.deepEqual([titled.slug, titled.title, titled.body, titled.in_footer], ['agb', 'Two', 'Text', false]);
+  dataOf(await office.owner.post('/api/admin/pages', { slug: 'gone', title: 'Gone', in_footer: false }), 201);
+  expectError(await office.staff.patch(`/api/admin/pages/${made.id}`, { slug: 'gone' }), 409, 'slug_taken');
   assert.equal((await b.open('/page/terms')).status, 404);
   assert.equal((await b.open('/page/agb')).status, 200);
   await until(async () => !(await b.open('/')).text.includes('href="/page/'));
-  assert.equal(dataOf(await office.owner.get('/api/admin/pages')).length, 1);
+  assert.equal(dataOf(await office.owner.get('/api/admin/pages')).length, 2);
   dataOf(await office.owner.get(`/api/admin/pages/${made.id}`));
   await office.owner.delete(`/api/admin/pages/${made.id}`);
   await office.audited('page.delete');

@@ -36,7 +36,12 @@ test('a file: put, delivered, replaced, taken away; too large ones and strangers
   assert.match(got.headers['content-disposition'], /book\.pdf/);
   dataOf(await put('second edition'));
   assert.equal((await souk.get(delivery.value)).text, 'second edition');
-  expectFields(await put('x', '?name=../../etc/passwd'), { name: 'bad_format' });
+  for (const name of ['../../etc/passwd', 'a%5Cb', '.hidden'])
+    expectFields(await put('x', `?name=${name}`), { name: 'bad_format' });
+  expectFields(await put(''), { '': 'required' });
+  const other = await office.product({ delivery_type: 'download_url', slug: 'no-name' });
+  const unnamed = await staff.put(`/api/admin/products/${other.id}/file`, 'x', { type: 'application/octet-stream' });
+  assert.equal(dataOf(unnamed).file_name, 'no-name.bin');
   expectError(await put('x'.repeat(200001)), 413, 'body_too_large');
   expectError(await put(bytes, '', customer), 403, 'insufficient_scope');
   assert.equal(dataOf(await staff.delete(target)).file_name, null);

@@ -101,7 +101,18 @@ test('bodies of products are checked field by field', async () => {
     }),
     { download_url: 'bad_format' },
   );
-  const product = await office.product({ slug: 'taken-slug' });
+  for (const key_prefix of ['A{', 'A:', 'A/', 'a'])
+    expectFields(
+      await staff.post('/api/admin/products', { name: 'x', price: 1, delivery_type: 'license_key', key_prefix }),
+      { key_prefix: 'bad_characters' },
+    );
+  const product = await office.product({ slug: 'taken-slug', key_prefix: 'A9' });
+  const target = `/api/admin/products/${product.id}`;
+  expectFields(await staff.patch(target, { download_url: 'ftp://x' }), { download_url: 'bad_format' });
+  const file = dataOf(await staff.patch(target, { download_url: 'https://x', download_limit: 3, download_days: 4 }));
+  assert.deepEqual([file.download_url, file.download_limit, file.download_days], ['https://x', 3, 4]);
+  const open = dataOf(await staff.patch(target, { download_limit: null, download_days: null, download_url: '' }));
+  assert.deepEqual([open.download_url, open.download_limit, open.download_days], ['', null, null]);
   expectError(
     await staff.post('/api/admin/products', { name: 'x', slug: product.slug, price: 1, delivery_type: 'license_key' }),
     409,
@@ -130,4 +141,9 @@ test('variants: one default, the next one when it goes', async () => {
   assert.deepEqual(dataOf(await staff.delete(`/api/admin/variants/${year.id}`)), { deleted: true });
   assert.equal(dataOf(await souk.get(`/api/store/products/${product.slug}`)).price, 5);
   expectError(await staff.patch('/api/admin/variants/999999', { price: 1 }), 404, 'not_found');
+  assert.equal(dataOf(await staff.patch(`/api/admin/variants/${month.id}`, { license_days: null })).license_days, null);
+  assert.equal(dataOf(await staff.get(`/api/admin/products/${product.id}`)).variants.length, 1);
+  const customer = await office.customer({ balance: 50 });
+  dataOf(await customer.post('/api/v1/order/create', { product_id: product.id, variant_id: month.id }));
+  assert.deepEqual(dataOf(await staff.delete(`/api/admin/variants/${month.id}`)), { deleted: false });
 });

@@ -37,6 +37,10 @@ test(`${CODES} serials in one request; again: all duplicates; JSON and text; not
       ['serial.import_begun', { codes: CODES }],
     ],
   );
+  assert.deepEqual(dataOf(await staff.post(target, '\nCODE-1\n\n', { type: 'text/plain' })), {
+    added: 0,
+    duplicates: 1,
+  });
   assert.deepEqual(dataOf(await staff.post(target, { codes: ['CODE-1', 'NEW-1234567890', 'NEW-1234567890'] })), {
     added: 1,
     duplicates: 2,
@@ -48,6 +52,11 @@ test(`${CODES} serials in one request; again: all duplicates; JSON and text; not
   );
   assert.ok(page.codes[0].code.endsWith('7890') && !page.codes[0].code.includes('NEW'), page.codes[0].code);
   expectFields(await staff.post(target, `good\nbad\u0001code`, { type: 'text/plain' }), { codes: 'bad_format' });
+  expectFields(await staff.post(target, Buffer.from('\xff', 'latin1'), { type: 'text/plain' }), {
+    codes: 'bad_characters',
+  });
+  expectFields(await staff.post(target, ' \n\r\n', { type: 'text/plain' }), { codes: 'too_few' });
+  expectFields(await staff.post(target, '\n'.repeat(500001), { type: 'text/plain' }), { codes: 'too_many' });
   expectFields(await staff.post(target, { codes: [] }), { codes: 'too_few' });
   expectFields(await staff.post(target, { codes: ['x'], variant_id: 999 }), { variant_id: 'unknown_id' });
   assert.equal(dataOf(await staff.get(target)).pools[0].free, CODES + 1);

@@ -35,6 +35,15 @@ test('settings: changed by owners, with If-Match against lost updates; the curre
     'precondition_failed',
   );
   expectFields(await owner.patch('/api/admin/settings', { currency: 'XYZ' }), { currency: 'not_allowed' });
+  expectFields(await owner.patch('/api/admin/settings', { languages: ['en', 'xx'] }), { languages: 'not_allowed' });
+  expectFields(await owner.patch('/api/admin/settings', { languages: ['en', 'en'] }), { languages: 'duplicate_item' });
+  const words = dataOf(await owner.patch('/api/admin/settings', { tagline: 'Software', staff_mail: 'x@example.com' }));
+  assert.deepEqual([words.tagline, words.staff_mail], ['Software', 'x@example.com']);
+  dataOf(await owner.patch('/api/admin/settings', { tagline: '', staff_mail: '' }));
+  expectFields(await owner.put('/api/admin/settings/logo', '', { type: 'application/octet-stream' }), {
+    body: 'bad_format',
+  });
+  dataOf(await owner.patch('/api/admin/settings', { currency: 'USD' }));
   await office.product();
   expectError(await owner.patch('/api/admin/settings', { currency: 'EUR' }), 409, 'invalid_state');
   assert.equal(dataOf(await owner.get('/api/admin/settings')).currency, 'USD');

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { dump, tablesOf } from '../lib/dump.mjs';
 import { execute, number, select } from '../lib/sql.mjs';
 import { openOffice } from './lib/admin.mjs';
+import { HAS_FAULTS } from './lib/faults.mjs';
 import { dataOf } from './lib/http.mjs';
 import { BINARY, ENGINE, SLOW, freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
 
@@ -271,7 +272,9 @@ test('rows that break a rule are found by verify, however well they were copied'
   await refused(['backup', 'verify', fileOf('unsound.souk')], /breaks a rule: /);
 });
 
-test('the server makes backups by itself: verified, recorded, handed on; only so many are kept', async (t) => {
+const AT_ONCE = { skip: HAS_FAULTS && 'a backup that failed is made again after a while' };
+
+test('the server makes backups by itself: verified, recorded, handed on; only so many are kept', AT_ONCE, async (t) => {
   const folder = fs.mkdtempSync(path.join(dir, 'scheduled-'));
   const [hook, handed] = [path.join(folder, 'hook'), path.join(folder, 'handed')];
   fs.writeFileSync(

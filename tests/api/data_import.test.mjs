@@ -17,6 +17,9 @@ after(() => shop.stop());
 const run = (args, input = '', database = shop.database) =>
   runSouk([...args, '--db', database.dbArg], { cwd: database.dir, env: database.env, input });
 const csv = (...lines) => `${lines.join('\r\n')}\r\n`;
+/** Lines whose last fields are empty: as many as the first line has. */
+const padded = (head, ...lines) =>
+  csv(head, ...lines.map((line) => line + ','.repeat(head.split(',').length - line.split(',').length)));
 
 async function imports(kind, text, ...more) {
   const done = await run(['import', kind, '-', ...more], text);
@@ -126,11 +129,52 @@ test('every bad line is named with its number and reason, and nothing is importe
       ],
     ],
     [
+      'products',
+      padded(
+        'slug,name,price,delivery_type,active,position,license_days,key_prefix,download_url,description',
+        'a,A,,license_key',
+        'a,A,a lot,license_key',
+        'a,A,99999999999999,license_key',
+        'a,A,1,license_key,perhaps',
+        'a,A,1,license_key,0,first',
+        'a,A,1,license_key,0,-1',
+        'a,A,1,license_key,0,1,36501',
+        'a,A,1,license_key,0,1,1,K?',
+        'a,A,1,license_key,no,1,1,K,ftp://x.example',
+        `a,A,1,license_key,0,1,1,K,https://x.example,${'d'.repeat(20001)}`,
+        `a,${'n'.repeat(201)},1,license_key`,
+        '"a","A\tB",1,license_key',
+      ),
+      [
+        [2, /price: is missing/],
+        [3, /price: wants a number/],
+        [4, /price: is out of range/],
+        [5, /active: wants true or false/],
+        [6, /position: wants a whole number/],
+        [7, /position: wants a whole number/],
+        [8, /license_days: wants a whole number/],
+        [9, /key_prefix: wants letters/],
+        [10, /download_url: wants an address/],
+        [11, /description: is too long/],
+        [12, /name: is too long/],
+        [13, /name: has characters/],
+      ],
+    ],
+    [
+      'products',
+      Buffer.from('name,price,delivery_type,description\nA\xff,1,license_key,\nB,1,license_key,\xff\n', 'latin1'),
+      [
+        [2, /name: has characters/],
+        [3, /description: is too long, or not UTF-8/],
+      ],
+    ],
+    [
       'variants',
-      csv('product,name,price', 'nowhere,X,1', 'editor,,1'),
+      csv('product,name,price', 'nowhere,X,1', 'editor,,1', ',X,1'),
       [
         [2, /product: no product/],
         [3, /name: is missing/],
+        [4, /product: is missing/],
       ],
     ],
     [
@@ -150,20 +194,25 @@ test('every bad line is named with its number and reason, and nothing is importe
         'has space,editor,x@example.com,',
         'GOODKEY1,editor,,',
         'GOODKEY2,editor,x@example.com,maybe',
+        `${'K'.repeat(256)},editor,x@example.com,`,
+        'GOODKEY\u00e9,editor,x@example.com,',
       ),
       [
         [2, /key: is not a key/],
         [3, /key: is not a key/],
         [4, /email: is missing/],
         [5, /status: wants/],
+        [6, /key: is too long/],
+        [7, /key: is not a key/],
       ],
     ],
     [
       'serials',
-      csv('product,code', 'editor,A', 'codes,', 'codes,x'),
+      csv('product,code,variant', 'editor,A,', 'codes,,', 'codes,x,', 'codes,y,Large'),
       [
         [2, /does not deliver serial codes/],
         [3, /code: is not a code/],
+        [5, /variant: the product has no variant/],
       ],
     ],
     [

@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { callsAs, openOffice } from './lib/admin.mjs';
-import { dataOf, expectError } from './lib/http.mjs';
+import { signed, stripeEvent } from './lib/gateways.mjs';
+import { dataOf, expectError, expectFields } from './lib/http.mjs';
 import { runSouk } from './lib/souk.mjs';
 
 /** path → [what it names, the body that the owner would send] */
@@ -149,6 +150,47 @@ test('lists show callers what is theirs, and nothing of others', async () => {
     assert.ok(mine.text.includes(mark(ada)), `${name}: the owner does not see it: ${mine.text}`);
     assert.ok(!theirs.text.includes(mark(ada)), `${name}: a stranger sees it: ${theirs.text}`);
   }
+});
+
+test('every list is read page by page without a gap; a cursor of another list is refused', async () => {
+  const fields = (await runSouk(['routes', '--fields'])).stdout.split('\n').map((line) => line.split(' '));
+  const lists = fields.filter(([method, , , name]) => method === 'GET' && name === 'cursor').map(([, path]) => path);
+  assert.ok(lists.length > 25);
+  for (const intent of ['pi_1', 'pi_2']) {
+    const raw = JSON.stringify(stripeEvent('payment_intent.succeeded', { order: 999999, amount: 500, intent }));
+    const headers = signed('stripe', raw, 'whsec_0123456789abcdef');
+    await office.souk.request('POST', '/webhook/card_gateway_a', { body: raw, type: 'application/json', headers });
+  }
+  for (const code of ['ONE', 'TWO'])
+    dataOf(await office.owner.post('/api/admin/coupons', { code, kind: 'percent', value: 5 }), 201);
+  const foreign = new Map(); // path → a cursor of it
+  let paged = 0;
+  for (const path of lists) {
+    const token = path.startsWith('/api/admin/')
+      ? office.owner.token
+      : path.startsWith('/api/store/')
+        ? undefined
+        : ada.token;
+    const id = path.includes('products') ? ada.things.product : path.includes('staff') ? office.owner.id : ada.id;
+    const target = path.replace('{id}', id);
+    const ids = (answer) => {
+      const data = dataOf(answer);
+      return (Array.isArray(data) ? data : data.codes).map((row) => row.id ?? row.withdrawal_id ?? row.slug);
+    };
+    const all = ids(await office.souk.get(`${target}?limit=100`, { token }));
+    const seen = [];
+    for (let next = '', i = 0; next !== null && i < 4; i++) {
+      const answer = await office.souk.get(`${target}?limit=1${next && `&cursor=${next}`}`, { token });
+      seen.push(...ids(answer));
+      next = answer.json.meta.next_cursor;
+      if (next) foreign.set(path, next);
+    }
+    if (seen.length > 1) paged += 1;
+    if (!path.endsWith('/outbox')) assert.deepEqual(seen, all.slice(0, 4), path); // the outbox is at work meanwhile
+    for (const bad of ['x', 'A'.repeat(32), [...foreign].find(([other]) => other !== path)?.[1]].filter(Boolean))
+      expectFields(await office.souk.get(`${target}?cursor=${bad}`, { token }), { cursor: 'bad_cursor' });
+  }
+  assert.ok(paged > 12, `${paged} lists have pages`);
 });
 
 test('the owner reaches each object', async () => {

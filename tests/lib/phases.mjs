@@ -8,8 +8,8 @@ const FEW = { SOUK_WORKERS: '8' };
 
 /**
  * Black-box tests that a database which fails now and then disturbs, although nothing is wrong: they count calls, mails, failures or
- * uses, wait for work in the background (which waits longer after a failure), want the address of a payment's page at once, or
- * have more statements than are failed.
+ * uses, wait for work in the background (which waits longer after a failure), want the address of a payment's page at once, have
+ * more statements than are failed, or have faults of their own (memory).
  */
 const UNDISTURBED = [
   'admin_gateways',
@@ -21,6 +21,7 @@ const UNDISTURBED = [
   'download',
   'limits',
   'mail',
+  'memory',
   'mishaps',
   'operations',
   'payment_errand',

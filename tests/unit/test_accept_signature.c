@@ -63,7 +63,13 @@ static void passes_over_what_it_can_not(void **state)
                                          "a=?1",
                                          "a=(1 2)",
                                          "a=-12.345",
-                                         "a=999999999999999"};
+                                         "a=999999999999999",
+                                         "a=*t0ken",
+                                         "a=(\"content-digest\";sf)",
+                                         "a=(\"content-digest\";req=1)",
+                                         "a=();keyid=5",
+                                         "a=();alg=ed25519",
+                                         "a=:MTIz0Z==:"};
     struct wanted_signature w;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (accept_signature_read(&arena, str_from(others[i]), STR("our-key"), &w)) fail_msg("taken: %s", others[i]);
@@ -78,6 +84,8 @@ static void passes_over_what_it_can_not(void **state)
     Str field = str_printf(&arena, "a=();nonce=\"%.*s\"", 512, longest);
     assert_true(accept_signature_read(&arena, field, STR("our-key"), &w));
     field = str_printf(&arena, "a=();nonce=\"%.*s\"", 513, longest);
+    assert_false(accept_signature_read(&arena, field, STR("our-key"), &w));
+    field = str_printf(&arena, "a=();tag=\"%.*s\"", 513, longest);
     assert_false(accept_signature_read(&arena, field, STR("our-key"), &w));
     field = str_printf(&arena, "%.*s=()", 65, longest);
     assert_false(accept_signature_read(&arena, field, STR("our-key"), &w));
@@ -118,7 +126,11 @@ static void ignores_what_does_not_parse(void **state)
                                          "a=(a b",
                                          "a=()\n",
                                          "a=\"\x7f\"",
-                                         "a=(();x)"};
+                                         "a=(();x)",
+                                         "a=(\"content-digest\";1)",
+                                         "a=word{",
+                                         "a=WORD[",
+                                         "a{=1"};
     struct wanted_signature w;
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         if (accept_signature_read(&arena, str_from(broken[i]), STR("our-key"), &w)) fail_msg("taken: %s", broken[i]);

@@ -91,7 +91,7 @@ static void lists(void **state)
     (void)state;
     struct mail_values v = {0};
     struct mail_text t = {.subject = STR("s"), .body = STR("You bought:\n\n{{items}}\n\nBye\n")};
-    v.of[PARAM_items] = STR("*2 × *Editor*\n=KEY-1\n=KEY-2\n@https://shop.example/d Get it\n*<b>\n");
+    v.of[PARAM_items] = STR("*2 × *Editor*\n=KEY-1\n=KEY-2\n@https://shop.example/d Get it\n*\n*<b>\n");
     mail_text_render(&arena, LANG_de, MAIL_order, &t, &v, &look, &parts);
     assert_str(
         text_body(),
@@ -129,6 +129,9 @@ static void faults(void **state)
     check("[x]({{number}})", false, MAIL_FAULT_PLACE, "number");
     check("[x]({{link}})", false, MAIL_FAULT_NONE, "");
     check("\356\200\200", false, MAIL_FAULT_NONE, "");
+    check("\356\201\200 \356\200\277 \356\200", false, MAIL_FAULT_NONE, "");
+    check("{{a{{number}}", false, MAIL_FAULT_BRACE, "");
+    check("{{number} }}", false, MAIL_FAULT_PARAM, "number}");
 }
 
 /* Every text that comes with the program is one that could be saved, and shows its samples. */
@@ -150,6 +153,45 @@ static void defaults(void **state)
         }
 }
 
+/* A subject is one line of at most 400 bytes, cut between characters. */
+static void subjects(void **state)
+{
+    (void)state;
+    struct mail_values v = {0};
+    char text[600];
+    memset(text, 'x', sizeof text);
+    v.of[PARAM_subject] = (Str){text, sizeof text};
+    Str cut = mail_subject(&arena, MAIL_ticket_answered, STR("{{subject}} {{items}} {{nothing}}"), &v);
+    size_t most = cut.len;
+    assert_true(most > 100 && most < sizeof text);
+    memcpy(text + most - 1, "\303\244", 2);
+    assert_int_equal(mail_subject(&arena, MAIL_ticket_answered, STR("{{subject}}"), &v).len, most - 1);
+    v.of[PARAM_subject] = STR("s");
+    assert_str(mail_subject(&arena, MAIL_ticket_answered, STR("{{subject}} {{items}} {{nothing}}"), &v),
+               "s {{items}} {{nothing}}");
+}
+
+/* Markup that stands where none is needed: links in links, addresses of the shop and of others, raw HTML. */
+static void odd_markup(void **state)
+{
+    (void)state;
+    struct mail_values v = {0};
+    v.of[PARAM_link] = STR("https://shop.example/a");
+    v.of[PARAM_subject] = STR("s");
+    render("[{{link}}]({{link}}) [o](//other.example/x) [h](/help) ![p](/media/p.png)\n\n<div>{{subject}}</div>\n\n"
+           "## [x](/y)\n\n- [](/empty)\n",
+           &v);
+    assert_true(has(parts.html, "<a href=\"https://shop.example/a\">https://shop.example/a</a>"));
+    assert_true(has(parts.html, "href=\"//other.example/x\""));
+    assert_true(has(parts.html, "href=\"https://shop.example/help\""));
+    assert_false(has(parts.html, "<div>s") || has(parts.html, "<img"));
+    struct mail_text t = {.subject = STR("s"), .body = STR("{{items}}\n")};
+    struct mail_values list = {0};
+    list.of[PARAM_items] = STR("=KEY-ALONE\n");
+    mail_text_render(&arena, LANG_en, MAIL_order, &t, &list, &look, &parts);
+    assert_true(has(parts.text, "- KEY-ALONE"));
+}
+
 /* Whatever is typed: it ends, and no markup comes out that the renderer does not write. */
 static void deep(void **state)
 {
@@ -157,10 +199,12 @@ static void deep(void **state)
     struct buf b;
     struct mail_values v = {0};
     v.of[PARAM_subject] = STR("s");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         buf_init(&b, &arena, SIZE_MAX);
-        for (int n = 0; n < 3000; n++) buf_append(&b, i == 0 ? STR("> ") : i == 1 ? STR("- ") : STR("*_["));
+        const Str begin[] = {STR("> "), STR("- "), STR("*_["), STR("*a _b ")}, end[] = {{0}, {0}, {0}, STR("_*")};
+        for (int n = 0; n < 3000; n++) buf_append(&b, begin[i]);
         buf_lit(&b, "{{subject}}");
+        for (int n = 0; n < 3000; n++) buf_append(&b, end[i]);
         buf_char(&b, '\0');
         render(b.ptr, &v);
     }
@@ -173,6 +217,8 @@ int main(void)
         cmocka_unit_test_setup(empty_values_take_their_paragraph, clean),
         cmocka_unit_test_setup(text_part, clean),
         cmocka_unit_test_setup(lists, clean),
+        cmocka_unit_test_setup(subjects, clean),
+        cmocka_unit_test_setup(odd_markup, clean),
         cmocka_unit_test_setup(faults, clean),
         cmocka_unit_test_setup(defaults, clean),
         cmocka_unit_test_setup(deep, clean),

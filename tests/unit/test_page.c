@@ -79,6 +79,8 @@ static void json_ends_no_script(void **state)
     (void)state;
     assert_str(written(page_json, "a\"b\\</script>&\n\342\200\250\342\200\251\342\200\252"),
                "\"a\\u0022b\\u005c\\u003c/script\\u003e\\u0026\\u000a\\u2028\\u2029\342\200\252\"");
+    assert_str(written(page_json, "\177\342\202\254\342\200"), "\"\\u007f\342\202\254\342\200\"");
+    assert_str(written(page_component, "aZ0-_.~ /\303\244"), "aZ0-_.~%20%2F%C3%A4");
 }
 
 static void check_money(const char *code, const char *currency, int64_t minor, const char *want)
@@ -124,6 +126,7 @@ static void words_are_found(void **state)
     for (int i = 1; i < WORD_COUNT; i++) assert_int_equal(words_find(str_from(word_names[i])), i);
     assert_int_equal(words_find(STR("no_such_word")), WORD_NONE);
     assert_int_equal(words_find(STR("")), WORD_NONE);
+    assert_int_equal(words_find((Str){0}), WORD_NONE);
     assert_str(words_text(lang("de"), WORD_month_3), "März");
 }
 
@@ -139,9 +142,18 @@ static void languages_are_chosen(void **state)
                                            {"fr;q=0, de;q=0.001", "de"},
                                            {"*;q=0.5, de", "de"},
                                            {"*", "en"},
-                                           {";;,,q=,de;q=x,fr", "fr"}};
+                                           {";;,,q=,de;q=x,fr", "fr"},
+                                           {"de;level=1, fr;q=0.5", "de"},
+                                           {"de;q=0.12345, fr;q=0.124", "fr"},
+                                           {"de;q=9, fr;q=1", "de"},
+                                           {"de;q=-1, fr;q=0.1", "fr"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_str(str_from(lang_codes[lang_choose(str_from(cases[i][0]), offered, 3)]), cases[i][1]);
+    enum lang listed[LANG_COUNT];
+    assert_int_equal(lang_list(STR("fr,xx,de"), listed), 2);
+    assert_int_equal(listed[1], lang("de"));
+    assert_int_equal(lang_list(STR(""), listed), 1);
+    assert_int_equal(lang_list(STR("en,en,en,en,en,en,en,en,en,en,en,en"), listed), LANG_COUNT);
 }
 
 static void markdown_is_safe(void **state)
@@ -161,6 +173,8 @@ static void markdown_is_safe(void **state)
         {"![a](//b.example/c.png)", "<p><a href=\"//b.example/c.png\">a</a></p>\n"},
         {"[![a](https://b.example/c.png)](https://d.example)", "<p><a href=\"https://d.example\">a</a></p>\n"},
         {"![](data:image/png;base64,x)", "<p></p>\n"},
+        {"![](https://b.example/c.png)", "<p><a href=\"https://b.example/c.png\">https://b.example/c.png</a></p>\n"},
+        {"###### A", "<h6>A</h6>\n"},
         {"", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -175,6 +189,8 @@ static void summaries(void **state)
     assert_str(markdown_summary(&arena, STR("one two three"), 9), "one two");
     assert_str(markdown_summary(&arena, STR("ääää"), 3), "ä");
     assert_str(markdown_summary(&arena, STR(""), 10), "");
+    assert_str(markdown_summary(&arena, STR("a `b` c\\\nd\n\n> e"), 100), "a b c d e");
+    assert_str(markdown_summary(&arena, STR("äöüäöüäöü"), 9), "äöüä");
 }
 
 int main(void)

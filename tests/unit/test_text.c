@@ -39,6 +39,7 @@ static void trims_white_space_of_all_scripts(void **state)
     assert_int_equal(text_trim((Str){0}).len, 0);
     assert_str(text_trim(STR("\xa0")), "\xa0"); /* not UTF-8: left alone, nothing read before or behind it */
     assert_str(text_trim(STR("\xe2")), "\xe2");
+    assert_str(text_trim(STR("\xf0\x9f\x98\x80 ")), "\xf0\x9f\x98\x80");
 }
 
 static void finds_control_characters(void **state)
@@ -56,6 +57,7 @@ static void finds_control_characters(void **state)
         assert_int_equal(text_is_lines((Str){text, n}), !control || c == '\t' || c == '\n');
     }
     assert_true(text_is_line((Str){0}));
+    assert_true(text_is_line((Str){"a\xc2", 2})); /* cut off: nothing is read behind it */
     assert_true(text_is_line(STR("\xe2\x82\xac \xf0\x9f\x98\x80 \xc3\x80")));
 }
 
@@ -129,7 +131,8 @@ static void knows_slugs(void **state)
     (void)state;
     static const char *const good[] = {"a", "0", "abc", "a-b", "a-1-b", "2026", NULL};
     static const char *const bad[] = {"",    "-",   "-a", "a-",  "a--b", "A",        "a b",           "a_b",
-                                      "a.b", "a/b", "..", "a%b", "a\n",  "\xc3\xa9", "a\xe2\x80\x8b", NULL};
+                                      "a.b", "a/b", "..", "a%b", "a\n",  "\xc3\xa9", "a\xe2\x80\x8b", "a{b",
+                                      NULL};
     check_all(slug_is_valid, true, good);
     check_all(slug_is_valid, false, bad);
     assert_true(slug_is_valid(str_printf(&arena, "%0100d", 1)));
@@ -149,6 +152,7 @@ static void knows_links(void **state)
                                        "http://127.0.0.1:8080/x",
                                        "http://[::1]/",
                                        "http://[2001:db8::1]:443/x",
+                                       "http://[::ffff:127.0.0.1]/",
                                        "http://a:1",
                                        "http://a:65535/",
                                        "https://a.b-c.example/~x/(y)",
@@ -194,6 +198,10 @@ static void knows_links(void **state)
                                       "http://a/%",
                                       "http://a/%2",
                                       "http://a/%zz",
+                                      "http://a/%2z",
+                                      "http://a/]",
+                                      "http://[1:2:3:4:5:6:7:8:9:]/",
+                                      "http://[0000:0000:0000:0000:0000:0000:000.000.000.000.0]/",
                                       "http://a%2eb/",
                                       "http://\xc3\xa9/",
                                       "http://a/\xc3\xa9",

@@ -22,7 +22,8 @@ static void takes_what_the_standard_does(void **state)
         {"00-" ID "-" PARENT "-0", false},        {"00-" ID "-" PARENT "-0g", false},
         {"00_" ID "-" PARENT "-01", false},       {"00-" ID "_" PARENT "-01", false},
         {"00-" ID "-" PARENT "_01", false},       {"", false},
-        {" 00-" ID "-" PARENT "-01", false},
+        {" 00-" ID "-" PARENT "-01", false},      {"0g-" ID "-" PARENT "-01", false},
+        {"00-" ID "-00f067aa0ba902b/-01", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct trace t = {0};

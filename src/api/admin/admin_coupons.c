@@ -103,48 +103,30 @@ struct coupon_body {
     Time starts_at, expires_at;
     int64_t max_uses, max_uses_per_customer;
     bool is_active;
-    bool has_code, has_kind, has_value, has_product_ids, has_min_total, has_starts_at, no_starts_at, has_expires_at,
-        no_expires_at, has_max_uses, no_max_uses, has_per_customer, no_per_customer, has_is_active;
+    bool has_code, has_kind, has_value, has_product_ids, has_min_total, has_starts_at, has_expires_at, has_max_uses,
+        has_per_customer, has_is_active;
 };
 
 #define BODY(member) offsetof(struct coupon_body, member)
-#define COUPON_FIELDS(needed)                                                                                            \
-    {"code", FIELD_LINE, needed, BODY(code), .min = 1, .max = 64, .has = BODY(has_code)},                                \
-        {"kind", FIELD_CHOICE, needed, BODY(kind), .choices = coupon_kind_names, .has = BODY(has_kind)},                 \
-        {"value", FIELD_NUMBER, needed, BODY(value), .has = BODY(has_value)},                                            \
-        {"product_ids", FIELD_IDS, OPTIONAL, BODY(product_ids), .max = PRODUCTS_MAX, .has = BODY(has_product_ids)},      \
-        {"min_total",                                                                                                    \
-         FIELD_MONEY,                                                                                                    \
-         OPTIONAL,                                                                                                       \
-         BODY(min_total),                                                                                                \
-         .min = 0,                                                                                                       \
-         .max = INT64_MAX / 1000,                                                                                        \
-         .has = BODY(has_min_total)},                                                                                    \
-        {"starts_at", FIELD_TIME, NULLABLE, BODY(starts_at), .has = BODY(has_starts_at), .is_null = BODY(no_starts_at)}, \
-        {"expires_at",                                                                                                   \
-         FIELD_TIME,                                                                                                     \
-         NULLABLE,                                                                                                       \
-         BODY(expires_at),                                                                                               \
-         .has = BODY(has_expires_at),                                                                                    \
-         .is_null = BODY(no_expires_at)},                                                                                \
-        {"max_uses",                                                                                                     \
-         FIELD_INT,                                                                                                      \
-         NULLABLE,                                                                                                       \
-         BODY(max_uses),                                                                                                 \
-         .min = 1,                                                                                                       \
-         .max = USES_MAX,                                                                                                \
-         .has = BODY(has_max_uses),                                                                                      \
-         .is_null = BODY(no_max_uses)},                                                                                  \
-        {"max_uses_per_customer",                                                                                        \
-         FIELD_INT,                                                                                                      \
-         NULLABLE,                                                                                                       \
-         BODY(max_uses_per_customer),                                                                                    \
-         .min = 1,                                                                                                       \
-         .max = USES_MAX,                                                                                                \
-         .has = BODY(has_per_customer),                                                                                  \
-         .is_null = BODY(no_per_customer)},                                                                              \
-    {                                                                                                                    \
-        "is_active", FIELD_BOOL, OPTIONAL, BODY(is_active), .has = BODY(has_is_active)                                   \
+#define COUPON_FIELDS(needed)                                                                                          \
+    {"code", FIELD_LINE, needed, BODY(code), .min = 1, .max = 64, .has = BODY(has_code)},                              \
+        {"kind", FIELD_CHOICE, needed, BODY(kind), .choices = coupon_kind_names, .has = BODY(has_kind)},               \
+        {"value", FIELD_NUMBER, needed, BODY(value), .has = BODY(has_value)},                                          \
+        {"product_ids", FIELD_IDS, OPTIONAL, BODY(product_ids), .max = PRODUCTS_MAX, .has = BODY(has_product_ids)},    \
+        {"min_total",                                                                                                  \
+         FIELD_MONEY,                                                                                                  \
+         OPTIONAL,                                                                                                     \
+         BODY(min_total),                                                                                              \
+         .min = 0,                                                                                                     \
+         .max = INT64_MAX / 1000,                                                                                      \
+         .has = BODY(has_min_total)},                                                                                  \
+        {"starts_at", FIELD_TIME, NULLABLE, BODY(starts_at), .has = BODY(has_starts_at)},                              \
+        {"expires_at", FIELD_TIME, NULLABLE, BODY(expires_at), .has = BODY(has_expires_at)},                           \
+        {"max_uses", FIELD_INT, NULLABLE, BODY(max_uses), .min = 1, .max = USES_MAX, .has = BODY(has_max_uses)},       \
+        {"max_uses_per_customer",      FIELD_INT, NULLABLE, BODY(max_uses_per_customer), .min = 1, .max = USES_MAX,    \
+         .has = BODY(has_per_customer)},                                                                               \
+    {                                                                                                                  \
+        "is_active", FIELD_BOOL, OPTIONAL, BODY(is_active), .has = BODY(has_is_active)                                 \
     }
 
 static const struct field coupon_fields[] = {COUPON_FIELDS(REQUIRED), {0}};
@@ -180,10 +162,10 @@ static enum err coupon_apply(struct request *req, struct coupon *c, const struct
         if (bad) e = bad;
     }
     if (in->has_min_total) c->min_total = in->min_total;
-    if (in->has_starts_at || in->no_starts_at) c->starts_at = in->starts_at;
-    if (in->has_expires_at || in->no_expires_at) c->expires_at = in->expires_at;
-    if (in->has_max_uses || in->no_max_uses) c->max_uses = in->max_uses;
-    if (in->has_per_customer || in->no_per_customer) c->max_uses_per_customer = in->max_uses_per_customer;
+    if (in->has_starts_at) c->starts_at = in->starts_at;
+    if (in->has_expires_at) c->expires_at = in->expires_at;
+    if (in->has_max_uses) c->max_uses = in->max_uses;
+    if (in->has_per_customer) c->max_uses_per_customer = in->max_uses_per_customer;
     if (in->has_is_active) c->is_active = in->is_active;
     if (time_is(c->starts_at) && time_is(c->expires_at) && c->expires_at.ms <= c->starts_at.ms)
         e = request_bad_field(req, "expires_at", ERR_FIELD_RANGE);

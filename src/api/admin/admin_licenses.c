@@ -113,11 +113,11 @@ static enum err change(struct request *req, const char *action, enum err (*act)(
 
 struct expiry_body {
     Time expires_at;
-    bool has_expires_at, never;
+    bool has_expires_at;
 };
 static const struct field expiry_fields[] = {
     {"expires_at", FIELD_TIME, NULLABLE, offsetof(struct expiry_body, expires_at),
-     .has = offsetof(struct expiry_body, has_expires_at), .is_null = offsetof(struct expiry_body, never)},
+     .has = offsetof(struct expiry_body, has_expires_at)},
     {0},
 };
 static const struct shape expiry_shape = {expiry_fields, sizeof(struct expiry_body)};
@@ -125,7 +125,7 @@ static const struct shape expiry_shape = {expiry_fields, sizeof(struct expiry_bo
 static enum err act_expiry(struct request *req, Id id)
 {
     const struct expiry_body *in = req->body;
-    return in->has_expires_at || in->never ? license_set_expiry(req->db, id, in->expires_at) : OK;
+    return in->has_expires_at ? license_set_expiry(req->db, id, in->expires_at) : OK;
 }
 
 struct reason_body {

@@ -108,7 +108,7 @@ struct product_body {
     int64_t position, license_days, download_limit, download_days;
     bool has_name, has_slug, has_description, has_price, has_delivery_type, has_is_active, has_position, has_key_prefix,
         has_download_url;
-    bool has_license_days, no_license_days, has_download_limit, no_download_limit, has_download_days, no_download_days;
+    bool has_license_days, has_download_limit, has_download_days;
 };
 
 #define BODY(member) offsetof(struct product_body, member)
@@ -136,8 +136,7 @@ struct product_body {
          BODY(license_days),                                                                                           \
          .min = 1,                                                                                                     \
          .max = DAYS_MAX,                                                                                              \
-         .has = BODY(has_license_days),                                                                                \
-         .is_null = BODY(no_license_days)},                                                                            \
+         .has = BODY(has_license_days)},                                                                               \
         {"key_prefix", FIELD_LINE, OPTIONAL, BODY(key_prefix), .max = 16, .has = BODY(has_key_prefix)},                \
         {"download_url", FIELD_LINE, OPTIONAL, BODY(download_url), .max = 2048, .has = BODY(has_download_url)},        \
         {"download_limit",                                                                                             \
@@ -146,11 +145,10 @@ struct product_body {
          BODY(download_limit),                                                                                         \
          .min = 1,                                                                                                     \
          .max = 1000000,                                                                                               \
-         .has = BODY(has_download_limit),                                                                              \
-         .is_null = BODY(no_download_limit)},                                                                          \
+         .has = BODY(has_download_limit)},                                                                             \
     {                                                                                                                  \
-        "download_days", FIELD_INT, NULLABLE, BODY(download_days),                                                     \
-            .min = 1, .max = DAYS_MAX, .has = BODY(has_download_days), .is_null = BODY(no_download_days)               \
+        "download_days", FIELD_INT, NULLABLE, BODY(download_days), .min = 1, .max = DAYS_MAX,                          \
+                                                                   .has = BODY(has_download_days)                      \
     }
 
 static const struct field product_fields[] = {PRODUCT_FIELDS(REQUIRED), {0}};
@@ -184,9 +182,9 @@ static void product_apply(struct product *p, const struct product_body *in)
     if (in->has_position) p->position = in->position;
     if (in->has_key_prefix) p->key_prefix = in->key_prefix;
     if (in->has_download_url) p->download_url = in->download_url;
-    if (in->has_license_days || in->no_license_days) p->license_days = in->license_days;
-    if (in->has_download_limit || in->no_download_limit) p->download_limit = in->download_limit;
-    if (in->has_download_days || in->no_download_days) p->download_days = in->download_days;
+    if (in->has_license_days) p->license_days = in->license_days;
+    if (in->has_download_limit) p->download_limit = in->download_limit;
+    if (in->has_download_days) p->download_days = in->download_days;
 }
 
 static enum err post_product(struct request *req)
@@ -250,7 +248,7 @@ struct variant_body {
     Money price;
     bool is_default, is_active;
     int64_t license_days;
-    bool has_name, has_price, has_is_default, has_is_active, has_license_days, no_license_days;
+    bool has_name, has_price, has_is_default, has_is_active, has_license_days;
 };
 
 #define VARIANT(member) offsetof(struct variant_body, member)
@@ -260,8 +258,8 @@ struct variant_body {
         {"is_default", FIELD_BOOL, OPTIONAL, VARIANT(is_default), .has = VARIANT(has_is_default)},                     \
         {"is_active", FIELD_BOOL, OPTIONAL, VARIANT(is_active), .has = VARIANT(has_is_active)},                        \
     {                                                                                                                  \
-        "license_days", FIELD_INT, NULLABLE, VARIANT(license_days),                                                    \
-            .min = 1, .max = DAYS_MAX, .has = VARIANT(has_license_days), .is_null = VARIANT(no_license_days)           \
+        "license_days", FIELD_INT, NULLABLE, VARIANT(license_days), .min = 1, .max = DAYS_MAX,                         \
+                                                                    .has = VARIANT(has_license_days)                   \
     }
 
 static const struct field variant_fields[] = {VARIANT_FIELDS(REQUIRED), {0}};
@@ -275,7 +273,7 @@ static void variant_apply(struct variant *v, const struct variant_body *in)
     if (in->has_price) v->price = in->price;
     if (in->has_is_default) v->is_default = in->is_default;
     if (in->has_is_active) v->is_active = in->is_active;
-    if (in->has_license_days || in->no_license_days) v->license_days = in->license_days;
+    if (in->has_license_days) v->license_days = in->license_days;
 }
 
 static enum err post_variant(struct request *req)

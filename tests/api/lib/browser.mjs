@@ -4,6 +4,7 @@
 //     await b.open('/p/some-product');
 //     await b.submit('/cart/add', { quantity: 2 });      // the form of the page that leads there, with its hidden fields
 import assert from 'node:assert/strict';
+import { throughFaults } from './faults.mjs';
 
 const ENTITIES = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'", nbsp: '\u00a0' };
 export const unescape = (html) => html.replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (_, name) => ENTITIES[name]);
@@ -50,7 +51,19 @@ export class Browser {
   }
 
   /** One request, redirects not followed: {status, headers, text, location, cookies}. */
-  async request(method, path, { body, headers = {} } = {}) {
+  async request(method, path, options) {
+    const answer = await throughFaults(this.origin, `${method} ${path} by a browser`, () =>
+      this.#send(method, path, options),
+    );
+    for (const line of answer.set) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line);
+      if (/max-age=0\b/i.test(line)) this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    return answer;
+  }
+
+  async #send(method, path, { body, headers = {} } = {}) {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const answer = await fetch(new URL(path, this.url), {
       method,
@@ -63,18 +76,12 @@ export class Browser {
         ...headers,
       },
     });
-    const set = answer.headers.getSetCookie();
-    for (const line of set) {
-      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line);
-      if (/max-age=0\b/i.test(line)) this.cookies.delete(name);
-      else this.cookies.set(name, value);
-    }
     return {
       status: answer.status,
       headers: answer.headers,
       text: await answer.text(),
       location: answer.headers.get('location'),
-      set,
+      set: answer.headers.getSetCookie(),
     };
   }
 

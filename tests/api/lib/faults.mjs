@@ -11,6 +11,14 @@ const STATEMENTS_MAX = 400;
 
 export const HAS_FAULTS = process.env.SOUK_FAULTS === '1';
 
+/** Faults of the servers that have some, by origin. */
+const known = new Map();
+
+/** Sends a request to a server that may have faults, so that it meets them first. `name`: what is sent. */
+export function throughFaults(origin, name, send) {
+  return known.has(origin) ? known.get(origin).through(name, send) : send();
+}
+
 export class Faults {
   constructor(dir) {
     this.file = path.join(dir, 'faulty-step');
@@ -18,6 +26,11 @@ export class Faults {
     this.fd = fs.openSync(this.file, 'r+');
     this.bytes = Buffer.alloc(8);
     this.seen = new Set();
+  }
+
+  /** Browsers that come to this origin meet the faults, too. */
+  servedAt(origin) {
+    known.set(origin, this);
   }
 
   /** What a server's environment needs. */

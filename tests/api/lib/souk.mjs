@@ -233,6 +233,7 @@ export class Souk {
       const port = await this.#waitForPort(portFile);
       this.port = port;
       this.url = `http://127.0.0.1:${port}`;
+      this.faults?.servedAt(this.url);
       this.client?.close();
       this.client = this.newClient();
       await this.#waitUntilReady();
