@@ -6,8 +6,8 @@
 // A filter that is a phase's name (tests/lib/phases.mjs) chooses this phase alone, one that is a part of names all of these
 // phases; any other chooses test files and unit programs by name. A word that chooses nothing is a failure, and nothing runs.
 // A test file that does not depend on the engine or build says so in its head, e.g. `// runs: sqlite` or `// runs: release
-// asan`; it is then left out of the phases of other engines and builds. Without any filter the two engines share the files in the
-// release build (lib/heads.mjs): every file runs on both engines all the same, because the sanitizers' phases have all of them.
+// asan`; it is then left out of the phases of other engines and builds. Without any filter the release build runs only the files of the
+// black-box suite that ask for it (lib/heads.mjs): the sanitizers' phases have all of them, one on either engine.
 // The phases of the release build and those of the other builds run side by side, each lane in a run of its own (lib/lanes.mjs).
 // With SOUK_KIND=coverage in the environment that build takes the place of the release build (tools/coverage.mjs).
 // With SOUK_CPU=1 in the environment each phase says which programs its processor time went to, and each file what its process
@@ -53,8 +53,8 @@ const SOURCES = {
 const total = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 const running = new Set();
-/** The whole test run: the engines share the files of the phases that say so. */
-let isShared = false;
+/** The whole test run: of sparse phases (phases.mjs) only the files that ask for it. */
+let isWhole = false;
 let logs = null;
 let cluster = null;
 let clusterError = null;
@@ -70,7 +70,7 @@ async function main(args) {
   const isQuestion = args[0] === '--needs';
   const isLane = [LANE, LANE_OF_ALL].includes(args[0]); // of a run that has looked at the words already
   const words = isQuestion || isLane ? args.slice(1) : args;
-  isShared = args[0] === LANE_OF_ALL || words.length === 0;
+  isWhole = args[0] === LANE_OF_ALL || words.length === 0;
   const { phases: chosen, fileWords } = choose(words);
   const phases = chosen.filter((p) => unitsOf(p, fileWords).length > 0);
   if (isQuestion) {
@@ -80,7 +80,7 @@ async function main(args) {
   const strange = isLane ? [] : fileWords.filter((word) => !chosen.some((p) => unitsOf(p, [word]).length > 0));
   if (strange.length > 0) refuse(strange, chosen);
   const lanes = lanesOf(phases);
-  if (lanes.length > 1) process.exit(await runLanes(lanes, fileWords, { isAll: isShared, started: begun.at }));
+  if (lanes.length > 1) process.exit(await runLanes(lanes, fileWords, { isAll: isWhole, started: begun.at }));
   logs = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-test-'));
   process.on('exit', cleanUp);
   process.on('uncaughtException', (e) => {
@@ -149,7 +149,7 @@ function unitsOf(phase, words) {
   if (phase.run === 'units') return units.filter((unit) => isUnitOf(phase, unit));
   if (phase.run !== 'files') return units;
   const files = units.map((f) => path.join(dir, f)).filter((f) => belongs(phase, f) && !isLeftOut(phase, f));
-  return isShared && phase.shares ? files.filter((f) => releaseEngines(f).includes(phase.engine)) : files;
+  return isWhole && phase.sparse ? files.filter((f) => releaseEngines(f).includes(phase.engine)) : files;
 }
 
 /** With SOUK_ALL=1 nothing is left out: for what is counted, not judged (tools/coverage.mjs). */

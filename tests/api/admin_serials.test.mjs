@@ -1,4 +1,5 @@
 // Pools of serial codes.
+// release: sqlite
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertInvariants } from '../lib/checker.mjs';

@@ -2,6 +2,7 @@
 // know only statuses and connections, and run against the store and against echo_server. Cases that need an answer's
 // content are in echo.test.mjs.
 // runs: sqlite
+// release: sqlite
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import net from 'node:net';

@@ -1,5 +1,6 @@
 // What the server keeps to itself: logs without secrets, metrics for authorised readers, headers of pages, the closed
 // process.
+// release: sqlite
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';

@@ -1,5 +1,6 @@
 // What goes wrong around a server: clients that hang up, a clock that is set, no more descriptors, a provider's certificate that
 // has lapsed. Whatever is refused meanwhile is refused clearly, nothing is half done, and the server recovers by itself.
+// release: pg
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';

@@ -1,4 +1,5 @@
 // What strangers can take: bodies of unknown callers are not read, and work whose client is gone is not done.
+// release: sqlite
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

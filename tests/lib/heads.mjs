@@ -3,12 +3,11 @@
 //     // runs: sqlite            on SQLite only, in every build
 //     // runs: release asan      in these builds only, on either engine
 //     // runs: failing           in the phase with failing statements only
-//     // release: sqlite pg      the release build, too, runs it on both engines, or on the one that is named
+//     // release: sqlite pg      the release build, too, runs it in the whole test run, on these engines
 //
-// Whatever a file does not say is decided here. Each file of the black-box suite and of the races runs in all three builds and on both
-// engines: with AddressSanitizer on SQLite, with ThreadSanitizer on PostgreSQL, and in the release build on one of the two.
+// Each file of the black-box suite and of the races runs with AddressSanitizer on SQLite and with ThreadSanitizer on PostgreSQL. The
+// release build runs what asks for it: files whose tests skip the sanitizers or do less there, and all races.
 import fs from 'node:fs';
-import path from 'node:path';
 
 export const ENGINES = ['sqlite', 'pg'];
 const BUILDS = ['release', 'asan', 'tsan'];
@@ -33,15 +32,13 @@ export function belongs({ engine, build, leaves_out }, file) {
 /** The engines on which the release build runs the file in the whole test run. */
 export function releaseEngines(file) {
   const runs = wordsOf(file, 'runs');
-  const may = ENGINES.filter((engine) => allows(runs, ENGINES, engine));
-  if (may.length === 1 || runs.some((w) => BUILDS.includes(w))) return may;
-  const asked = wordsOf(file, 'release');
-  return asked.length > 0 ? asked : [ENGINES[parity(path.basename(file))]];
+  if (!allows(runs, BUILDS, 'release')) return [];
+  if (runs.some((w) => BUILDS.includes(w))) return ENGINES.filter((engine) => allows(runs, ENGINES, engine));
+  return wordsOf(file, 'release');
 }
 
-/** 0 or 1: of the name alone, so that a new file moves no other. */
-function parity(name) {
-  let hash = 0x811c9dc5; // FNV-1a
-  for (const byte of Buffer.from(name)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return (hash >>> 16) & 1;
+/** Whether tests of the file skip the sanitizers or do less there, by what its text asks. A longer patience is neither. */
+export function differs(file) {
+  const text = fs.readFileSync(file, 'utf8').replace(/^import [^;]*;$/gm, '');
+  return /\bSLOW\s*(?:[<>=!]|\?)|\bIS_[AT]SAN\b/.test(text);
 }

@@ -36,9 +36,9 @@ const UNDISTURBED = [
 
 /**
  * The whole matrix, in order of running. `at_once` is how many files of the phase run side by side. Each sanitizer runs the
- * black-box suite on one engine; the other two combinations (`more`) run when a filter names them, and in ./dev soak. In the release
- * build the engines share the files of a phase that `shares` (heads.mjs says which engine has which); named by a filter, and in
- * ./dev soak, the phase runs all of them.
+ * black-box suite on one engine; the other two combinations (`more`) run when a filter names them, and in ./dev soak. A phase of the
+ * release build that is `sparse` runs those files which ask for it (heads.mjs); named by a filter, and in ./dev soak, it runs
+ * all of them.
  *
  * The builds (see ./dev) are the matrix of compilers, too: the release build is gcc with the machine's own char, tsan is gcc
  * with a char of the other sign, asan is clang with such a char; a warning stops each of them.
@@ -57,7 +57,7 @@ export const PHASES = [
     folder: 'tests/api',
     build: 'release',
     engine: 'sqlite',
-    shares: true,
+    sparse: true,
     at_once: 3,
     needs: ['clients', 'promtool'],
   },
@@ -67,7 +67,7 @@ export const PHASES = [
     folder: 'tests/api',
     build: 'release',
     engine: 'pg',
-    shares: true,
+    sparse: true,
     at_once: 3,
     env: FEW,
   },
@@ -82,7 +82,7 @@ export const PHASES = [
     leaves_out: UNDISTURBED,
     more: true,
   },
-  { name: 'race-pg', run: 'files', folder: 'tests/race', build: 'release', engine: 'pg', shares: true, at_once: 2 },
+  { name: 'race-pg', run: 'files', folder: 'tests/race', build: 'release', engine: 'pg', sparse: true, at_once: 2 },
   {
     name: 'web',
     run: 'files',
@@ -93,7 +93,15 @@ export const PHASES = [
     needs: ['chromium'],
   },
   { name: 'unit-asan', run: 'units', build: 'asan', pg: true, at_once: 2 },
-  { name: 'api-asan-sqlite', run: 'files', folder: 'tests/api', build: 'asan', engine: 'sqlite', at_once: 3 },
+  {
+    name: 'api-asan-sqlite',
+    run: 'files',
+    folder: 'tests/api',
+    build: 'asan',
+    engine: 'sqlite',
+    at_once: 3,
+    needs: ['promtool'],
+  },
   {
     name: 'api-asan-pg',
     run: 'files',
@@ -126,7 +134,7 @@ export const PHASES = [
     build: 'release',
     beside: true,
     engine: 'sqlite',
-    shares: true,
+    sparse: true,
     at_once: 2,
   },
   { name: 'model-sqlite', run: 'files', folder: 'tests/model', build: 'release', beside: true, engine: 'sqlite' },

@@ -10,7 +10,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CpuByProgram, cpuSeconds } from './cpu.mjs';
-import { belongs, releaseEngines } from './heads.mjs';
+import { belongs, differs, releaseEngines } from './heads.mjs';
 import { summary } from './lanes.mjs';
 import { PHASES, choose, lanesOf, needsOf, withoutThreads } from './phases.mjs';
 
@@ -394,37 +394,59 @@ test('phases of the release build and those of the others run side by side, each
   assert.deepEqual(lanes(['unit', 'fuzz']), [['unit'], ['fuzz']]);
 });
 
-test('every file runs on both engines and in every build, in the release build on one engine, unless it says otherwise', (t) => {
+test('the release build runs a file in the whole run where the file says so', (t) => {
   const dir = scratch(t);
-  const engines = (name, head) => {
-    write(dir, name, `// About something.\n${head}\n`);
-    return releaseEngines(path.join(dir, name)).join(' ');
+  const engines = (head) => {
+    write(dir, 'a.test.mjs', `// About something.\n${head}\n`);
+    return releaseEngines(path.join(dir, 'a.test.mjs')).join(' ');
   };
-  assert.equal(engines('a.test.mjs', '// runs: pg'), 'pg');
-  assert.equal(engines('a.test.mjs', '// runs: release'), 'sqlite pg');
-  assert.equal(engines('a.test.mjs', '// release: pg'), 'pg');
-  assert.equal(engines('a.test.mjs', '// release: sqlite pg'), 'sqlite pg');
-  assert.match(engines('a.test.mjs', ''), /^(sqlite|pg)$/);
+  assert.equal(engines(''), '');
+  assert.equal(engines('// runs: pg'), '');
+  assert.equal(engines('// runs: asan'), '');
+  assert.equal(engines('// runs: release'), 'sqlite pg');
+  assert.equal(engines('// runs: pg release'), 'pg');
+  assert.equal(engines('// release: pg'), 'pg');
+  assert.equal(engines('// release: sqlite pg'), 'sqlite pg');
+});
+
+test('what skips the sanitizers or does less there is told from what only waits longer', (t) => {
+  const dir = scratch(t);
+  const told = (text) => {
+    write(dir, 'a.test.mjs', `import { IS_ASAN, SLOW } from './lib/souk.mjs';\n${text}\n`);
+    return differs(path.join(dir, 'a.test.mjs'));
+  };
+  for (const text of ['const N = SLOW > 1 ? 1 : 9;', '{ skip: SLOW === 1 }', 'if (!IS_ASAN) f();', 'IS_TSAN ? 1 : 2'])
+    assert.ok(told(text), text);
+  for (const text of ['await f(5000 * SLOW);', '']) assert.ok(!told(text), text);
+});
+
+test('every file runs wherever it can make a difference', () => {
   for (const folder of ['tests/api', 'tests/race']) {
     const phases = PHASES.filter((p) => p.folder === folder && !p.more);
     const files = fs.readdirSync(path.join(root, folder)).filter((f) => f.endsWith('.test.mjs'));
-    const shared = { sqlite: 0, pg: 0 };
     for (const file of files.map((f) => path.join(root, folder, f))) {
       const whole = phases.filter((p) => belongs(p, file));
-      const runs = whole.filter((p) => !p.shares || releaseEngines(file).includes(p.engine));
-      for (const what of ['engine', 'build'])
-        assert.deepEqual(new Set(runs.map((p) => p[what])), new Set(whole.map((p) => p[what])), `${file}: ${what}`);
-      if (whole.length === 4 && runs.length === 3) shared[runs.find((p) => p.shares).engine] += 1;
+      const runs = whole.filter((p) => !p.sparse || releaseEngines(file).includes(p.engine));
+      assert.deepEqual(new Set(runs.map((p) => p.engine)), new Set(whole.map((p) => p.engine)), `${file}: engines`);
+      for (const { build } of whole.filter((p) => p.build !== 'release'))
+        assert.ok(
+          runs.some((p) => p.build === build),
+          `${file}: ${build}`,
+        );
+      if (folder === 'tests/race' || differs(file))
+        assert.ok(
+          whole.length === 0 || runs.some((p) => p.build === 'release'),
+          `${file} must say on which engines the release build runs it: // release: sqlite pg`,
+        );
     }
-    const least = Math.min(shared.sqlite, shared.pg);
-    assert.ok(3 * least > shared.sqlite + shared.pg - least, `${folder}: ${JSON.stringify(shared)}`);
   }
 });
 
-test('the engines share files in the whole run alone: a phase that is named has all of them', (t) => {
+test('the release build leaves files out in the whole run alone: a phase that is named has all of them', (t) => {
   const dir = smallTree(t);
   const good = "import { test } from 'node:test';\ntest('good', () => {});\n";
-  for (const name of ['one', 'two']) write(dir, `tests/race/${name}.test.mjs`, `// release: pg\n${good}`);
+  write(dir, 'tests/race/one.test.mjs', `// release: pg\n${good}`);
+  write(dir, 'tests/race/two.test.mjs', good);
   write(dir, 'tests/race/three.test.mjs', `// release: sqlite\n${good}`);
   write(dir, 'build/souk', '#!/bin/sh\necho 1\n', 0o755);
   const count = (args) => Number(/race-sqlite: (\d+) passed/.exec(runTests(dir, args).stdout)?.[1]);

@@ -1,4 +1,5 @@
 // Carts under concurrency: many connections on one token lose nothing, double nothing, and pass no limit.
+// release: sqlite
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { dataOf, expectStatus } from '../api/lib/http.mjs';

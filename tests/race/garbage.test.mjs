@@ -1,4 +1,5 @@
 // Random bytes and mutated requests: the server answers, refuses or hangs up, and goes on serving everybody else.
+// release: sqlite
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
 // kill -9 under load: what was acknowledged is there afterwards, and nothing is there twice.
+// release: sqlite
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,5 @@
 // kill -9 while 64 clients are ordering, three times over. bench/kill9.soak.mjs does it longer.
+// release: pg
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { SLOW } from '../api/lib/souk.mjs';

@@ -1,5 +1,6 @@
 // Reserved codes under pressure: two buyers and the last code, the end of the time at the moment of the payment, one customer
 // with many carts at once.
+// release: pg
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { dataOf } from '../api/lib/http.mjs';

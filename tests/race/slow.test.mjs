@@ -1,4 +1,5 @@
 // Slow clients are cut off by the deadlines while good ones are served as before.
+// release: pg
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,6 @@
 // Webhooks from eight connections at once, in every order, each of them twice: one final state, one delivery, sums of 0.
 // And kill -9 while they come.
+// release: pg
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, before, test } from 'node:test';

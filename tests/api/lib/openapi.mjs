@@ -167,17 +167,14 @@ export function document() {
   return loaded;
 }
 
-/**
- * An instrumented build gives the same answers as the release build on the same engine. What the release build runs on this engine is
- * held against the document there; the rest, which it runs on the other engine, is held against it here.
- */
+/** An instrumented build gives the same answers as the release build: what the latter runs on this engine is held against the document there. */
 const isRepeat = new Map();
 
 function repeats() {
   if (!IS_ASAN && !IS_TSAN) return false;
   const file = process.env.SOUK_TEST_FILE;
   if (!isRepeat.has(file))
-    isRepeat.set(file, !file || releaseEngines(file).includes(process.env.SOUK_ENGINE ?? 'sqlite'));
+    isRepeat.set(file, Boolean(file) && releaseEngines(file).includes(process.env.SOUK_ENGINE ?? 'sqlite'));
   return isRepeat.get(file);
 }
 
