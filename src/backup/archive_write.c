@@ -122,9 +122,10 @@ bool archive_put(struct archive_writer *w, enum frame_kind kind, Str body)
 {
     if (w->failure) return false;
     if (w->frames.len && w->frames.len + body.len > BLOCK_BYTES) flush(w, false);
+    if (w->failure) return false;
     buf_char(&w->frames, (char)kind);
     pack_bytes(&w->frames, body);
-    if (w->frames.full && !w->failure) w->failure = EFBIG;
+    if (w->frames.full) w->failure = EFBIG;
     return !w->failure;
 }
 
@@ -157,7 +158,7 @@ struct archive_writer *archive_create(const char *path, const uint8_t *recipient
     int n = snprintf(w->path, sizeof w->path, "%s", path);
     int m = snprintf(w->unfinished, sizeof w->unfinished, "%s.%.*s.part", path, (int)sizeof name, name);
     w->fd = -1;
-    if (n < 0 || (size_t)n >= sizeof w->path || m < 0 || (size_t)m >= sizeof w->unfinished)
+    if ((size_t)n >= sizeof w->path || (size_t)m >= sizeof w->unfinished)
         errno = ENAMETOOLONG;
     else if (access(path, F_OK) == 0)
         errno = EEXIST;
@@ -177,7 +178,7 @@ struct archive_writer *archive_create(const char *path, const uint8_t *recipient
 
 static void done(struct archive_writer *w)
 {
-    if (w->fd >= 0) close(w->fd);
+    close(w->fd);
     sodium_memzero(&w->stream, sizeof w->stream);
     arena_done(&w->memory);
     free(w);
@@ -194,9 +195,15 @@ static bool give_name(struct archive_writer *w)
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", w->path);
     int fd = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0 && fsync(fd) == 0) {
+        close(fd);
+        return true;
+    }
+    int why = errno;
     if (fd >= 0) close(fd);
-    return ok;
+    unlink(w->path); /* the name was free: what is there now is ours, and might be gone after a power cut */
+    errno = why;
+    return false;
 }
 
 enum err archive_keep(struct archive_writer *w, int64_t *ret_bytes, char *ret_why)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "cli/caller.h"
 #include "cli/control_wire.h"
 #include "serve/version.h"
@@ -54,6 +55,16 @@ static const struct command *find(Str words)
     return NULL;
 }
 
+/* What a stream in memory holds, up to a limit; ends the stream. */
+static Str gather(FILE *f, struct arena *a, char **text, const size_t *len)
+{
+    if (!f) return (Str){0};
+    fclose(f); /* only now *text and *len are what was written */
+    Str all = str_dup(a, (Str){*text, *len < OUTPUT_BYTES_MAX ? *len : OUTPUT_BYTES_MAX});
+    free(*text);
+    return all;
+}
+
 /* Runs the command with its streams in memory. */
 static int run(const struct control *c, const struct command *command, const struct config *config, uid_t uid,
                Str input, struct arena *a, Str *ret_out, Str *ret_err)
@@ -65,17 +76,17 @@ static int run(const struct control *c, const struct command *command, const str
     if (caller.in && !input.len) (void)fgetc(caller.in);
     caller.out = open_memstream(&out, &out_len);
     caller.err = open_memstream(&err, &err_len);
-    if (!caller.in || !caller.out || !caller.err) abort();
-    caller_set(&caller);
-    int code = command->run(config, a);
-    caller_set(NULL);
-    fclose(caller.in);
-    fclose(caller.out);
-    fclose(caller.err);
-    *ret_out = str_dup(a, (Str){out, out_len < OUTPUT_BYTES_MAX ? out_len : OUTPUT_BYTES_MAX});
-    *ret_err = str_dup(a, (Str){err, err_len < OUTPUT_BYTES_MAX ? err_len : OUTPUT_BYTES_MAX});
-    free(out);
-    free(err);
+    bool has_streams = caller.in && caller.out && caller.err;
+    int code = EXIT_FAILED;
+    if (has_streams) {
+        caller_set(&caller);
+        code = command->run(config, a);
+        caller_set(NULL);
+    }
+    if (caller.in) fclose(caller.in);
+    *ret_out = gather(caller.out, a, &out, &out_len);
+    *ret_err = gather(caller.err, a, &err, &err_len);
+    if (!has_streams) *ret_err = STR("souk: the running server has no memory for this command\n");
     return code;
 }
 
@@ -174,8 +185,7 @@ static void forget(struct control *c)
 
 struct control *control_start(const struct config *config, struct database *d)
 {
-    struct control *c = calloc(1, sizeof *c);
-    if (!c) abort();
+    struct control *c = memory_zeroed(1, sizeof *c);
     *c = (struct control){
         .config = config, .database = d, .place.folder = -1, .listen_fd = -1, .end_fd = -1, .peer_fd = -1};
     pthread_mutex_init(&c->lock, NULL);

@@ -101,7 +101,7 @@ static int ask(int fd, const struct command *command, const struct config *confi
         return cli_fail("the running server ended before it answered: look whether the change was made");
     fwrite(answer[1].ptr, 1, answer[1].len, stdout);
     fwrite(answer[2].ptr, 1, answer[2].len, stderr);
-    return fflush(stdout) == 0 ? (int)code : EXIT_FAILED;
+    return fflush(stdout) == 0 ? (int)code : cli_fail("the command was run; its output could not be written");
 }
 
 bool control_call(const struct command *command, const struct config *config, struct arena *a, int *ret)

@@ -18,7 +18,7 @@ bool control_place_open(const struct config *config, struct control_place *ret)
     struct control_place place = {.folder = -1};
     int n = *path ? snprintf(place.path, sizeof place.path, "%s", path)
                   : snprintf(place.path, sizeof place.path, "%s/control.sock", cli_data_dir(config));
-    if (n < 0 || n >= (int)sizeof place.path) return false;
+    if (n >= (int)sizeof place.path) return false;
     *ret = place;
     char *slash = strrchr(ret->path, '/');
     ret->name = slash ? slash + 1 : ret->path;

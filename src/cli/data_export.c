@@ -2,6 +2,7 @@
  * same again: text that a spreadsheet would take for a formula is left as it is. */
 #include "cli/data_export.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -103,7 +104,8 @@ static int export_kind(struct database *d, struct export *x)
         arena_done(&page);
         if (!ok) return EXIT_FAILED;
     } while (x->count == PAGE);
-    return fflush(stdout) == 0 ? EXIT_OK : cli_fail("the export could not be written: %s", strerror(errno));
+    bool is_written = fflush(stdout) == 0 && !ferror(stdout); /* also what went before the last of it */
+    return is_written ? EXIT_OK : cli_fail("the export could not be written: %s", strerror(errno));
 }
 
 /* ---- everything ---- */
@@ -113,7 +115,6 @@ struct dump {
     const struct schema_table *table;
     FILE *file;
     struct arena arena; /* of one row */
-    bool failed;
 };
 
 /* A row of db/table.h as one line; bytes as hex digits. */
@@ -140,26 +141,32 @@ static enum err dump_row(void *ctx, Str row)
         }
     }
     json_end_object(&w);
-    bool ok = unpack_is_done(&u) && fprintf(x->file, "%.*s\n", STR_FMT(buf_str(&out))) > 0;
+    assert(unpack_is_done(&u) && !out.full);
+    fprintf(x->file, "%.*s\n", STR_FMT(buf_str(&out))); /* whether it was written, the end tells */
     arena_done(&x->arena);
     x->arena = (struct arena){0};
-    x->failed = !ok;
-    return ok ? OK : ERR_INTERNAL;
+    return OK;
 }
 
 static enum err dump_table(struct dump *x, struct db *db)
 {
     char path[4096];
     struct table_sum sum;
-    if (snprintf(path, sizeof path, "%s/%.*s.jsonl", x->folder, STR_FMT(x->table->name)) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/%.*s.jsonl", x->folder, STR_FMT(x->table->name)) >= (int)sizeof path) {
+        cli_fail("the path of a file in %s is too long", x->folder);
         return ERR_INTERNAL;
+    }
     x->file = fopen(path, "wxe");
     if (!x->file) {
         cli_fail("cannot make %s: %s", path, strerror(errno));
         return ERR_INTERNAL;
     }
     enum err e = table_read(db, x->table, dump_row, x, &sum);
-    if (fclose(x->file) != 0 && !e) e = ERR_INTERNAL;
+    bool is_lost = ferror(x->file); /* of what went before the last of it */
+    if ((fclose(x->file) != 0 || is_lost) && !e) {
+        cli_fail("cannot write %s: %s", path, strerror(errno));
+        return ERR_INTERNAL;
+    }
     if (!e) fprintf(stderr, "souk: %.*s: %lld rows\n", STR_FMT(x->table->name), (long long)sum.rows);
     return e;
 }

@@ -55,7 +55,9 @@ void doctor_database(struct doctor *d)
     if (e) {
         doctor_found(d, FINDING_BROKEN, "database", str_dup(d->arena, str_from(why)),
                      e == ERR_NOT_FOUND ? "Give the right --db, or make a store with souk init"
-                                        : "See that the database server runs, and that address and password are right");
+                     : e == ERR_CONFLICT
+                         ? "Give souk a database of its own with --db"
+                         : "See that it can be reached and read, and that address and password are right");
         return;
     }
     e = migrate_look(db, &state, &version);

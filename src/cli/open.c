@@ -65,7 +65,10 @@ bool cli_make_folder(const char *path)
 {
     char part[PATH_MAX];
     size_t n = strlen(path);
-    if (n >= sizeof part) return false;
+    if (n >= sizeof part) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
     for (size_t i = 1; i <= n; i++) {
         if (path[i] != '/' && path[i] != '\0') continue;
         memcpy(part, path, i);
@@ -81,7 +84,7 @@ static bool key_is_credential(char *ret_path, size_t bytes)
     const char *folder = getenv("CREDENTIALS_DIRECTORY");
     if (!folder || !*folder) return false;
     int n = snprintf(ret_path, bytes, "%s/master.key", folder);
-    return n > 0 && (size_t)n < bytes && access(ret_path, F_OK) == 0;
+    return (size_t)n < bytes && access(ret_path, F_OK) == 0;
 }
 
 bool cli_key_path(const struct config *config, char *ret, size_t bytes)
@@ -89,7 +92,9 @@ bool cli_key_path(const struct config *config, char *ret, size_t bytes)
     if (key_is_credential(ret, bytes)) return true;
     int n = *config->key_file ? snprintf(ret, bytes, "%s", config->key_file)
                               : snprintf(ret, bytes, "%s/master.key", cli_data_dir(config));
-    return n >= 0 && (size_t)n < bytes;
+    if ((size_t)n < bytes) return true;
+    cli_fail("the path of the master key is too long");
+    return false;
 }
 
 static bool open_vault(const struct config *config, bool may_create)

@@ -130,7 +130,9 @@ static bool write_port_file(const char *path, int port)
     if (!f) return false;
     bool ok = fprintf(f, "%d\n", port) > 0;
     ok = fclose(f) == 0 && ok;
-    return ok && rename(temporary, path) == 0;
+    if (ok && rename(temporary, path) == 0) return true;
+    unlink(temporary);
+    return false;
 }
 
 static enum err begin_setup(void *arg, struct db *db)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "cli/command.h"
 
 #define FIRST_FD 3 /* where handed-over descriptors begin */
@@ -96,8 +97,7 @@ struct pulse *pulse_start(struct http_server *server, struct database *d)
 {
     int64_t watch_us = number("WATCHDOG_USEC", 0);
     if (watch_us <= 0 || number("WATCHDOG_PID", getpid()) != getpid()) return NULL;
-    struct pulse *p = calloc(1, sizeof *p);
-    if (!p) abort();
+    struct pulse *p = memory_zeroed(1, sizeof *p);
     int64_t ms = watch_us / 1000 / PULSES_PER_WATCH;
     *p = (struct pulse){.server = server,
                         .database = d,
@@ -105,8 +105,11 @@ struct pulse *pulse_start(struct http_server *server, struct database *d)
                                     : ms > PULSE_MS_MAX ? PULSE_MS_MAX
                                                         : ms};
     p->end_fd = eventfd(0, EFD_CLOEXEC);
-    if (p->end_fd < 0 || pthread_create(&p->thread, NULL, beat, p) != 0) abort();
-    return p;
+    if (p->end_fd >= 0 && pthread_create(&p->thread, NULL, beat, p) == 0) return p;
+    log_event(LOG_ERROR, "watchdog_not_fed", LOGC("why", strerror(errno))); /* the supervisor will start us again */
+    if (p->end_fd >= 0) close(p->end_fd);
+    free(p);
+    return NULL;
 }
 
 void pulse_stop(struct pulse *p)

@@ -5,7 +5,8 @@
 
 #include "base/timestamp.h"
 
-#define TOKEN_MARGIN_S 60 /* a token is not used in its final minute */
+#define TOKEN_MARGIN_S 60  /* a token is not used in its final minute */
+#define TOKEN_MOST_S 86400 /* whatever the provider says: a new one costs little */
 
 void access_tokens_init(struct access_tokens *t)
 {
@@ -48,6 +49,7 @@ static struct kept_token *place_for(struct access_tokens *t, const struct cache_
 void access_token_keep(struct access_tokens *t, const struct cache_key *owner, Str text, int64_t seconds)
 {
     if (text.len > TOKEN_BYTES_MAX || seconds <= TOKEN_MARGIN_S) return;
+    if (seconds > TOKEN_MOST_S) seconds = TOKEN_MOST_S;
     pthread_mutex_lock(&t->lock);
     struct kept_token *at = place_for(t, owner);
     at->owner = *owner;

@@ -140,6 +140,39 @@ static void test_texts(void **state)
     arena_done(&a);
 }
 
+/* What cannot be sent is not written: other addresses that are none, and more than a mail may have. */
+static void test_not_messages(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    Str got;
+    struct mail m = plain;
+    m.from_address = STR("nobody");
+    assert_false(mail_message(&a, &m, &got));
+    m = plain;
+    m.message_id = STR("no id");
+    assert_false(mail_message(&a, &m, &got));
+    m = plain;
+    char *most = arena_alloc(&a, 1 << 20);
+    memset(most, 'a', 1 << 20);
+    m.text = (Str){most, 1 << 20};
+    assert_false(mail_message(&a, &m, &got));
+    m = plain;
+    m.from_name = (Str){0};
+    m.text = STR("one \r\ntwo\x7f\rthree");
+    assert_true(mail_message(&a, &m, &got));
+    check_form(got);
+    char *text = str_cstr(&a, got);
+    assert_non_null(strstr(text, "\r\nFrom: <shop@shop.example>\r\n"));
+    assert_non_null(strstr(text, "one=20\r\ntwo=7Fthree\r\n"));
+    m.from_name = STR("Souk Inc.");
+    m.subject = STR("del\x7f");
+    assert_true(mail_message(&a, &m, &got));
+    assert_non_null(strstr(str_cstr(&a, got), "\r\nFrom: =?UTF-8?B?U291ayBJbmMu?=\r\n <"));
+    assert_non_null(strstr(str_cstr(&a, got), "\r\nSubject: =?UTF-8?B?ZGVsfw==?=\r\n"));
+    arena_done(&a);
+}
+
 /* What came from somebody else cannot start a header. */
 static void test_headers(void **state)
 {
@@ -220,6 +253,11 @@ static void test_addresses(void **state)
         Str got;
         assert_false(mail_message(&a, &m, &got));
     }
+    static const char letters[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"; /* 64 */
+    assert_true(mail_address_is_fine(str_printf(&a, "%s@Mail-1.Example", letters)));
+    assert_false(mail_address_is_fine(str_printf(&a, "a%s@b", letters)));
+    assert_false(mail_address_is_fine(str_printf(&a, "a@%s%s%s%s", letters, letters, letters, letters)));
+    assert_false(mail_address_is_fine(STR("A{Z@b{c")));
     assert_false(mail_address_is_fine((Str){"a@b\0c", 5}));
     assert_false(mail_address_is_fine((Str){"a\0@b", 4}));
     arena_done(&a);
@@ -228,10 +266,8 @@ static void test_addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_message),
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_message), cmocka_unit_test(test_texts),     cmocka_unit_test(test_not_messages),
+        cmocka_unit_test(test_headers), cmocka_unit_test(test_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

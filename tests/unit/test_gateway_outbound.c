@@ -241,11 +241,43 @@ static void test_only_where_it_may_go(void **state)
     struct outbound_job j = {.call = &call, .base_url = str_printf(&a, "http://127.0.0.1:%d", s.port), .arena = &a};
     outbound_call(o, &j);
     assert_non_null(j.failure);
+    call.headers[0].value = STR("a\x7f");
+    outbound_call(o, &j);
+    assert_non_null(j.failure);
+    call = (struct http_call){.method = "GET", .url = {"http://127.0.0.1/\0", 18}};
+    outbound_call(o, &j);
+    assert_string_equal(j.failure, "a NUL in the address");
     assert_int_equal(atomic_load(&s.connections), 0);
     job = get(o, &a, str_printf(&a, "http://localhost:%.*s", STR_FMT(port)), STR("/x"), 0);
     assert_null(job.failure);
     outbound_stop(o);
     server_stop(&s);
+    arena_done(&a);
+}
+
+/* The operator's own mail server, and an envelope that libcurl takes as it is. */
+static void test_mails_that_are_not_sent(void **state)
+{
+    (void)state;
+    static const Str cut = {"a\0b", 3};
+    const struct outbound_mail mails[] = {
+        {.url = STR("http://127.0.0.1")},
+        {.url = STR("smtp://mail.example"), .is_plain = true},
+        {.url = STR("smtp://127.0.0.1"), .user = cut},
+        {.url = STR("smtp://127.0.0.1"), .password = cut},
+        {.url = STR("smtp://127.0.0.1"), .from = cut},
+        {.url = STR("smtp://127.0.0.1"), .to = cut},
+    };
+    struct arena a = {0};
+    struct outbound *o = start();
+    for (size_t i = 0; i < sizeof mails / sizeof *mails; i++) {
+        struct outbound_job job = {.mail = &mails[i], .arena = &a};
+        outbound_call(o, &job);
+        assert_non_null(job.failure);
+    }
+    outbound_cancel(NULL);
+    outbound_stop(NULL);
+    outbound_stop(o);
     arena_done(&a);
 }
 
@@ -377,10 +409,15 @@ static void test_addresses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exchange),     cmocka_unit_test(test_redirects_are_answers),
-        cmocka_unit_test(test_limits),       cmocka_unit_test(test_only_where_it_may_go),
-        cmocka_unit_test(test_nobody_there), cmocka_unit_test(test_stop_ends_everything),
-        cmocka_unit_test(test_addresses),    cmocka_unit_test(test_webhooks),
+        cmocka_unit_test(test_exchange),
+        cmocka_unit_test(test_redirects_are_answers),
+        cmocka_unit_test(test_mails_that_are_not_sent),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_only_where_it_may_go),
+        cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_stop_ends_everything),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_webhooks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
