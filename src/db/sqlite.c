@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "db/sqlite_log.h"
 
 #define PARAMS_MAX 64
 #define LOOK_EVERY 10000 /* instructions of SQLite's machine between two looks at the clock: a millisecond at most */
@@ -540,8 +541,8 @@ enum err sqlite_open(const char *path, enum sqlite_mode mode, int64_t busy_ms, s
     db_init(&c->db, &sqlite_engine, stats);
     c->writer = mode != SQLITE_READER;
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
-    int rc =
-        sqlite3_open_v2(path, &c->handle, flags | (c->writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY), NULL);
+    int rc = sqlite3_open_v2(path, &c->handle, flags | (c->writer ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY),
+                             c->writer ? sqlite_log_vfs() : NULL);
     if (rc == SQLITE_OK) rc = set_up(c, mode, busy_ms);
     if (rc != SQLITE_OK) {
         snprintf(ret_why, why_bytes, "the database %s cannot be opened: %s", path,

@@ -159,7 +159,7 @@ export function startAgain({ dir, fsync = false, options = [] }) {
     '-c max_connections=200',
     '-c shared_buffers=64MB',
     '-c log_min_messages=warning',
-    '-c dynamic_shared_memory_type=posix',
+    '-c dynamic_shared_memory_type=mmap', // in the folder: a killed server's segments are removed with it
     ...(fsync ? DURABLE : CHEAP),
     ...options,
   ].join(' ');
