@@ -1,4 +1,5 @@
-/* base/pool.c - see pool.h. One lock, one condition, a list for each lane. */
+/* base/pool.c - see pool.h. One lock, one condition, a list for each lane. A thread is idle from its wait
+ * until it has the lock again, so that a job which one was woken for is still queued then. */
 #include "base/pool.h"
 #include "base/memory.h"
 
@@ -11,9 +12,9 @@ struct pool {
     struct lane {
         struct letter *head, *tail;
     } lanes[2]; /* urgent jobs first */
-    int queued, queue_max;
+    int queued, queue_max, idle;
     bool stopping;
-    int thread_count;
+    int thread_count, threads_max;
     pthread_t threads[];
 };
 
@@ -26,7 +27,11 @@ static struct pool_job *next_job(struct pool *p)
 {
     struct letter *l = NULL;
     pthread_mutex_lock(&p->lock);
-    while (!filled_lane(p) && !p->stopping) pthread_cond_wait(&p->work, &p->lock);
+    while (!filled_lane(p) && !p->stopping) {
+        p->idle++;
+        pthread_cond_wait(&p->work, &p->lock);
+        p->idle--;
+    }
     struct lane *lane = filled_lane(p);
     if (lane) {
         l = lane->head;
@@ -44,17 +49,23 @@ static void *work(void *arg)
     return NULL;
 }
 
-struct pool *pool_new(int threads, int queue_max)
+static bool start_thread(struct pool *p)
 {
-    struct pool *p = memory_zeroed(1, sizeof *p + (size_t)threads * sizeof *p->threads);
+    if (pthread_create(&p->threads[p->thread_count], NULL, work, p) != 0) return false;
+    p->thread_count++;
+    return true;
+}
+
+struct pool *pool_new(int threads_max, int queue_max)
+{
+    struct pool *p = memory_zeroed(1, sizeof *p + (size_t)threads_max * sizeof *p->threads);
     p->queue_max = queue_max;
+    p->threads_max = threads_max;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
-    for (; p->thread_count < threads; p->thread_count++) {
-        if (pthread_create(&p->threads[p->thread_count], NULL, work, p) != 0) {
-            fputs("souk: cannot start a thread\n", stderr);
-            abort();
-        }
+    if (!start_thread(p)) {
+        fputs("souk: cannot start a thread\n", stderr);
+        abort();
     }
     return p;
 }
@@ -70,6 +81,8 @@ bool pool_submit(struct pool *p, struct pool_job *job)
         lane->tail = &job->letter;
         p->queued++;
         pthread_cond_signal(&p->work);
+        /* A machine that gives no further thread leaves the job to those that are there. */
+        if (p->queued > p->idle && p->thread_count < p->threads_max) start_thread(p);
     }
     pthread_mutex_unlock(&p->lock);
     return taken;

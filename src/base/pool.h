@@ -16,7 +16,8 @@ struct pool_job {
     bool is_first; /* runs before every job that is not */
 };
 
-struct pool *pool_new(int threads, int queue_max);
+/* The first thread starts now, each further one when a job finds none that is idle. */
+struct pool *pool_new(int threads_max, int queue_max);
 /* False when the queue is full: the job was not taken. */
 bool pool_submit(struct pool *p, struct pool_job *job);
 /* Runs what is queued, then ends the threads. */
