@@ -2,6 +2,7 @@
  * until it has the lock again, so that a job which one was woken for is still queued then. */
 #include "base/pool.h"
 #include "base/memory.h"
+#include "base/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,10 +64,8 @@ struct pool *pool_new(int threads_max, int queue_max)
     p->threads_max = threads_max;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
-    if (!start_thread(p)) {
-        fputs("souk: cannot start a thread\n", stderr);
-        abort();
-    }
+    thread_start(&p->threads[0], work, p);
+    p->thread_count = 1;
     return p;
 }
 

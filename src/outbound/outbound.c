@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "base/memory.h"
+#include "base/thread.h"
 #include "outbound/address.h"
 
 struct outbound {
@@ -397,7 +398,7 @@ struct outbound *outbound_start(const struct outbound_options *options)
     if (options->ca_file && *options->ca_file) o->ca_file = memory_copy(options->ca_file);
     if (options->resolve) o->resolve = curl_slist_append(NULL, options->resolve);
     mailbox_init(&o->box, wake, o);
-    must(pthread_create(&o->thread, NULL, run, o) == 0);
+    thread_start(&o->thread, run, o);
     return o;
 }
 

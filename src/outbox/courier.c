@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
+#include "base/thread.h"
 #include "outbox/courier_round.h"
 
 #define LOOK_MS 200 /* an event is on its way this much later at most, and a little later on PostgreSQL */
@@ -146,7 +147,7 @@ struct courier *courier_start(const struct courier_options *options)
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->changed, &clock);
     pthread_condattr_destroy(&clock);
-    if (pthread_create(&c->thread, NULL, run, c) != 0) abort();
+    thread_start(&c->thread, run, c);
     return c;
 }
 

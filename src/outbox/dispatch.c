@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pool.h"
+#include "base/thread.h"
 #include "outbox/errand.h"
 
 #define WORKERS 8
@@ -111,7 +112,7 @@ struct dispatcher *dispatcher_start(const struct dispatch_options *options)
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->changed, &clock);
     pthread_condattr_destroy(&clock);
-    if (pthread_create(&d->thread, NULL, run, d) != 0) abort();
+    thread_start(&d->thread, run, d);
     return d;
 }
 

@@ -17,6 +17,7 @@
 #include "backup/restore.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "domain/backup_record.h"
 #include "serve/backup_folder.h"
 #include "serve/version.h"
@@ -206,7 +207,7 @@ struct backup_schedule *backup_schedule_start(struct database *database, const c
     pthread_cond_init(&s->woken, &clock);
     pthread_condattr_destroy(&clock);
     pthread_mutex_init(&s->lock, NULL);
-    if (pthread_create(&s->thread, NULL, run, s) != 0) abort();
+    thread_start(&s->thread, run, s);
     return s;
 }
 

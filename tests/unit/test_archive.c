@@ -2,9 +2,13 @@
  * ones; and every number and text comes out of base/pack.h as it went in. */
 #include "database.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sodium.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "backup/archive.h"
 #include "backup/backup_keys.h"
@@ -13,6 +17,21 @@
 static char folder[128], path[160], other[160];
 static uint8_t public_key[ARCHIVE_KEY_BYTES], secret_key[ARCHIVE_KEY_BYTES], stream_key[ARCHIVE_KEY_BYTES];
 static const struct archive_key opens = {.secret_key = secret_key};
+
+/* In the place of the C library's, for everything in this program. */
+static int no_replace_fails, rename_fails; /* with this error */
+
+int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
+{
+    errno = no_replace_fails;
+    return errno ? -1 : (int)syscall(SYS_renameat2, a, from, b, to, flags);
+}
+
+int rename(const char *from, const char *to)
+{
+    errno = rename_fails;
+    return errno ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 
 static int set_up(void **state)
 {
@@ -171,6 +190,73 @@ static void a_taken_name_is_left_alone(void **state)
     assert_int_equal(mkdir(folder, 0700), 0);
 }
 
+static bool folder_is_empty(void)
+{
+    bool is_empty = rmdir(folder) == 0;
+    if (is_empty) assert_int_equal(mkdir(folder, 0700), 0);
+    return is_empty;
+}
+
+/* Some file systems cannot rename without replacing: there the name is looked at first. */
+static void where_names_cannot_be_kept_free(void **state)
+{
+    (void)state;
+    static const int unknown[] = {EINVAL, ENOSYS};
+    char why[ARCHIVE_WHY_BYTES];
+    int64_t bytes;
+    for (size_t i = 0; i < 2; i++) {
+        no_replace_fails = unknown[i];
+        struct archive_writer *w = archive_create(path, NULL, NULL, why), *late = archive_create(path, NULL, NULL, why);
+        assert_int_equal(archive_keep(w, &bytes, why), OK);
+        assert_int_equal(archive_keep(late, &bytes, why), ERR_UNAVAILABLE);
+        assert_int_equal(unlink(path), 0);
+        w = archive_create(path, NULL, NULL, why);
+        rename_fails = EIO;
+        assert_int_equal(archive_keep(w, &bytes, why), ERR_UNAVAILABLE);
+        rename_fails = 0;
+        assert_true(folder_is_empty());
+    }
+    no_replace_fails = 0;
+}
+
+static void what_cannot_be_written(void **state)
+{
+    (void)state;
+    static const uint8_t nobody[ARCHIVE_KEY_BYTES]; /* a key that anybody could open */
+    static char noise[400 * 1024];
+    char why[ARCHIVE_WHY_BYTES];
+    int64_t bytes;
+    struct archive_writer *w = archive_create(path, nobody, NULL, why);
+    assert_non_null(w);
+    assert_non_null(archive_failure(w));
+    assert_false(archive_put(w, FRAME_ROW, STR("x")));
+    assert_int_equal(archive_keep(w, &bytes, why), ERR_UNAVAILABLE);
+    assert_true(folder_is_empty());
+
+    w = archive_create(path, NULL, NULL, why);
+    assert_null(archive_failure(w));
+    assert_false(archive_put(w, FRAME_ROW, (Str){noise, (size_t)2 * ARCHIVE_FRAME_MAX})); /* refused unread */
+    assert_non_null(archive_failure(w));
+    archive_drop(w);
+    assert_true(folder_is_empty());
+
+    /* The disk is full after the first block. */
+    struct rlimit before, few = {500 * 1024, 500 * 1024};
+    randombytes_buf(noise, sizeof noise);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    few.rlim_max = before.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+    w = archive_create(path, public_key, NULL, why);
+    bool ok = true;
+    for (int i = 0; i < 3 && ok; i++) ok = archive_put(w, FRAME_BYTES, (Str){noise, sizeof noise});
+    enum err e = archive_keep(w, &bytes, why);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_false(ok);
+    assert_int_equal(e, ERR_UNAVAILABLE);
+    assert_true(folder_is_empty());
+}
+
 static void numbers_have_one_form(void **state)
 {
     (void)state;
@@ -205,6 +291,8 @@ int main(void)
         cmocka_unit_test(plain),
         cmocka_unit_test(sealed),
         cmocka_unit_test(a_taken_name_is_left_alone),
+        cmocka_unit_test(where_names_cannot_be_kept_free),
+        cmocka_unit_test(what_cannot_be_written),
         cmocka_unit_test(numbers_have_one_form),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
