@@ -171,6 +171,67 @@ test('a new computer opens a ticket that names the licence', async () => {
   assert.doesNotMatch(b.text, /I have a new computer/);
 });
 
+test('licences in every state; a computer is moved from good ones alone', async () => {
+  const b = await customer();
+  await bought(b, { quantity: 5 });
+  const ids = dataOf(await shop.admin('GET', `/api/admin/licenses?q=${b.email}`)).map((l) => l.id);
+  const set = (id, what) =>
+    shop.seed.sql(`UPDATE license SET hardware_id = 'pc', bound_at = 1, ${what} WHERE id = ${id};`);
+  set(ids[0], "status = 'refunded'");
+  set(ids[1], "status = 'revoked'");
+  set(ids[2], 'on_hold = 1');
+  set(ids[3], 'expires_at = 1000');
+  set(ids[4], `expires_at = ${Date.now() + 1e9}`);
+  await b.open('/account/licenses');
+  for (const word of ['Refunded', 'Revoked', 'Expired', 'Active']) assert.ok(b.text.includes(word), word);
+  const { csrf } = b.form('/logout').fields;
+  for (const id of ids.slice(0, 4))
+    assert.equal((await b.post(`/account/licenses/${id}/move`, { csrf, message: 'x' })).status, 409);
+  await b.submit(`/account/licenses/${ids[4]}/move`, { message: 'The old one is broken' }, { expect: 303 });
+  assert.match(b.text, /The old one is broken/);
+  assert.deepEqual(
+    dataOf(
+      await shop.souk.get('/api/customer/licenses', {
+        token: dataOf(await shop.admin('POST', `/api/admin/customers/${b.id}/tokens`, { name: 'l' }), 201).token,
+      }),
+    )
+      .map((l) => l.status)
+      .sort(),
+    ['active', 'active', 'refunded', 'revoked', 'revoked'],
+  );
+  shop.seed.sql(`UPDATE license SET hardware_id = NULL, bound_at = NULL, on_hold = 0 WHERE account_id = ${b.id};`);
+});
+
+test('long lists go on on the next page', async () => {
+  const b = await customer();
+  const kinds = ['order_confirmed', 'ticket_answered', 'withdrawal_approved', 'topup_confirmed', 'other', 'order_lost'];
+  shop.seed.sql(
+    Array.from(
+      { length: 25 },
+      (_, i) =>
+        `INSERT INTO notification (account_id, kind, message, reference_id, created_at)
+         VALUES (${b.id}, '${kinds[i % 6]}', 'News ${i}', ${i % 6 === 5 ? 0 : 1}, 1);`,
+    ).join('\n'),
+  );
+  for (let i = 0; i < 25; i++) shop.fund(b, 100);
+  await b.open('/account/notifications');
+  assert.match(b.page, /News 24[\s\S]*href="\/account\/tickets\/1"/);
+  await b.open(/href="(\/account\/notifications\?before=\d+)"/.exec(b.page)[1]);
+  assert.match(b.page, /News 0/);
+  await b.open('/account/wallet');
+  const older = /href="(\/account\/wallet\?before=\d+)"/.exec(b.page)[1];
+  await b.open(older);
+  assert.doesNotMatch(b.page, /wallet\?before=/);
+  assert.equal((await b.open('/account/notifications?before=nothing')).status, 200);
+  await b.open('/account/tickets?x=1');
+  await b.open('/account/tickets?order_id=0');
+  assert.equal((await b.open('/account/tickets?order_id=999999')).status, 200);
+  const { csrf, department_id } = b.form('/account/tickets').fields;
+  const ask = (more) => b.post('/account/tickets', { csrf, department_id, subject: 's', message: 'm', ...more });
+  assert.equal((await ask({ license_id: 999999 })).status, 404);
+  assert.equal((await ask({ department_id: 999999 })).status, 422);
+});
+
 test('the wallet is topped up through the sandbox, and money asked back', async () => {
   const b = await customer({ balance: 0 });
   await b.open('/account/wallet');
@@ -194,6 +255,9 @@ test('the wallet is topped up through the sandbox, and money asked back', async 
   await b.submit('/account/wallet/withdraw', { amount: '2.50', destination: 'DE02 1203 <b>' }, { expect: 303 });
   assert.match(b.text, /Balance \$10\.00/);
   assert.match(b.text, /DE02 1203 <b> Under review/);
+  assert.equal((await b.submit('/account/wallet/topup', { amount: '5', gateway: 'none' })).status, 422);
+  assert.equal((await b.submit('/account/wallet/withdraw', { amount: '0' })).status, 422);
+  await b.open('/account/wallet');
   const back = /\/account\/wallet\/withdrawals\/\d+\/cancel/.exec(b.page)[0];
   await b.submit(back, {}, { expect: 303 });
   assert.match(b.text, /Balance \$12\.50/);

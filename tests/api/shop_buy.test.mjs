@@ -83,6 +83,17 @@ test('the catalogue shows what is for sale, and sets no cookie', async () => {
   assert.match(b.text, /<script>alert\(1\)<\/script> "quoted" & 'single'/);
 });
 
+test('the catalogue has pages; a query that cannot be read is none', async () => {
+  for (let i = 0; i < 30; i++) shop.seed.product({ name: `Row ${i}`, price: 100, slug: `row-${i}` });
+  const b = browser();
+  await b.open('/?page=2');
+  assert.match(b.text, /Page 2 of 2/);
+  assert.equal((await b.open('/?page=99')).status, 404);
+  assert.equal((await b.open('/?page=x')).status, 200);
+  assert.equal((await b.open(`/?q=${'x'.repeat(200)}`)).status, 200);
+  shop.seed.sql("UPDATE product SET is_active = 0 WHERE slug LIKE 'row-%'; UPDATE revision SET number = number + 1;");
+});
+
 test('search finds by name and description, and says when it finds nothing', async () => {
   const b = browser();
   await b.open('/?q=EDITS+plain');
@@ -316,6 +327,14 @@ test('a guest whose payment failed tries it again, or buys the same once more', 
   assert.doesNotMatch(b.page, /\/again"/);
   await b.open('/cart');
   assert.equal((await b.post(`${order}/again`, { csrf: b.form('/cart/update').fields.csrf })).status, 409);
+});
+
+test('forms of a visitor without a session, and references that are none', async () => {
+  const b = browser();
+  for (const path of ['/cart/update', '/cart/coupon', '/cart/coupon/remove', '/checkout'])
+    assert.ok([303, 403, 422].includes((await b.post(path, { product_id: 1, quantity: 1, code: 'TEN' })).status), path);
+  for (const path of ['/order/x', '/pay/x', `/order/${'0'.repeat(32)}p1`, `/pay/${'0'.repeat(32)}o1`])
+    assert.equal((await b.open(path)).status, 404, path);
 });
 
 test('an address alone opens no wallet', async () => {

@@ -150,6 +150,19 @@ test('after the login the browser goes where it wanted to go, if that is here', 
   }
 });
 
+test('who is logged in needs no login; odd addresses are passed over', async () => {
+  const b = await registered();
+  for (const path of ['/login', '/register']) assert.equal((await b.request('GET', path)).location, '/account', path);
+  const guest = browser();
+  for (const path of [`/login?next=/${'x'.repeat(300)}`, '/login?next=%2Fa%20b', '/login?next=/%C3%A4'])
+    assert.equal((await guest.open(path)).status, 200);
+  for (const path of ['/reset', '/verify-email', '/reset?token=x'])
+    assert.ok((await guest.open(path)).status < 500, path);
+  await add(guest, 'thing');
+  const { csrf } = guest.form('/cart/update').fields;
+  assert.equal((await guest.post('/logout', { csrf })).location, '/');
+});
+
 test('a forgotten password is renewed through the mail, once, and ends every session', async () => {
   const b = await registered();
   const other = browser();

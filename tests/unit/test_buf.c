@@ -39,6 +39,9 @@ static void appends(void **state)
     buf_printf(&b, "%0*d", 5000, 1);
     assert_int_equal(b.len, 5000);
     assert_int_equal(b.ptr[4999], '1');
+    buf_reset(&b);
+    buf_url_encoded(&b, STR("aZ09-._~{/\xc3\xa4"));
+    assert_str(buf_str(&b), "aZ09-._~%7B%2F%C3%A4");
 }
 
 static void grows_while_others_allocate(void **state)

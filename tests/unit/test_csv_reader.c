@@ -38,6 +38,9 @@ static void reads_records(void **state)
 {
     (void)state;
     assert_string_equal(read_all(""), "");
+    assert_string_equal(read_all("\r\"x\""), "1!a quote inside a field that does not begin with one");
+    assert_string_equal(read_all("\"x\"\ry"), "1!text behind a closing quote");
+    assert_string_equal(read_all("a,\"x\""), "1:a|x;");
     assert_string_equal(read_all("a,b\r\nc,d\r\n"), "1:a|b;2:c|d;");
     assert_string_equal(read_all("a,b\nc,d"), "1:a|b;2:c|d;");
     assert_string_equal(read_all("\xef\xbb\xbf"

@@ -31,6 +31,7 @@ static void compares(void **state)
     assert_false(str_starts(STR("ab"), STR("abc")));
     assert_true(str_ends(STR("abc"), STR("bc")));
     assert_true(str_ends(STR("abc"), STR("abc")));
+    assert_true(str_ends(STR("abc"), (Str){0}));
     assert_false(str_ends(STR("bc"), STR("abc")));
     assert_false(str_ends(STR("abc"), STR("ab")));
 }
