@@ -165,6 +165,62 @@ test('catalogue and product pages are kept ready, compressed and tagged; a chang
   }
 });
 
+test('headers are read as they are meant', async () => {
+  const ask = (target, headers) => souk.request('GET', target, { headers, unchecked: true });
+  const codings = {
+    gzip: true,
+    'br, gzip;q=0.5': true,
+    'gzip;q=0': false,
+    'gzip;q=0.00': false,
+    '*': true,
+    '*;q=0': false,
+    br: false,
+  };
+  for (const [accepted, isPacked] of Object.entries(codings))
+    for (const target of ['/', '/assets/' + /assets\/(shop-\w+\.css)/.exec((await ask('/', {})).text)[1]]) {
+      const { headers } = await ask(target, { 'Accept-Encoding': accepted });
+      assert.equal(headers['content-encoding'] === 'gzip', isPacked, `${target} ${accepted}`);
+    }
+  const accepts = {
+    'application/json;q=0.000': 406,
+    'application/json;q=0.00': 406,
+    'application/json;q=0;x=1': 406,
+    'text/html, application/*;q=0.1': 200,
+  };
+  for (const [Accept, status] of Object.entries(accepts))
+    assert.equal((await ask('/api/store/products', { Accept })).status, status, Accept);
+  const html = { Accept: 'text/html' };
+  for (const [method, target, status] of [
+    ['DELETE', '/cart', 405],
+    ['GET', '/no/such/page', 404],
+    ['POST', '/account/settings/profile', 303],
+  ]) {
+    const answer = await souk.request(method, target, { headers: html, unchecked: true });
+    assert.equal(answer.status, status, target);
+    if (status !== 303) assert.match(answer.headers['content-type'], /^text\/html/, target);
+  }
+  assert.match((await ask('/webhook/a/b/c', html)).headers['content-type'], /json/);
+  assert.equal((await ask('/', { Cookie: 'alone; other=1; souk=x; souk=y' })).status, 200);
+});
+
+test('forms are read as they were filled in', async () => {
+  const b = browser();
+  await b.open('/p/plain-editor');
+  await b.submit('/cart/add', { then: 'cart' }, { expect: 303 });
+  const { csrf } = b.form('/cart/update').fields;
+  const send = (body) =>
+    b.request('POST', '/cart/coupon', { body, headers: { 'Content-Type': 'application/x-www-form-urlencoded' } });
+  assert.equal((await send(`csrf=${csrf}&code=TEN&once`)).status, 303);
+  assert.equal((await send(`csrf=${csrf}&code=%zz`)).status, 422);
+  assert.equal((await send(`csrf=${csrf}&code=TEN&code=TWO`)).status, 422, 'joined with a comma');
+  assert.equal((await send(`csrf=${csrf}&${'x=1&'.repeat(500)}code=TEN`)).status, 422);
+  assert.equal((await send(`csrf=%zz&code=TEN`)).status, 403);
+  await b.open('/checkout');
+  const once = 'x'.repeat(101);
+  const bought = await b.submit('/checkout', { email: 'once@example.com', pay_with: 'sandbox', once });
+  assert.ok([303, 422].includes(bought.status));
+});
+
 test('a page that is kept has the cart and the csrf of the visitor who asks, and nobody else’s', async () => {
   const visitors = [];
   for (const quantity of [2, 2, 3]) {

@@ -160,6 +160,11 @@ test('who is logged in needs no login; odd addresses are passed over', async () 
     assert.ok((await guest.open(path)).status < 500, path);
   await add(guest, 'thing');
   const { csrf } = guest.form('/cart/update').fields;
+  const from = (headers) => guest.post('/cart/coupon/remove', { csrf }, { headers });
+  assert.equal((await from({ Origin: 'https://shop.example' })).status, 303, 'the address that the store is known by');
+  assert.equal((await from({ 'Sec-Fetch-Site': 'none' })).status, 303);
+  for (const Origin of ['https:', 'https:/x', 'null', 'https://shop.example.evil'])
+    assert.equal((await from({ Origin })).status, 403, Origin);
   assert.equal((await guest.post('/logout', { csrf })).location, '/');
 });
 
