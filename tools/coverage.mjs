@@ -55,7 +55,13 @@ function runTests(phases, keeps) {
 }
 
 function runPhases(phases, more = {}) {
-  const env = { ...process.env, ...more, SOUK_KIND: 'coverage', LLVM_PROFILE_FILE: path.join(profiles, PROFILES) };
+  const env = {
+    ...process.env,
+    ...more,
+    SOUK_KIND: 'coverage',
+    SOUK_SWEEP: 'all',
+    LLVM_PROFILE_FILE: path.join(profiles, PROFILES),
+  };
   return spawnSync(process.execPath, ['tests/run.mjs', ...phases], { cwd: root, env, stdio: 'inherit' }).status;
 }
 

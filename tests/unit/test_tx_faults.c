@@ -1,6 +1,7 @@
 /* What SQLite's disk can do to a commit: fail to write, fail to sync, be full. A VFS between SQLite and the real one
  * fails on demand. What must hold: no job is told OK without being durable, none is told that it failed when that is
  * not certain, and what can recover does. */
+#include <dlfcn.h>
 #include <sqlite3.h>
 
 #include "database.h"
@@ -334,6 +335,143 @@ static void test_checkpoint_fails(void **state)
     assert_int_equal(write_two(100000), OK);
 }
 
+/* ---- statements ---- */
+
+static const char *step_sql; /* statements that begin with it end with step_code, after the next step_skip of them */
+static int step_code;
+static _Atomic int step_skip, step_times;
+
+/* In the place of SQLite's own, for everything in this program. */
+int sqlite3_step(sqlite3_stmt *st)
+{
+    static int (*real)(sqlite3_stmt *);
+    if (!real) real = (int (*)(sqlite3_stmt *))dlsym(RTLD_NEXT, "sqlite3_step");
+    const char *sql = sqlite3_sql(st);
+    if (step_times <= 0 || !sql || strncmp(sql, step_sql, strlen(step_sql)) != 0) return real(st);
+    if (step_skip > 0) {
+        step_skip--;
+        return real(st);
+    }
+    step_times--;
+    return step_code;
+}
+
+static void fail_steps(const char *sql, int code, int times)
+{
+    step_sql = sql;
+    step_code = code;
+    step_skip = 0;
+    step_times = times;
+}
+
+/* Whatever SQLite says of a statement: what was told is true, and the next job is done. */
+static void test_codes(void **state)
+{
+    (void)state;
+    static const int trouble[] = {SQLITE_BUSY,    SQLITE_LOCKED,   SQLITE_NOMEM,    SQLITE_INTERRUPT, SQLITE_IOERR,
+                                  SQLITE_CORRUPT, SQLITE_CANTOPEN, SQLITE_PROTOCOL, SQLITE_NOTADB,    SQLITE_FULL};
+    for (size_t i = 0; i < sizeof trouble / sizeof *trouble; i++) {
+        fail_steps("INSERT", trouble[i], 1);
+        assert_int_equal(write_two(100 * (int64_t)i), ERR_UNAVAILABLE);
+        assert_int_equal(write_two(100 * (int64_t)i), OK);
+    }
+    fail_steps("INSERT", SQLITE_MISUSE, 1);
+    assert_int_equal(write_two(5000), ERR_INTERNAL);
+    fail_steps("BEGIN", SQLITE_BUSY, 1);
+    assert_int_equal(write_two(5000), ERR_UNAVAILABLE);
+    fail_steps("COMMIT", SQLITE_CONSTRAINT, 1); /* rolled back, and certain */
+    assert_int_equal(write_two(5000), ERR_INTERNAL);
+    assert_true(database_is_healthy(t.d));
+    assert_int_equal(write_two(6000), OK);
+    assert_int_equal(test_number(t.d, count), 2 * (int64_t)(sizeof trouble / sizeof *trouble) + 2);
+}
+
+static int64_t asked;
+
+static enum err count_rows(void *arg, struct db *db)
+{
+    static const char find[] = "SELECT COUNT(*) FROM thing WHERE n >= $1 AND n < $1 + 10";
+    struct stmt *st = db_prepare(db, find);
+    bind_int(st, asked);
+    if (db_step(st)) *(int64_t *)arg = col_int(st);
+    return db_done(st);
+}
+
+static int64_t rows_of(int64_t n)
+{
+    int64_t found = -1;
+    asked = n;
+    assert_int_equal(tx_call(t.d, TX_READ, count_rows, &found, NULL), OK);
+    return found;
+}
+
+/* Six jobs in one batch, of which one is refused; a statement of the batch itself fails. */
+static void batch_meets(const char *sql, int code)
+{
+    struct test_port port;
+    test_port_open(&port, t.d);
+    struct batch b[6];
+    static int64_t round;
+    round++;
+    fail_steps(sql, code, 1);
+    for (int i = 0; i < 6; i++) {
+        b[i] = (struct batch){.job = {.mode = TX_WRITE, .run = batch_run, .done = batch_done},
+                              .n = 10000 * round + 10 * i};
+        if (i == 3) b[i].answer = ERR_CONFLICT;
+    }
+    for (int i = 0; i < 6; i++) tx_submit(port.port, &b[i].job);
+    for (int told = 0; told < 6;) {
+        test_port_turn(&port);
+        told = 0;
+        for (int i = 0; i < 6; i++) told += b[i].told;
+    }
+    step_times = 0;
+    test_port_close(&port);
+    assert_true(database_is_healthy(t.d));
+    for (int i = 0; i < 6; i++) {
+        int64_t there = rows_of(10000 * round + 10 * i);
+        if (b[i].ended == OK) assert_int_equal(there, 2);
+        if (b[i].ended == ERR_UNAVAILABLE || b[i].ended == ERR_CONFLICT) assert_int_equal(there, 0);
+    }
+}
+
+static void test_batch_meets(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) { /* how the jobs are batched is up to the writer */
+        batch_meets("SAVEPOINT", SQLITE_NOMEM);
+        batch_meets("ROLLBACK TO", SQLITE_NOMEM);
+        batch_meets("RELEASE", SQLITE_NOMEM);
+        batch_meets("BEGIN", SQLITE_BUSY);
+    }
+}
+
+/* A file that cannot be opened: why is said. */
+static void test_open_fails(void **state)
+{
+    (void)state;
+    database_close(t.d);
+    t.d = NULL;
+    int failed = 0;
+    for (int skip = 0; skip < 40; skip++) {
+        char why[256] = "";
+        fail_steps("", SQLITE_CANTOPEN, 1);
+        step_skip = skip;
+        enum err e = database_open(&(struct database_options){.url = t.url}, &t.d, why, sizeof why);
+        step_times = 0;
+        if (e == OK) {
+            database_close(t.d);
+            t.d = NULL;
+            continue;
+        }
+        failed++;
+        assert_true(why[0]);
+    }
+    assert_true(failed > 0);
+    reopen();
+    assert_int_equal(write_two(1), OK);
+}
+
 /* A page that cannot be read fails its readers, and only them. */
 static void test_read_fails(void **state)
 {
@@ -360,6 +498,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_batch_full, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_checkpoint_fails, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_read_fails, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_codes, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_batch_meets, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_open_fails, open_it, close_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

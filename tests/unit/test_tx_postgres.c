@@ -1,10 +1,12 @@
 /* What a network and a server can do to a transaction. A proxy between us and the server cuts where it is told to.
  * Skipped without SOUK_TEST_PG. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/sanitized.h"
 #include "base/timestamp.h"
 #include "database.h"
 
@@ -641,6 +643,175 @@ static void test_refused(void **state)
     assert_int_equal(j.runs, 0);
 }
 
+/* ---- libpq and the system ---- */
+
+enum how { CALL_FAILS, POLL_INTERRUPTED, POLL_LATE };
+
+static _Atomic int calls_left; /* until one fails; 0: none does */
+static _Atomic int calls_failed;
+static enum how how;
+static pthread_t tester;
+
+static bool fails(enum how can)
+{
+    if (calls_left <= 0 || how != can || pthread_equal(pthread_self(), proxy.thread)) return false;
+    if (--calls_left != 0) return false;
+    calls_failed++;
+    return true;
+}
+
+/* In the place of the real one, for everything in this program. */
+#define CALL(type, name, params, args, failure)                                                                        \
+    type name params                                                                                                   \
+    {                                                                                                                  \
+        static type(*real) params;                                                                                     \
+        if (!real) real = (type(*) params)dlsym(RTLD_NEXT, #name);                                                     \
+        return fails(CALL_FAILS) ? (failure) : real args;                                                              \
+    }
+
+CALL(int, PQsendPrepare, (PGconn * c, const char *name, const char *text, int n, const Oid *types),
+     (c, name, text, n, types), 0)
+CALL(int, PQsendQueryPrepared,
+     (PGconn * c, const char *name, int n, const char *const *values, const int *lengths, const int *formats, int f),
+     (c, name, n, values, lengths, formats, f), 0)
+CALL(int, PQpipelineSync, (PGconn * c), (c), 0)
+CALL(int, PQconsumeInput, (PGconn * c), (c), 0)
+CALL(int, PQexitPipelineMode, (PGconn * c), (c), 0)
+CALL(int, PQenterPipelineMode, (PGconn * c), (c), 0)
+CALL(int, PQsetnonblocking, (PGconn * c, int on), (c, on), -1)
+CALL(int, PQsendQuery, (PGconn * c, const char *text), (c, text), 0)
+CALL(PGresult *, PQgetResult, (PGconn * c), (c), NULL)
+CALL(const char *, PQparameterStatus, (const PGconn *c, const char *name), (c, name), NULL)
+
+/* The sanitizers have a poll of their own. */
+#if !defined(WITH_ASAN) && !defined(WITH_TSAN)
+int poll(struct pollfd *fds, nfds_t n, int ms)
+{
+    static int (*real)(struct pollfd *, nfds_t, int);
+    if (!real) real = (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
+    if (n != 1 || pthread_equal(pthread_self(), tester)) return real(fds, n, ms);
+    if (fails(POLL_LATE)) return 0;
+    bool is_interrupted = fails(POLL_INTERRUPTED);
+    if (!is_interrupted && !fails(CALL_FAILS)) return real(fds, n, ms);
+    errno = is_interrupted ? EINTR : EIO;
+    return -1;
+}
+#endif
+
+static enum err many_things(void *arg, struct db *db)
+{
+    struct job *j = arg;
+    enum err e = job_run(j, db);
+    return e ? e : db_script(db, "SET LOCAL work_mem = '4MB'");
+}
+
+/* A pool that is opened and used once with its n-th call failing. False: it has fewer calls. */
+static bool fails_at(int n)
+{
+    char url[512];
+    snprintf(url, sizeof url, "postgres://souk@/%s?host=%s", direct.name, proxy.folder);
+    struct database_options o = {.url = url, .workers = 8, .busy_ms = 2000};
+    struct job j = {.n = 1000 + n};
+    calls_failed = 0;
+    calls_left = n;
+    why[0] = '\0';
+    if (database_open(&o, &d, why, sizeof why) != OK) {
+        assert_true(why[0]);
+        calls_left = 0;
+        return true;
+    }
+    int64_t before = rows();
+    enum err e = tx_call(d, TX_WRITE, n % 2 ? job_run : many_things, &j, NULL);
+    bool met = calls_failed > 0;
+    calls_left = 0;
+    if (e == OK) assert_int_equal(rows(), before + 1);
+    if (e != OK && e != ERR_OUTCOME_UNKNOWN) {
+        assert_int_equal(e, ERR_UNAVAILABLE);
+        assert_int_equal(rows(), before);
+    }
+    j = (struct job){.n = 100000 + n};
+    assert_int_equal(write_job(&j), OK);
+    database_close(d);
+    d = NULL;
+    test_psql(direct.url, "DELETE FROM thing WHERE n >= 1000");
+    return met;
+}
+
+/* Whatever libpq says: what was told is true, and the next job is done. SOUK_SWEEP (./dev coverage): every call, not
+ * some. */
+static void test_calls_fail(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    tester = pthread_self();
+    static const enum how hows[] = {CALL_FAILS, POLL_INTERRUPTED, POLL_LATE};
+    for (size_t i = 0; i < 3; i++) {
+        how = hows[i];
+        int n = 1;
+        while (n < 400 && fails_at(n)) n += getenv("SOUK_SWEEP") ? 1 : 11;
+        if (i < 2) assert_true(n > 3);
+    }
+}
+
+/* ---- errors of the server ---- */
+
+static enum err raise(void *arg, struct db *db)
+{
+    static const char ask[] = "SELECT raise($1)";
+    struct stmt *st = db_prepare(db, ask);
+    bind_text(st, str_from(arg));
+    db_step(st);
+    return db_done(st);
+}
+
+static enum err raise_late(void *arg, struct db *db)
+{
+    static const char insert[] = "INSERT INTO late (state) VALUES ($1)";
+    struct stmt *st = db_prepare(db, insert);
+    bind_text(st, str_from(arg));
+    return db_run(st);
+}
+
+static void test_states(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    test_psql(direct.url, "CREATE FUNCTION raise(state TEXT) RETURNS BIGINT LANGUAGE plpgsql AS"
+                          " $$ BEGIN RAISE EXCEPTION USING ERRCODE = state; END $$");
+    test_psql(direct.url, "CREATE TABLE late (state TEXT)");
+    test_psql(direct.url, "CREATE FUNCTION raise_late() RETURNS TRIGGER LANGUAGE plpgsql AS"
+                          " $$ BEGIN PERFORM raise(NEW.state); RETURN NULL; END $$");
+    test_psql(direct.url, "CREATE CONSTRAINT TRIGGER t AFTER INSERT ON late DEFERRABLE INITIALLY DEFERRED"
+                          " FOR EACH ROW EXECUTE FUNCTION raise_late()");
+    open_workers(1, 0);
+    static const struct {
+        const char *state;
+        enum err write, read, commit;
+    } cases[] = {
+        {"40001", ERR_UNAVAILABLE, ERR_UNAVAILABLE, ERR_UNAVAILABLE}, /* every time again */
+        {"08006", ERR_UNAVAILABLE, ERR_UNAVAILABLE, ERR_UNAVAILABLE},
+        {"25006", ERR_UNAVAILABLE, ERR_INTERNAL, ERR_UNAVAILABLE}, /* a replica does not write */
+        {"57014", ERR_UNAVAILABLE, ERR_READ_TOO_LONG, ERR_UNAVAILABLE},
+        {"53100", ERR_UNAVAILABLE, ERR_UNAVAILABLE, ERR_UNAVAILABLE},
+        {"23514", ERR_INTERNAL, ERR_INTERNAL, ERR_INTERNAL},
+        {"40003", ERR_INTERNAL, ERR_INTERNAL, ERR_OUTCOME_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[8];
+        snprintf(text, sizeof text, "%s", cases[i].state);
+        enum err got[] = {tx_call(d, TX_WRITE, raise, text, NULL), tx_call(d, TX_READ, raise, text, NULL),
+                          tx_call(d, TX_WRITE, raise_late, text, NULL)};
+        enum err want[] = {cases[i].write, cases[i].read, cases[i].commit};
+        for (size_t k = 0; k < 3; k++)
+            if (got[k] != want[k])
+                print_error("%s %zu: %s, not %s\n", text, k, err_info(got[k])->code, err_info(want[k])->code);
+        assert_memory_equal(got, want, sizeof got);
+    }
+    assert_int_equal(test_number(direct.d, "SELECT COUNT(*) FROM late"), 0);
+    struct job j = {.n = 10};
+    assert_int_equal(write_job(&j), OK);
+}
+
 #define ON(f) cmocka_unit_test_setup_teardown(f, open_it, close_it)
 
 int main(void)
@@ -658,6 +829,8 @@ int main(void)
         ON(test_deadlock),
         ON(test_lock_timeout),
         ON(test_away),
+        ON(test_calls_fail),
+        ON(test_states),
         ON(test_too_few_connections),
         ON(test_stale_statements),
         ON(test_commit_refused),
