@@ -164,6 +164,21 @@ test('an unknown address is limited just the same', async (t) => {
   expectError(await login(), 429, 'rate_limited');
 });
 
+test('new passwords are asked for and set a few times a minute, for each address and each network', async (t) => {
+  const souk = await limited(t, [
+    ...['--rate-auth', '3', '--base-url', 'https://shop.example'],
+    ...['--smtp-url', 'smtp://127.0.0.1:1', '--mail-from', 'shop@shop.example'],
+  ]);
+  const forgot = (email) => souk.post('/api/auth/password/forgot', { email });
+  for (let i = 0; i < 3; i++) expectStatus(await forgot('ada@example.com'), 200);
+  expectError(await forgot('ada@example.com'), 429, 'rate_limited');
+  expectStatus(await forgot('bob@example.com'), 200);
+  const token = 'A'.repeat(43);
+  const answers = await together(40, 5, () => souk.post('/api/auth/password/reset', { token, password }));
+  assert.ok(answers.some((a) => a.status === 422) && answers.some((a) => a.status === 429));
+  expectError(await forgot('carl@example.com'), 429, 'rate_limited');
+});
+
 test('20 guesses at once are no way around the limit', async (t) => {
   const souk = await limited(t, ['--rate-auth', '5', '--rate-customer', '0']);
   const who = await souk.customer();

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Browser, formsOf, textOf } from './lib/browser.mjs';
+import { issue } from './lib/certificates.mjs';
 import { openPaidShop } from './lib/gateways.mjs';
 import { dataOf } from './lib/http.mjs';
 
@@ -11,15 +12,16 @@ let plain;
 let choice;
 const NAUGHTY = '<script>alert(1)</script> "quoted" & \'single\' ${x} {{ y }}';
 
+const product = async (body) =>
+  dataOf(
+    await shop.admin('POST', '/api/admin/products', { delivery_type: 'license_key', is_active: true, ...body }),
+    201,
+  );
+
 before(async () => {
   shop = await openPaidShop();
   souk = shop.souk;
   await shop.connect('sandbox', {});
-  const product = async (body) =>
-    dataOf(
-      await shop.admin('POST', '/api/admin/products', { delivery_type: 'license_key', is_active: true, ...body }),
-      201,
-    );
   plain = await product({
     name: 'Plain Editor',
     slug: 'plain-editor',
@@ -370,6 +372,24 @@ test('a guest whose payment failed tries it again, or buys the same once more', 
     return /Cancelled/.test(b.text);
   }, 'the attempt has failed');
   assert.ok(b.page.includes(`href="${way}"`), 'the payment can be tried again');
+  const payment = (set) => shop.seed.sql(`UPDATE payment SET ${set} WHERE order_id = (SELECT MAX(id) FROM orders);`);
+  for (const [broken, mended] of [
+    ["url = ''", `url = '${link}'`],
+    ['ended_at = 1', 'ended_at = NULL'],
+  ]) {
+    payment(broken);
+    await b.open(order);
+    assert.ok(!b.page.includes(`href="${way}"`), broken);
+    assert.equal((await b.request('GET', way)).location, order);
+    payment(mended);
+  }
+  shop.seed.sql("UPDATE product SET is_active = 0 WHERE slug = 'plain-editor';");
+  const { csrf } = b.form(`${order}/again`).fields;
+  assert.equal((await b.post(`${order}/again`, { csrf })).location, '/', 'nothing of it is sold any more');
+  shop.seed.sql("UPDATE product SET is_active = 1 WHERE slug = 'plain-editor';");
+  const stranger = browser();
+  assert.equal((await stranger.post(`${order}/again`, {})).location, '/checkout', 'for who has no session yet');
+  await b.open(order);
   await b.submit(`${order}/again`, {}, { expect: 303 });
   assert.equal(b.path, '/checkout');
   assert.match(b.text, /Plain Editor .*\$39\.98/);
@@ -439,6 +459,36 @@ test('what costs nothing is delivered at once', async () => {
   const sent = await b.submit('/checkout', { email: 'free@example.com' }, { expect: 303 });
   assert.match(sent.location, /^\/order\//);
   assert.match(b.text, /Paid and delivered/);
+  shop.seed.sql("UPDATE orders SET paid_with = 'manual' WHERE id = (SELECT MAX(id) FROM orders);");
+  await b.open(b.path);
+  assert.match(b.text, /Paid and delivered/);
+});
+
+test('each provider has its words at the checkout; codes and links are shown as such', async () => {
+  const http = { base_url: 'http://127.0.0.1:1' };
+  const config = {
+    card_gateway_a: { secrets: ['whsec_1'], api_key: 'sk_test_1' },
+    card_gateway_b: { secrets: ['x'], api_key: 'rzp_test_1', api_secret: 's' },
+    wallet_gateway: { api_key: 'id', api_secret: 's', webhook_id: 'w', ca_bundle: issue('127.0.0.1').authority },
+    crypto_gateway: { secrets: ['x'], api_key: 'k', store_id: 's' },
+  };
+  const labels = [];
+  for (const [label, fields] of Object.entries(config)) {
+    const answer = await shop.admin('PUT', `/api/admin/gateways/${label}`, { is_enabled: true, ...http, ...fields });
+    assert.equal(answer.status, 200, answer.text);
+    labels.push(label);
+  }
+  const codes = await product({ name: 'Codes', slug: 'codes', price: 0, delivery_type: 'serial_code' });
+  dataOf(await shop.admin('POST', `/api/admin/products/${codes.id}/serials`, { codes: ['CODE-IN-THE-SHOP'] }));
+  const b = browser();
+  await b.open('/p/codes');
+  await b.submit('/cart/add', { then: 'checkout' }, { expect: 303 });
+  await b.submit('/checkout', { email: 'codes@example.com' }, { expect: 303 });
+  assert.match(b.text, /CODE-IN-THE-SHOP/);
+  await b.open('/p/plain-editor');
+  await b.submit('/cart/add', { then: 'checkout' }, { expect: 303 });
+  for (const label of labels) assert.ok(b.page.includes(`value="${label}"`), label);
+  for (const label of labels) dataOf(await shop.admin('PUT', `/api/admin/gateways/${label}`, { is_enabled: false }));
 });
 
 test('every language has its words; the store offers those of its setting', async () => {
@@ -462,6 +512,12 @@ test('every language has its words; the store offers those of its setting', asyn
 });
 
 test('with the storefront switched off only what mails lead to is left', async () => {
+  const buyer = browser();
+  await buyer.open('/p/plain-editor');
+  await buyer.submit('/cart/add', { then: 'checkout' }, { expect: 303 });
+  await buyer.submit('/checkout', { email: 'off@example.com', pay_with: 'sandbox' }, { expect: 303 });
+  const cancelled = buyer.path.replace('/pay/', '/order/');
+  shop.seed.sql("UPDATE orders SET status = 'cancelled' WHERE id = (SELECT MAX(id) FROM orders);");
   dataOf(await shop.admin('PATCH', '/api/admin/settings', { storefront: false }));
   const b = browser();
   await shop.until(async () => (await b.open('/cart')).status === 404);
@@ -471,6 +527,8 @@ test('with the storefront switched off only what mails lead to is left', async (
   assert.match(root.text, /href="\/admin\/"/);
   assert.equal((await b.open('/p/plain-editor')).status, 404);
   assert.equal((await b.open('/login')).status, 404);
+  assert.equal((await b.open(cancelled)).status, 200);
+  assert.doesNotMatch(b.page, /\/again"/);
   assert.equal(formsOf(root.text).length, 0);
   dataOf(await shop.admin('PATCH', '/api/admin/settings', { storefront: true }));
 });

@@ -344,13 +344,13 @@ static _Atomic int step_skip, step_times;
 /* In the place of SQLite's own, for everything in this program. */
 int sqlite3_step(sqlite3_stmt *st)
 {
-    static int (*real)(sqlite3_stmt *);
-    if (!real) real = (int (*)(sqlite3_stmt *))dlsym(RTLD_NEXT, "sqlite3_step");
+    static int (*next)(sqlite3_stmt *);
+    if (!next) next = (int (*)(sqlite3_stmt *))dlsym(RTLD_NEXT, "sqlite3_step");
     const char *sql = sqlite3_sql(st);
-    if (step_times <= 0 || !sql || strncmp(sql, step_sql, strlen(step_sql)) != 0) return real(st);
+    if (step_times <= 0 || !sql || strncmp(sql, step_sql, strlen(step_sql)) != 0) return next(st);
     if (step_skip > 0) {
         step_skip--;
-        return real(st);
+        return next(st);
     }
     step_times--;
     return step_code;
