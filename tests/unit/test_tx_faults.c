@@ -18,7 +18,7 @@ struct file {
     sqlite3_file *real;
 };
 
-static sqlite3_vfs *real_vfs, faulty_vfs;
+static sqlite3_vfs real_vfs; /* as it was */
 static sqlite3_io_methods methods;
 
 static sqlite3_file *real(sqlite3_file *f)
@@ -39,7 +39,9 @@ static bool strikes(sqlite3_file *f, enum fault kind, bool wal)
 
 static int f_close(sqlite3_file *f)
 {
-    return real(f)->pMethods->xClose(real(f));
+    int rc = real(f)->pMethods->xClose(real(f));
+    free(real(f));
+    return rc;
 }
 static int f_read(sqlite3_file *f, void *p, int n, sqlite3_int64 at)
 {
@@ -110,27 +112,29 @@ static int v_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, 
 {
     (void)v;
     struct file *file = (struct file *)f;
-    *file = (struct file){.wal = flags & SQLITE_OPEN_WAL, .real = (sqlite3_file *)(file + 1)};
-    int rc = real_vfs->xOpen(real_vfs, name, file->real, flags, ret_flags);
-    if (rc == SQLITE_OK) file->base.pMethods = &methods;
+    *file = (struct file){.wal = flags & SQLITE_OPEN_WAL, .real = calloc(1, (size_t)real_vfs.szOsFile)};
+    int rc = real_vfs.xOpen(&real_vfs, name, file->real, flags, ret_flags);
+    if (rc == SQLITE_OK)
+        file->base.pMethods = &methods;
+    else
+        free(file->real);
     return rc;
 }
 
 static void install(void)
 {
-    if (real_vfs) return;
+    if (real_vfs.xOpen) return;
     struct test_database first; /* SQLite is to be set up by db/, not by us */
     test_database_open(&first, true, (struct database_options){0});
     test_database_close(&first);
-    real_vfs = sqlite3_vfs_find(NULL);
-    faulty_vfs = *real_vfs;
-    faulty_vfs.zName = "faulty";
-    faulty_vfs.szOsFile = (int)sizeof(struct file) + real_vfs->szOsFile;
-    faulty_vfs.xOpen = v_open;
+    /* In the place of the system's own, on which the writer's log lies (db/sqlite_log.h). */
+    sqlite3_vfs *below = sqlite3_vfs_find(NULL);
+    real_vfs = *below;
+    assert_true((int)sizeof(struct file) <= below->szOsFile);
+    below->xOpen = v_open;
     methods = (sqlite3_io_methods){2,          f_close,       f_read,      f_write,   f_truncate, f_sync,   f_size,
                                    f_lock,     f_unlock,      f_reserved,  f_control, f_sector,   f_traits, f_shm_map,
                                    f_shm_lock, f_shm_barrier, f_shm_unmap, NULL,      NULL};
-    assert_int_equal(sqlite3_vfs_register(&faulty_vfs, 1), SQLITE_OK);
 }
 
 static struct test_database t;
@@ -231,7 +235,7 @@ static void test_write_fails(void **state)
         reopen();
         int64_t rows = test_number(t.d, count);
         assert_true(e == OK ? rows == before + 2 : rows == before || rows == before + 2);
-        if (!hits) assert_true(skip > 3); /* there were several to fail */
+        if (!hits) assert_true(skip > 0); /* the frames of a commit are written at once */
     }
 }
 
