@@ -128,10 +128,22 @@ static bool wait_input(struct pg_db *c)
     return true;
 }
 
+/* Whether libpq had no memory for an answer. It drops the answer to a sync then, says so in its message alone, which is
+ * empty while the pipeline is in order, and goes on waiting for what has already come. */
+static bool has_dropped(const struct pg_db *c)
+{
+    return PQpipelineStatus(c->conn) != PQ_PIPELINE_OFF && *PQerrorMessage(c->conn);
+}
+
 /* The next result; NULL at the end of one message's results, and when the connection is lost. */
 static PGresult *next_result(struct pg_db *c)
 {
-    while (!c->lost && PQisBusy(c->conn)) wait_input(c);
+    while (!c->lost && PQisBusy(c->conn)) {
+        if (has_dropped(c))
+            pipe_lose(c, PQerrorMessage(c->conn));
+        else
+            wait_input(c);
+    }
     return c->lost ? NULL : PQgetResult(c->conn);
 }
 
