@@ -224,6 +224,7 @@ CREATE TABLE outbox (
     attempts   @int NOT NULL DEFAULT 0,
     claims     @int NOT NULL DEFAULT 0,             -- taken since an attempt's end was last recorded: many mean that it never ends
     due_at     @int NOT NULL,
+    set_at     @int NOT NULL DEFAULT 0,             -- when due_at was last set: domain/clock_back.h
     last_error TEXT NOT NULL DEFAULT '',
     created_at @int NOT NULL,
     done_at    @int

@@ -64,7 +64,7 @@ struct retry {
 static enum err release_errand(void *arg, struct db *db)
 {
     const struct retry *r = arg;
-    return outbox_retry(db, r->errand, time_add(time_now(), outbox_delay_ms(1)), r->why);
+    return outbox_retry(db, r->errand, time_now(), outbox_delay_ms(1), r->why);
 }
 
 static enum err give_up(struct request *req, struct pay *pay)

@@ -1,16 +1,32 @@
 /* base/timestamp.c - see timestamp.h. Dates are computed with the proleptic Gregorian calendar, no libc, no zones. */
 #include "base/timestamp.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 
 #define YEAR_MAX_MS INT64_C(253402300799999) /* 9999-12-31T23:59:59.999Z */
 
+static _Atomic int64_t latest_ms;
+
 Time time_now(void)
 {
     struct timespec ts;
     clock_gettime(CLOCK_REALTIME, &ts);
-    return (Time){ts.tv_sec * TIME_SECOND + ts.tv_nsec / 1000000};
+    Time now = {ts.tv_sec * TIME_SECOND + ts.tv_nsec / 1000000};
+    if (now.ms > atomic_load_explicit(&latest_ms, memory_order_relaxed) + TIME_SECOND)
+        atomic_store_explicit(&latest_ms, now.ms, memory_order_relaxed);
+    return now;
+}
+
+Time time_latest(void)
+{
+    return (Time){atomic_load_explicit(&latest_ms, memory_order_relaxed)};
+}
+
+void time_forget_latest(Time now)
+{
+    atomic_store_explicit(&latest_ms, now.ms, memory_order_relaxed);
 }
 
 int64_t time_monotonic_ns(void)

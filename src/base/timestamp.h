@@ -15,12 +15,28 @@ typedef struct Time {
 
 /* The wall clock. Called once per request; everything below gets the time as a parameter. */
 Time time_now(void);
+/* The latest that time_now has given, to a second: it stays ahead when the clock is set back, until it is forgotten. */
+Time time_latest(void);
+void time_forget_latest(Time now);
 /* For deadlines and latencies: never jumps. Nanoseconds. */
 int64_t time_monotonic_ns(void);
 
 static inline bool time_is(Time t)
 {
     return t.ms != 0;
+}
+/* Clocks of a store's machines differ by less. */
+#define TIME_SLACK (5 * TIME_MINUTE)
+/* A time that was noted is not yet reached: the clock has been set back since. */
+static inline bool time_is_ahead(Time noted, Time now)
+{
+    return noted.ms > now.ms + TIME_SLACK;
+}
+/* Milliseconds since a time that was noted; INT64_MAX when the clock has been set back since, so that nothing lasts as
+ * long as the clock was wrong. */
+static inline int64_t time_since(Time noted, Time now)
+{
+    return time_is_ahead(noted, now) ? INT64_MAX : now.ms - noted.ms;
 }
 static inline Time time_add(Time t, int64_t ms)
 {

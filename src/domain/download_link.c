@@ -86,7 +86,7 @@ enum err download_find(struct db *db, Id order_item, int64_t unit, Time now, str
         expires_at = col_time(st);
         d.is_used_up = col_bool(st);
         Time fetched_at = col_time(st);
-        d.may_resume = time_is(fetched_at) && now.ms - fetched_at.ms < DOWNLOAD_RESUME_MS;
+        d.may_resume = time_is(fetched_at) && time_since(fetched_at, now) < DOWNLOAD_RESUME_MS;
     }
     enum err e = db_done(st);
     if (e) return e;

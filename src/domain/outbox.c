@@ -25,8 +25,9 @@ static Str context(enum outbox_kind kind)
 
 enum err outbox_add(struct db *db, const struct outbox_item *item, Time due_at, Time now, Id *ret_id)
 {
-    static const char insert[] = "INSERT INTO outbox (kind, payment_id, refund_id, amount, payload, due_at, created_at)"
-                                 " VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id";
+    static const char insert[] = "INSERT INTO outbox (kind, payment_id, refund_id, amount, payload, due_at, created_at,"
+                                 " set_at)"
+                                 " VALUES ($1, $2, $3, $4, $5, $6, $7, $7) RETURNING id";
 
     struct stmt *st = db_prepare(db, insert);
     bind_choice(st, outbox_kind_names, item->kind);
@@ -82,7 +83,7 @@ enum err outbox_claim(struct db *db, Time now, int64_t lease_ms, int64_t limit, 
 {
     /* A worker that waited for a row which another took checks the row again: its due time has moved. */
     static const char claim[] =
-        "UPDATE outbox SET due_at = $2, attempts = attempts + 1, claims = claims + 1"
+        "UPDATE outbox SET due_at = $2, set_at = $1, attempts = attempts + 1, claims = claims + 1"
         " WHERE status = 'waiting' AND due_at <= $1 AND id IN"
         " (SELECT id FROM outbox WHERE status = 'waiting' AND due_at <= $1 ORDER BY due_at LIMIT $3)"
         " RETURNING id, kind, payment_id, refund_id, amount, payload, attempts, created_at, claims";
@@ -135,35 +136,41 @@ enum err outbox_done(struct db *db, Id id, Time now)
     return db_run(st);
 }
 
-/* A waiting row and what is noted about it: $2 is a time, $3 an error. */
-static enum err note(struct db *db, const char *sql, Id id, Time at, Str error)
+/* A waiting row that becomes due later: $2 is the time now, $3 when it is due, $4 what is noted about it. */
+static enum err put_off(struct db *db, const char *sql, Id id, Time now, int64_t wait_ms, Str why)
 {
     struct stmt *st = db_prepare(db, sql);
     bind_id(st, id);
-    bind_time(st, at);
-    bind_text(st, error);
+    bind_time(st, now);
+    bind_time(st, time_add(now, wait_ms));
+    bind_text(st, why);
     return db_run(st);
 }
 
-enum err outbox_retry(struct db *db, Id id, Time due_at, Str error)
+enum err outbox_retry(struct db *db, Id id, Time now, int64_t wait_ms, Str error)
 {
-    static const char retry[] =
-        "UPDATE outbox SET due_at = $2, last_error = $3, claims = 0 WHERE id = $1 AND status = 'waiting'";
-    return note(db, retry, id, due_at, error);
+    static const char retry[] = "UPDATE outbox SET set_at = $2, due_at = $3, last_error = $4, claims = 0"
+                                " WHERE id = $1 AND status = 'waiting'";
+    return put_off(db, retry, id, now, wait_ms, error);
 }
 
-enum err outbox_postpone(struct db *db, Id id, Time due_at, Str why)
+enum err outbox_postpone(struct db *db, Id id, Time now, int64_t wait_ms, Str why)
 {
-    static const char postpone[] = "UPDATE outbox SET due_at = $2, attempts = attempts - 1, last_error = $3, claims = 0"
-                                   " WHERE id = $1 AND status = 'waiting' AND attempts > 0";
-    return note(db, postpone, id, due_at, why);
+    static const char postpone[] =
+        "UPDATE outbox SET set_at = $2, due_at = $3, attempts = attempts - 1, last_error = $4, claims = 0"
+        " WHERE id = $1 AND status = 'waiting' AND attempts > 0";
+    return put_off(db, postpone, id, now, wait_ms, why);
 }
 
 enum err outbox_fail(struct db *db, Id id, Str error, Time now)
 {
     static const char fail[] = "UPDATE outbox SET status = 'failed', done_at = $2, last_error = $3, claims = 0"
                                " WHERE id = $1 AND status = 'waiting'";
-    return note(db, fail, id, now, error);
+    struct stmt *st = db_prepare(db, fail);
+    bind_id(st, id);
+    bind_time(st, now);
+    bind_text(st, error);
+    return db_run(st);
 }
 
 enum err outbox_find(struct db *db, enum outbox_kind kind, Id payment, Id *ret)

@@ -49,9 +49,9 @@ enum err outbox_next(struct db *db, Time *ret);
 
 /* How an attempt ended. A row that is no longer waiting stays unchanged. */
 enum err outbox_done(struct db *db, Id id, Time now);
-enum err outbox_retry(struct db *db, Id id, Time due_at, Str error);
+enum err outbox_retry(struct db *db, Id id, Time now, int64_t wait_ms, Str error);
 /* The row was not tried at all: this attempt does not count. */
-enum err outbox_postpone(struct db *db, Id id, Time due_at, Str why);
+enum err outbox_postpone(struct db *db, Id id, Time now, int64_t wait_ms, Str why);
 enum err outbox_fail(struct db *db, Id id, Str error, Time now);
 /* The waiting row of this kind for a payment: gives its id, or 0. TX_READ is enough. */
 enum err outbox_find(struct db *db, enum outbox_kind kind, Id payment, Id *ret);

@@ -52,7 +52,7 @@ enum err reconciliation_ask_due(struct db *db, Time now)
     size_t count;
     enum err e = reconciliation_list(db, &all, &count);
     for (size_t i = 0; !e && i < count; i++) {
-        if (time_is(all[i].asked_at) && now.ms - all[i].asked_at.ms < EVERY_MS) continue;
+        if (time_is(all[i].asked_at) && time_since(all[i].asked_at, now) < EVERY_MS) continue;
         if (!db_can_write(db)) return ERR_NEEDS_WRITE;
         e = reconciliation_ask(db, all[i].gateway_id, now);
     }

@@ -121,24 +121,32 @@ enum err totp_begun(struct db *db, Id account, Str email, Str issuer, struct tot
     return OK;
 }
 
+/* A code beyond this one was taken while the clock was ahead, and must not keep its owner out until then. */
+static int64_t last_possible(Time now)
+{
+    return (now.ms + TIME_SLACK) / STEP_MS;
+}
+
 /* The time step that this code belongs to, if it is near now and newer than the last one; else 0. */
 static int64_t code_step(const struct factor *f, Str code, Time now)
 {
-    int64_t found = 0, present = now.ms / STEP_MS;
+    int64_t found = 0, present = now.ms / STEP_MS, last = f->last_step > last_possible(now) ? 0 : f->last_step;
     for (int64_t step = present - DRIFT_STEPS; step <= present + DRIFT_STEPS; step++) {
         char right[7];
         totp_code(f->secret, step, right);
-        if (code.len == 6 && vault_equal(code.ptr, right, 6) && step > f->last_step) found = step;
+        if (code.len == 6 && vault_equal(code.ptr, right, 6) && step > last) found = step;
     }
     return found;
 }
 
-static enum err take_step(struct db *db, Id account, int64_t step, bool *ret_taken)
+static enum err take_step(struct db *db, Id account, int64_t step, Time now, bool *ret_taken)
 {
-    static const char take[] = "UPDATE account SET totp_step = $1 WHERE id = $2 AND totp_step < $1 RETURNING id";
+    static const char take[] =
+        "UPDATE account SET totp_step = $1 WHERE id = $2 AND (totp_step < $1 OR totp_step > $3) RETURNING id";
     struct stmt *st = db_prepare(db, take);
     bind_int(st, step);
     bind_id(st, account);
+    bind_int(st, last_possible(now));
     bool taken = db_step(st);
     enum err e = db_done(st);
     if (!e) *ret_taken = taken;
@@ -181,7 +189,7 @@ enum err totp_confirm(struct db *db, Id account, Str code, Time now, Str ret_cod
     if (!f.has_secret || f.is_on) return ERR_INVALID_STATE;
     int64_t step = code_step(&f, code, now);
     bool taken = false;
-    if (step) e = take_step(db, account, step, &taken);
+    if (step) e = take_step(db, account, step, now, &taken);
     if (e) return e;
     if (!taken) return ERR_CREDENTIALS_INVALID;
     struct stmt *st = db_prepare(db, put);
@@ -236,7 +244,7 @@ enum err totp_take(struct db *db, Id account, Str code, Time now)
     if (!f.is_on) return OK;
     int64_t step = code_step(&f, code, now);
     if (step)
-        e = take_step(db, account, step, &taken);
+        e = take_step(db, account, step, now, &taken);
     else if (code.len == RECOVERY_CHARS)
         e = recovery_take(db, account, code, &taken);
     if (e) return e;

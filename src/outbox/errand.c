@@ -37,14 +37,14 @@ enum err errand_fail(struct errand *x, struct db *db)
 bool errand_again(struct errand *x, struct db *db, enum err *ret)
 {
     if (x->op.wait_ms) {
-        *ret = outbox_postpone(db, x->item->id, time_add(x->now, x->op.wait_ms), str_from(x->error));
+        *ret = outbox_postpone(db, x->item->id, x->now, x->op.wait_ms, str_from(x->error));
         return true;
     }
     int64_t delay = x->delay_ms ? x->delay_ms : outbox_delay_ms(x->item->attempts);
     if (!delay) return false;
     if (x->op.retry_after_s > 0 && x->op.retry_after_s < 3600 && delay < x->op.retry_after_s * TIME_SECOND)
         delay = x->op.retry_after_s * TIME_SECOND;
-    *ret = outbox_retry(db, x->item->id, time_add(x->now, delay), str_from(x->error));
+    *ret = outbox_retry(db, x->item->id, x->now, delay, str_from(x->error));
     return true;
 }
 

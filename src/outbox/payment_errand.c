@@ -167,7 +167,7 @@ static void refund(struct errand *x)
     x->op.kind = OP_REFUND;
     /* Where the provider does not recognise a repeated refund, or no longer does, we look for an earlier one before
      * asking again. */
-    x->op.may_exist = x->item->attempts > 1 && x->now.ms - x->item->created_at.ms >= key_ms - KEY_MARGIN_MS;
+    x->op.may_exist = x->item->attempts > 1 && time_since(x->item->created_at, x->now) >= key_ms - KEY_MARGIN_MS;
     x->op.refund = (struct refund_request){
         .reference = refund_key(x),
         .payment_ref = p->payment_ref,

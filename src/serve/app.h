@@ -83,6 +83,8 @@ struct app {
     struct ready_cache *ready; /* pages of the shop */
     struct seen *seen;         /* licences verified lately */
     struct seen *used;         /* sessions used lately */
+    Time clock_looked_at;      /* jobs.c's: when the clock was last looked at */
+    bool is_clock_watched;
     _Atomic(struct settings_snapshot *) settings;
     atomic_bool is_draining;
 };

@@ -156,16 +156,22 @@ static bool back_up(struct backup_schedule *s)
     return true;
 }
 
+/* Also when it is further away than it can be: the clock has been set back. */
+static bool is_due(int64_t due_ms, int64_t every_ms, int64_t now)
+{
+    return due_ms <= now || due_ms - now > every_ms;
+}
+
 static void turn(struct backup_schedule *s)
 {
     int64_t now = time_now().ms;
     read_note(s, BACKUP_RECORD_FILE);
     read_note(s, BACKUP_VERIFIED_FILE);
-    if (now >= s->look_ms) {
+    if (is_due(s->look_ms, LOOK_MS, now)) {
         look(s);
         s->look_ms = now + LOOK_MS;
     }
-    if (!*s->options->folder || now < s->due_ms) return;
+    if (!*s->options->folder || !is_due(s->due_ms, s->options->every_ms, now)) return;
     int64_t made = s->made_ms;
     if (made && made <= now && now < made + s->options->every_ms) {
         s->due_ms = made + s->options->every_ms;

@@ -1,5 +1,6 @@
 /* serve/jobs.c - the periodic jobs. The table is the whole list. */
 #include "base/log.h"
+#include "domain/clock_back.h"
 #include "domain/event.h"
 #include "domain/idempotency.h"
 #include "domain/license.h"
@@ -73,7 +74,22 @@ static enum err watch_licenses(struct app *app, struct db *db)
     return license_tell_expired(db, time_now());
 }
 
+/* It may have been set back while no server was there to see it: the first time is always a reason to look. */
+static enum err watch_clock(struct app *app, struct db *db)
+{
+    Time now = app->clock_looked_at = time_now();
+    return app->is_clock_watched && !time_is_ahead(time_latest(), now) ? OK : clock_back_amend(db, now);
+}
+
+static void clock_watched(struct app *app, enum err e)
+{
+    if (e) return;
+    app->is_clock_watched = true;
+    if (time_is_ahead(time_latest(), app->clock_looked_at)) time_forget_latest(app->clock_looked_at);
+}
+
 const struct periodic periodic_jobs[] = {
+    {"clock", 1000, TX_READ, watch_clock, false, clock_watched},
     {"settings", 1000, TX_READ, reload_settings, false},
     {"retention", 1000, TX_READ, keep_for_a_while, false},
     {"reconciliation", 10000, TX_READ, reconcile, false},

@@ -56,7 +56,7 @@ enum err request_is_confirmed(struct request *req, unsigned flags)
         request_error_str(req, "required_scope", STR("owner"));
         return ERR_INSUFFICIENT_SCOPE;
     }
-    bool is_recent = req->now.ms - req->confirmed_at.ms <= CONFIRMED_MS;
+    bool is_recent = time_since(req->confirmed_at, req->now) <= CONFIRMED_MS;
     return flags & CONFIRMED && !is_recent ? ERR_CONFIRMATION_REQUIRED : OK;
 }
 

@@ -9,11 +9,13 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issue } from './lib/certificates.mjs';
 import { LABELS, openPaidShop, signed, stripeEvent } from './lib/gateways.mjs';
-import { dataOf } from './lib/http.mjs';
+import { dataOf, expectError } from './lib/http.mjs';
 import { BUILD } from '../lib/build.mjs';
 import { connect } from './lib/raw.mjs';
+import { openReceiver } from './lib/receiver.mjs';
 import { ENGINE, SLOW, freshStore, together } from './lib/souk.mjs';
 import { tlsFront } from './lib/tls.mjs';
+import { totp } from './lib/totp.mjs';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -29,7 +31,7 @@ before(async () => {
   fs.writeFileSync(authorities, good.authority + lapsed.authority);
   const env = { FAULTY_CLOCK: clockFile };
   if (SLOW === 1) env.LD_PRELOAD = path.join(BUILD, 'tests/faults/faulty_clock.so');
-  shop = await openPaidShop({ database, env, args: ['--ca-file', authorities] });
+  shop = await openPaidShop({ database, env, args: ['--ca-file', authorities, '--webhook-private-ok'] });
   editor = shop.seed.product({ name: 'Editor', price: 100, delivery_type: 'license_key' });
   manual = shop.seed.product({ name: 'Manual', price: 100, delivery_type: 'download_url' });
   buyer = await shop.buyer({ balance: 1_000_000 });
@@ -115,6 +117,28 @@ test('a client that is gone after its last byte finds what it asked for done onc
     keys.length,
     'one order for each key',
   );
+});
+
+test('a checkout that breaks off anywhere leaves the cart as it was; the whole one is done once', async () => {
+  const customer = await shop.buyerWith([[editor, 1]], { balance: 1000 });
+  const bytes = requestBytes(
+    'POST',
+    '/api/store/cart/checkout',
+    { Authorization: `Bearer ${customer.token}`, 'Content-Type': 'application/json', 'Idempotency-Key': 'checkout' },
+    JSON.stringify({ pay_with: 'wallet' }),
+  );
+  const cart = async () => dataOf(await shop.souk.get('/api/store/cart', { token: customer.token })).items.length;
+  const before = shop.traces();
+  await together(bytes.length, 16, async (n) => assert.equal(await sendPart(bytes, n, n & 1), null));
+  assert.deepEqual(shop.traces(), before);
+  assert.equal(await cart(), 1);
+  await sendPart(bytes, bytes.length, false);
+  const again = () => sendPart(bytes, bytes.length, true);
+  const [first, second] = [(await again()).json.data, (await again()).json.data];
+  assert.equal(first.status, 'confirmed');
+  assert.equal(second.order_id, first.order_id);
+  assert.equal(await cart(), 0);
+  assert.equal(shop.seed.number(`SELECT COUNT(*) FROM orders WHERE account_id = ${customer.id}`), 1);
 });
 
 test('a client that hangs up while it reads its answer changes nothing about it', async () => {
@@ -262,6 +286,101 @@ test(
       const text = (await shop.souk.get('/metrics')).text;
       assert.equal(text.match(/^souk_.* -.*$/m), null, `${at}: nothing is less than nothing`);
     }
+    assert.equal(shop.seed.number("SELECT COUNT(*) FROM outbox WHERE status = 'failed'"), 0);
+    await shop.check();
+  },
+);
+
+test(
+  'a clock that was two hours ahead and is put right: nothing waits for them, and nobody is kept out or let in by them',
+  { skip: SLOW > 1 },
+  async (t) => {
+    const AHEAD = 2 * HOUR;
+    const PASSWORD = 'correct horse battery';
+    const receiver = await openReceiver();
+    const player = await shop.played('stripe');
+    t.after(async () => {
+      setClock(0);
+      await receiver.stop();
+    });
+    const set = (seconds, was) => {
+      setClock(seconds);
+      player.forward((seconds - was) * 1000);
+    };
+    const staff = (role) =>
+      shop.admin('POST', '/api/admin/staff', { email: `${role}@clock.example`, role, password: PASSWORD });
+    const login = (role, more) =>
+      shop.souk.post('/api/auth/login', { email: `${role}@clock.example`, password: PASSWORD, ...more });
+    for (const role of ['staff', 'owner']) dataOf(await staff(role), 201);
+    const first = dataOf(await login('staff')).token;
+    const { secret } = dataOf(await shop.souk.post('/api/admin/me/totp', undefined, { token: first }));
+    const codes = shop.seed.product({ name: 'Codes', price: 100, delivery_type: 'serial_code' });
+    shop.seed.serials(
+      codes,
+      Array.from({ length: 100 }, (_, i) => `CLOCK-${i}`),
+    );
+    const once = shop.seed.product({
+      name: 'Once',
+      price: 100,
+      delivery_type: 'download_url',
+      download_limit: 1,
+    });
+    const file = { token: shop.owner, body: 'the file', type: 'application/octet-stream' };
+    dataOf(await shop.souk.request('PUT', `/api/admin/products/${once.id}/file`, file));
+    dataOf(await shop.admin('PATCH', '/api/admin/settings', { reserve_minutes: 30, reserve_codes_max: 3 }));
+    const payer = await shop.buyerWith([[editor, 1]]);
+    await shop.listen('stripe', player.config);
+    const paid = await shop.checkout(payer, LABELS.stripe);
+    const event = { order: paid.order_id, amount: 100, intent: player.pay(paid.order_id) };
+    dataOf(await shop.event('stripe', stripeEvent('payment_intent.succeeded', event)));
+
+    set(AHEAD, 0);
+    const code = (seconds) => totp(secret, Date.now() + seconds * 1000);
+    const confirm = { code: code(AHEAD) };
+    dataOf(await shop.souk.post('/api/admin/me/totp/confirm', confirm, { token: dataOf(await login('staff')).token }));
+    const ahead = dataOf(await login('owner')).token;
+    receiver.behave('/clock', () => 500);
+    player.fail({ status: 500, match: /refunds/, times: 1000 });
+    dataOf(await shop.admin('POST', `/api/admin/orders/${paid.order_id}/refund`, {}));
+    const endpoint = { url: receiver.url('/clock'), events: ['order.confirmed'] };
+    const { id } = dataOf(await shop.admin('POST', '/api/admin/webhook-endpoints', endpoint), 201);
+    dataOf(await shop.admin('POST', `/api/admin/webhook-endpoints/${id}/test`));
+    const kept = await shop.until(async () => {
+      const customer = await shop.buyerWith([[codes, 1]]);
+      const { order_id } = await shop.checkout(customer, LABELS.stripe);
+      const seen = () => shop.order(customer, order_id);
+      return (await seen()).reserved_until && seen;
+    }, 'a code is kept: the server knows the setting');
+    const body = { product_id: once.id, quantity: 1 };
+    const { delivery } = dataOf(await shop.souk.post('/api/v1/order/create', body, { token: buyer.token }));
+    const link = new URL(delivery.value).pathname;
+    assert.equal((await shop.souk.get(link)).status, 200);
+    await shop.until(
+      () => shop.seed.number("SELECT COUNT(*) FROM webhook_delivery WHERE tries > 0 AND status = 'pending'"),
+      'an event was refused',
+    );
+
+    set(0, AHEAD);
+    receiver.behave('/clock', () => 200);
+    player.release();
+    const refused = receiver.got('/clock').length;
+    await shop.until(() => receiver.got('/clock').length > refused, 'the event is sent again', 60_000);
+    await shop.until(() => player.refunds.size === 1, 'the refund is made', 60_000);
+    const until = Date.parse((await kept()).reserved_until);
+    assert.ok(until <= Date.now() + 31 * 60_000, `the code is kept until ${new Date(until).toISOString()}`);
+    expectError(await shop.souk.get(link, { headers: { Range: 'bytes=5-' } }), 410, 'download_used_up');
+    expectError(await shop.souk.get('/api/admin/orders', { token: ahead }), 401, 'token_expired');
+    const now = { totp: code(0) };
+    dataOf(await login('staff', now));
+    expectError(await login('staff', now), 401, 'credentials_invalid');
+
+    set(HOUR / 2, 0);
+    const recent = dataOf(await login('owner')).token;
+    set(0, HOUR / 2);
+    assert.equal((await shop.souk.get('/api/admin/orders', { token: recent })).status, 200);
+    const change = { body: { reserve_minutes: 0 }, token: recent };
+    expectError(await shop.souk.request('PATCH', '/api/admin/settings', change), 403, 'confirmation_required');
+    dataOf(await shop.admin('PATCH', '/api/admin/settings', { reserve_minutes: 0 }));
     assert.equal(shop.seed.number("SELECT COUNT(*) FROM outbox WHERE status = 'failed'"), 0);
     await shop.check();
   },

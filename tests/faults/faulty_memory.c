@@ -1,8 +1,8 @@
 /* tests/faults/faulty_memory.c - a library for LD_PRELOAD: malloc and its kin fail when told so.
  *
  * The file FAULTY_MEMORY has numbers (int32_t) that a test writes and reads: how many allocations still succeed until
- * some fail (0: none fails), how many fail then, one after the other, how many have failed so far, and whether only those
- * count that libpq itself asks for. */
+ * some fail (0: none fails), how many fail then, one after the other, how many have failed so far, and whether only
+ * those count that libpq itself asks for. */
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>

@@ -30,7 +30,7 @@ static enum err outbox(struct db *db)
     assert_int_equal(outbox_claim(db, time_add(NOW, 60000), 60000, 10, &items, &count), OK);
     assert_int_equal(count, 1);
     assert_int_equal(items[0].attempts, 2);
-    assert_int_equal(outbox_retry(db, id, time_add(NOW, 500), STR("no answer")), OK);
+    assert_int_equal(outbox_retry(db, id, NOW, 500, STR("no answer")), OK);
     assert_int_equal(outbox_claim(db, time_add(NOW, 500), 60000, 10, &items, &count), OK);
     assert_int_equal(count, 1);
     assert_int_equal(outbox_done(db, id, NOW), OK);

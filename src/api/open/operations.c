@@ -43,7 +43,7 @@ static bool disk_is_full(const struct request *req)
     if (statvfs(req->app->options.data_dir, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < DISK_BYTES_MIN)
         return true;
     int64_t refused = atomic_load(&database_stats(req->app->database)->no_room_ms);
-    return refused && req->now.ms - refused < REFUSED_MS;
+    return refused && time_since((Time){refused}, req->now) < REFUSED_MS;
 }
 
 static enum err get_readyz(struct request *req)
