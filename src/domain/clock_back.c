@@ -10,7 +10,7 @@
     " t WHERE t.delivery_id = webhook_delivery.id AND t.number = webhook_delivery.tries AND t.at > $2))"
 /* Both last for seconds. */
 #define ENDPOINTS "webhook_endpoint WHERE leased_until > $2 OR paused_until > $2"
-#define RESERVATIONS "orders WHERE reserved_until > created_at AND created_at > $2"
+#define RESERVATIONS "orders WHERE reserved_until > $2 AND created_at > $2 AND reserved_until > created_at"
 
 static struct stmt *prepare(struct db *db, const char *sql, Time now)
 {
@@ -46,7 +46,8 @@ enum err clock_back_amend(struct db *db, Time now)
     enum err e = find(db, now, &is_found);
     if (e || !is_found) return e;
     if (!db_can_write(db)) return ERR_NEEDS_WRITE;
-    log_event(LOG_WARN, "clock_set_back");
+    int64_t ahead_ms = time_latest().ms - now.ms; /* 0: it was put right before this server began */
+    log_event(LOG_WARN, "clock_set_back", LOGI("ahead_s", ahead_ms > 0 ? ahead_ms / TIME_SECOND : 0));
     for (size_t i = 0; !e && i < sizeof updates / sizeof *updates; i++) e = db_run(prepare(db, updates[i], now));
     return e;
 }
