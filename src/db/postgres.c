@@ -25,8 +25,7 @@ static const char *const own_texts[OWN_COUNT] = {
 };
 
 /* Types of columns that can be read. */
-enum { OID_BOOL = 16, OID_BYTEA = 17, OID_NAME = 19, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_TEXT = 25 };
-enum { OID_BPCHAR = 1042, OID_VARCHAR = 1043 };
+enum { OID_BYTEA = 17, OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25 };
 
 static struct pg_db *of(struct db *db)
 {
@@ -168,7 +167,6 @@ static int64_t get_int(struct stmt *st, int n)
     int length = PQgetlength(s->result, s->row, n + s->skip);
     uint64_t v64;
     uint32_t v32;
-    uint16_t v16;
     switch (PQftype(s->result, n + s->skip)) {
     case OID_INT8:
         if (length != sizeof v64) break;
@@ -178,13 +176,6 @@ static int64_t get_int(struct stmt *st, int n)
         if (length != sizeof v32) break;
         memcpy(&v32, p, sizeof v32);
         return (int32_t)be32toh(v32);
-    case OID_INT2:
-        if (length != sizeof v16) break;
-        memcpy(&v16, p, sizeof v16);
-        return (int16_t)be16toh(v16);
-    case OID_BOOL:
-        if (length != 1) break;
-        return *p != 0;
     default: break;
     }
     mistake(st, "column is not an integer (a sum has to be cast)", n);
@@ -195,8 +186,7 @@ static Str get_bytes(struct stmt *st, int n, enum bind_kind kind)
 {
     struct pg_stmt *s = stmt_of(st);
     Oid type = PQftype(s->result, n + s->skip);
-    bool text = type == OID_TEXT || type == OID_VARCHAR || type == OID_BPCHAR || type == OID_NAME;
-    if (kind == BIND_TEXT ? !text : type != OID_BYTEA) {
+    if (type != (kind == BIND_TEXT ? OID_TEXT : OID_BYTEA)) {
         mistake(st, "column of another type", n);
         return (Str){0};
     }

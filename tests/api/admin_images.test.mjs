@@ -124,3 +124,13 @@ test('the logo is set by owners, shown on every page, and outlives the pictures 
   assert.equal(dataOf(await office.owner.delete('/api/admin/settings/logo')).logo, '');
   await shows(false);
 });
+
+test('a product has so many pictures and no more; a name of none is none', async () => {
+  const full = await office.product({ name: 'Full' });
+  let answer;
+  for (let i = 0; (answer = await add(PNG, `${i}`, full.id)).status === 201; i++) assert.ok(i < 100);
+  assert.equal(answer.json.errors[0].code, 'too_many');
+  expectError(await office.owner.patch('/api/admin/images/999999', { alt: 'x' }), 404, 'not_found');
+  for (const name of ['x', 'x.png', `${'0'.repeat(32)}.png`, `${'0'.repeat(32)}`])
+    assert.equal((await office.souk.get(`/media/${name}`, { unchecked: true })).status, 404, name);
+});

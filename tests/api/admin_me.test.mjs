@@ -26,6 +26,7 @@ const login = (email, password, more = {}) => souk.post('/api/auth/login', { ema
 test('a second factor counts after its first code; codes and recovery codes are taken once', async () => {
   dataOf(await owner.post('/api/admin/staff', { email: 'totp@example.com', role: 'staff', password: PASSWORD }), 201);
   const { token } = dataOf(await login('totp@example.com', PASSWORD));
+  expectError(await souk.post('/api/admin/me/totp/confirm', { code: '000000' }, { token }), 409, 'invalid_state');
   const { secret, uri, qr } = dataOf(await souk.post('/api/admin/me/totp', undefined, { token }));
   assert.ok(uri.includes(secret));
   assert.equal(readQr(qr), uri);
@@ -38,6 +39,7 @@ test('a second factor counts after its first code; codes and recovery codes are 
   );
   assert.equal(new Set(recovery_codes).size, 10);
   expectError(await souk.post('/api/admin/me/totp', undefined, { token }), 409, 'invalid_state');
+  expectError(await souk.post('/api/admin/me/totp/confirm', { code: '000000' }, { token }), 409, 'invalid_state');
 
   expectError(await login('totp@example.com', PASSWORD), 401, 'totp_required');
   expectError(

@@ -62,6 +62,19 @@ test('a page is made, shown, linked, changed and deleted', async () => {
   assert.equal((await b.open('/page/agb')).status, 404);
 });
 
+test('a shop has so many pages and no more', async () => {
+  const ids = [];
+  for (let answer; ; ids.push(answer.json.data.id)) {
+    answer = await office.owner.post('/api/admin/pages', { slug: `p${ids.length}`, title: 'x', in_footer: false });
+    if (answer.status !== 201) {
+      assert.equal(answer.json.errors[0].code, 'too_many');
+      break;
+    }
+    assert.ok(ids.length < 200);
+  }
+  for (const id of ids) await office.owner.delete(`/api/admin/pages/${id}`);
+});
+
 test('colour and style sheet come as a file named by its content; an unreadable colour is refused', async () => {
   const save = (body) => office.owner.patch('/api/admin/settings', body);
   expectFields(await save({ accent: 'red' }), { accent: 'bad_format' });
@@ -76,6 +89,18 @@ test('colour and style sheet come as a file named by its content; an unreadable 
   assert.match(theme.text, /--accent: #b00020; --on-accent: #fff/);
   assert.match(theme.text, /letter-spacing/);
   assert.equal((await b.request('GET', '/theme/theme-0000000000000000.css')).status, 404);
+  dataOf(await save({ accent: '#ffcc00' }));
+  const light = await until(async () => {
+    const [, href] = /href="(\/theme\/theme-[0-9a-f]{16}\.css)"/.exec((await b.open('/')).text) ?? [];
+    return href !== path && href;
+  });
+  assert.match((await b.request('GET', light)).text, /--on-accent: #000/);
+  dataOf(await save({ accent: '' }));
+  const plain = await until(async () => {
+    const [, href] = /href="(\/theme\/theme-[0-9a-f]{16}\.css)"/.exec((await b.open('/')).text) ?? [];
+    return href !== light && href;
+  });
+  assert.doesNotMatch((await b.request('GET', plain)).text, /--on-accent/);
   dataOf(await save({ accent: '', style_sheet: '', welcome: '' }));
   await until(async () => !(await b.open('/')).text.includes('/theme/'));
 });

@@ -47,6 +47,8 @@ test('staff: made, changed, removed by the owner; each step leaves an audit row'
 
   dataOf(await owner.patch(`/api/admin/staff/${made.id}`, { role: 'staff' }));
   expectError(await souk.get('/api/admin/products', { token }), 401, 'token_invalid');
+  for (const is_active of [false, false, true, true])
+    assert.equal(dataOf(await owner.patch(`/api/admin/staff/${made.id}`, { is_active })).is_active, is_active);
   expectStatus(await owner.delete(`/api/admin/staff/${made.id}`), 200);
   expectError(await owner.get(`/api/admin/staff/${made.id}`), 404, 'not_found');
   const again = dataOf(await login('new@example.com', PASSWORD));

@@ -190,6 +190,21 @@ test('a forgotten password is renewed through the mail, once, and ends every ses
   assert.equal((await login(other, b.email, 'another long password')).status, 303);
 });
 
+test('a session ends with its time, and with the account', async () => {
+  const b = await registered();
+  const sql = (text) => shop.seed.sql(`UPDATE ${text};`);
+  const account = `(SELECT id FROM account WHERE email = '${b.email}')`;
+  const isIn = async () => (await b.request('GET', '/account')).status === 200;
+  assert.ok(await isIn());
+  sql(`account SET is_active = 0 WHERE id = ${account}`);
+  assert.ok(!(await isIn()));
+  sql(`account SET is_active = 1 WHERE id = ${account}`);
+  sql(`token SET expires_at = ${Date.now() + 86400000} WHERE kind = 'shop' AND account_id = ${account}`);
+  assert.ok(await isIn(), 'and it goes on for a month');
+  sql(`token SET expires_at = 1 WHERE kind = 'shop' AND account_id = ${account}`);
+  assert.ok(!(await isIn()));
+});
+
 test('behind TLS the cookie is for this host alone', async () => {
   const b = new Browser(shop.souk.url);
   await b.open('/p/thing');

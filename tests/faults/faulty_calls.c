@@ -197,6 +197,9 @@ CALL(int, crypto_pwhash,
      (void *ret, unsigned long long n, const char *text, unsigned long long bytes, const void *salt,
       unsigned long long rounds, size_t memory, int kind),
      (ret, n, text, bytes, salt, rounds, memory, kind), WITH_ERROR, ENOMEM, -1)
+CALL(int, crypto_pwhash_str_alg,
+     (char *ret, const char *text, unsigned long long bytes, unsigned long long rounds, size_t memory, int kind),
+     (ret, text, bytes, rounds, memory, kind), WITH_ERROR, ENOMEM, -1)
 CALL(int, compress2, (void *to, unsigned long *room, const void *from, unsigned long n, int level),
      (to, room, from, n, level), WITH_ERROR, ENOMEM, Z_MEM_ERROR)
 

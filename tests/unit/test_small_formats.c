@@ -194,6 +194,20 @@ static void alphabets(void **state)
     assert_false(license_key_is_importable(str_printf(&arena, "%0256d", 1)));
 }
 
+static void scopes(void **state)
+{
+    (void)state;
+    unsigned bits;
+    assert_true(scopes_parse(STR("store, verify"), &bits));
+    assert_int_equal(bits, SCOPE_STORE | SCOPE_VERIFY);
+    assert_false(scopes_parse(STR(""), &bits));
+    assert_false(scopes_parse(STR("store,all"), &bits));
+    assert_string_equal(scope_name(SCOPE_VERIFY), "verify");
+    assert_string_equal(scope_name(0), "");
+    Str token = STR("souk_xxx_0000000000000000000000000000000000000000000000000");
+    assert_false(token_is_plausible(token));
+}
+
 static void slugs(void **state)
 {
     (void)state;
@@ -245,6 +259,7 @@ int main(void)
         cmocka_unit_test_teardown(backup_records, empty_arena),
         cmocka_unit_test_teardown(order_references, empty_arena),
         cmocka_unit_test_teardown(alphabets, empty_arena),
+        cmocka_unit_test_teardown(scopes, empty_arena),
         cmocka_unit_test_teardown(slugs, empty_arena),
         cmocka_unit_test_teardown(pictures, empty_arena),
         cmocka_unit_test_teardown(colours, empty_arena),

@@ -5,7 +5,12 @@ import { freshDatabase, freshStore, runSouk } from './souk.mjs';
 
 const CSV = {
   products: 'slug,name,price,delivery_type\norbit,Orbit,12.50,license_key\ncodes,Codes,1.00,serial_code\n',
-  customers: 'email,name\nann@example.com,Ann\nben@example.com,Ben\n',
+  customers: 'ref,email,name\nu1,ann@example.com,Ann\nu2,ben@example.com,Ben\n',
+  variants: 'product,name,price\norbit,Home,12.50\norbit,Team,50\n',
+  licenses:
+    'key,product,variant,email,customer_ref\nOLD-KEY-1,orbit,Home,ann@example.com,\nOLD-KEY-2,orbit,,,u2\nOLD-KEY-3,orbit,,new@example.com,\n',
+  serials: 'product,code\ncodes,AAA\ncodes,BBB\n',
+  wallets: 'email,customer_ref,balance\nann@example.com,,12.34\n,u2,5\n',
 };
 
 let demo = null;
@@ -62,6 +67,15 @@ export const COMMANDS = [
   { name: 'wallet credit', words: ['wallet', 'credit', '--email', 'owner@example.com', '--amount', '1.25'] },
   { name: 'import products', words: ['import', 'products', 'products.csv'] },
   { name: 'import customers', words: ['import', 'customers', 'customers.csv'] },
+  ...['variants', 'licenses', 'serials', 'wallets'].map((kind) => ({
+    name: `import ${kind}`,
+    words: ['import', kind, `${kind}.csv`],
+    before: ['products', 'customers', ...(kind === 'licenses' ? ['variants'] : [])].map((first) => [
+      'import',
+      first,
+      `${first}.csv`,
+    ]),
+  })),
   {
     name: 'serials import',
     words: ['serials', 'import', '--product', 'codes', '-'],
