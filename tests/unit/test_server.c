@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "http/server.h"
+#include "http/loop.h"
 
 /* What the hooks have seen. */
 static struct {
@@ -212,13 +212,76 @@ static void every_exchange_is_finished_once(void **state)
     http_server_free(seen.server);
 }
 
+/* A socket that was made by somebody else: one that takes TCP clients, or none. */
+static void inherits_a_socket(void **state)
+{
+    (void)state;
+    char why[256] = "";
+    int pair[2], pipes[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_int_equal(pipe(pipes), 0);
+    int idle = socket(AF_INET, SOCK_STREAM, 0);
+    const int wrong[] = {pair[0], pipes[0], idle, 987};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct http_options options = {.listen = "127.0.0.1:0", .loops = 1, .listen_fd = wrong[i]};
+        memset(&seen, 0, sizeof seen);
+        assert_int_equal(http_server_start(&options, &hooks, &seen.server, why, sizeof why), ERR_UNAVAILABLE);
+        assert_non_null(strstr(why, "cannot listen on the inherited socket"));
+    }
+    for (size_t i = 0; i < 2; i++) close(pair[i]), close(pipes[i]);
+    close(idle);
+
+    int six = socket(AF_INET6, SOCK_STREAM, 0);
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    if (six < 0 || bind(six, (struct sockaddr *)&a, sizeof a) != 0) return; /* a machine without IPv6 */
+    assert_int_equal(listen(six, 5), 0);
+    struct http_options options = {.listen = "127.0.0.1:0", .listen_fd = six, .linger_ms = 10, .drain_ms = 1000};
+    memset(&seen, 0, sizeof seen);
+    assert_int_equal(http_server_start(&options, &hooks, &seen.server, why, sizeof why), OK);
+    assert_non_null(strstr(http_server_address(seen.server), "[::1]:"));
+    http_server_stop(seen.server);
+    http_server_free(seen.server);
+    http_server_free(NULL);
+    close(six);
+}
+
+static void addresses(void **state)
+{
+    (void)state;
+    char text[INET6_ADDRSTRLEN], host[300];
+    static const struct {
+        Str from;
+        const char *to;
+    } cases[] = {{S("[::1]"), "::1"},
+                 {S("2001:DB8:0::1"), "2001:db8::1"},
+                 {S("::ffff:10.0.0.1"), "10.0.0.1"},
+                 {S("127.0.0.1"), "127.0.0.1"},
+                 {S("[::1"), NULL},
+                 {S(""), NULL},
+                 {S("a.example"), NULL},
+                 {S("1111:2222:3333:4444:5555:6666:7777:8888:9999:aaaa"), NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(address_canonical(cases[i].from, text), cases[i].to != NULL);
+        if (cases[i].to) assert_string_equal(text, cases[i].to);
+    }
+    assert_true(listens_on_loopback("127.0.0.1:1") && listens_on_loopback("[::1]:1"));
+    assert_false(listens_on_loopback(":1") || listens_on_loopback("0.0.0.0:1") || listens_on_loopback("x"));
+    assert_true(address_is_loopback(STR("::1")) && address_is_loopback(STR("127.0.0.9")));
+    assert_false(address_is_loopback(STR("10.0.0.1")));
+    memset(host, 'a', sizeof host);
+    memcpy(host + sizeof host - 4, ":80", 4);
+    assert_false(listens_on_loopback(host));
+    struct sockaddr_storage other = {.ss_family = AF_UNIX};
+    address_text(&other, text);
+    assert_string_equal(text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(starts_and_stops),
-        cmocka_unit_test(says_why_it_can_not),
-        cmocka_unit_test(port_is_its_own),
-        cmocka_unit_test(every_exchange_is_finished_once),
+        cmocka_unit_test(starts_and_stops),  cmocka_unit_test(says_why_it_can_not),
+        cmocka_unit_test(port_is_its_own),   cmocka_unit_test(every_exchange_is_finished_once),
+        cmocka_unit_test(inherits_a_socket), cmocka_unit_test(addresses),
     };
     return cmocka_run_group_tests_name("server", tests, NULL, NULL);
 }
