@@ -134,3 +134,38 @@ test('a sealed code belongs to its row: moved to another it opens nothing, and n
   expectError(await buyer.post('/api/v1/order/create', { product_id: pool.id }), 500, 'internal');
   assert.equal(seed.number(`SELECT COUNT(*) FROM serial WHERE product_id = ${pool.id} AND taken_by IS NULL`), 2);
 });
+
+test('whatever is sealed and was damaged is refused as a whole, and nothing is made up', async () => {
+  const seed = seeder(souk);
+  const bytes = souk.engine === 'pg' ? "'\\x00'" : "X'00'";
+  const other = await office.product({ delivery_type: 'serial_code' });
+  dataOf(await owner.post(`/api/admin/products/${other.id}/serials`, { codes: ['DAMAGED-ONE-1', 'DAMAGED-ONE-2'] }));
+  const headers = { 'Idempotency-Key': 'damaged' };
+  const order = dataOf(await buyer.post('/api/v1/order/create', { product_id: other.id }, { headers }));
+  const hook = dataOf(
+    await owner.post('/api/admin/webhook-endpoints', { url: 'https://a.example/', events: ['*'], is_enabled: false }),
+    201,
+  );
+  dataOf(await owner.put('/api/admin/gateways/card_gateway_a', { secrets: ['whsec_1'], api_key: 'sk_test_1' }));
+  dataOf(await owner.post('/api/admin/me/totp'));
+  const damages = {
+    'serial SET sealed_code': [
+      [owner, 'get', `/api/admin/products/${other.id}/serials`],
+      [buyer, 'get', `/api/customer/orders/${order.order_id}`],
+    ],
+    'license SET sealed_key': [
+      [buyer, 'get', '/api/customer/licenses'],
+      [owner, 'get', '/api/admin/licenses'],
+    ],
+    'idempotency SET answer': [[buyer, 'post', '/api/v1/order/create', { product_id: other.id }, { headers }]],
+    'webhook_endpoint SET secret': [[owner, 'get', `/api/admin/webhook-endpoints/${hook.id}`]],
+    'gateway SET api_key': [[owner, 'get', '/api/admin/gateways']],
+    'gateway SET secrets': [[owner, 'get', '/api/admin/gateways']],
+    'account SET totp_secret': [[owner, 'post', '/api/admin/me/totp/confirm', { code: '123456' }]],
+  };
+  for (const [what, calls] of Object.entries(damages)) {
+    const column = what.split(' ').pop();
+    seed.sql(`UPDATE ${what} = ${bytes} WHERE ${column} IS NOT NULL;`);
+    for (const [who, verb, ...call] of calls) expectError(await who[verb](...call), 500, 'internal');
+  }
+});

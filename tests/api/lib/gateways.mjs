@@ -122,7 +122,7 @@ export class PaidShop extends Shop {
   /** Also rows whose end could not be written down: they are claimed for 90 seconds. Nothing takes ten of them here. */
   #hurryFailed() {
     this.seed.sql(
-      `UPDATE outbox SET due_at = 1 WHERE status = 'waiting' AND (claims = 0 OR due_at < ${Date.now() + 80000});`,
+      `UPDATE outbox SET due_at = 1000 WHERE status = 'waiting' AND (claims = 0 OR due_at < ${Date.now() + 80000});`,
     );
   }
 
