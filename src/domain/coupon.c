@@ -150,25 +150,27 @@ struct hold {
     int64_t per_customer;
 };
 
-/* Counts one more use, if the limit over all customers allows it; the row stays locked until the transaction ends. */
+/* Counts one more use, if the limit over all customers allows it; the row stays locked until the transaction ends. The
+ * limit may have been lifted since the coupon was seen to have one. */
 static enum err count_use(struct db *db, Id coupon, struct hold *ret)
 {
-    static const char count[] = "UPDATE coupon SET uses = uses + 1 WHERE id = $1 AND uses < max_uses"
-                                " RETURNING max_uses_per_customer";
+    static const char count[] = "UPDATE coupon SET uses = CASE WHEN max_uses IS NULL THEN uses ELSE uses + 1 END"
+                                " WHERE id = $1 AND (max_uses IS NULL OR uses < max_uses)"
+                                " RETURNING max_uses_per_customer, CASE WHEN max_uses IS NULL THEN 0 ELSE 1 END";
     struct stmt *st = db_prepare(db, count);
     bind_id(st, coupon);
-    bool counted = db_step(st);
-    int64_t per_customer = counted ? col_int(st) : 0;
+    bool is_taken = db_step(st);
+    if (is_taken) {
+        ret->per_customer = col_int(st);
+        ret->is_counted = col_bool(st);
+    }
     enum err e = db_done(st);
-    if (e) return e;
-    if (!counted) return ERR_COUPON_EXHAUSTED;
-    *ret = (struct hold){true, per_customer};
-    return OK;
+    return e ? e : is_taken ? OK : ERR_COUPON_EXHAUSTED;
 }
 
 static enum err uncount_use(struct db *db, Id coupon)
 {
-    static const char uncount[] = "UPDATE coupon SET uses = uses - 1 WHERE id = $1";
+    static const char uncount[] = "UPDATE coupon SET uses = uses - 1 WHERE id = $1 AND max_uses IS NOT NULL";
     struct stmt *st = db_prepare(db, uncount);
     bind_id(st, coupon);
     return db_run(st);
