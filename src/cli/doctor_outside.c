@@ -66,13 +66,11 @@ static void call_gateway(struct doctor *d, struct gateway_link *link, const stru
                      "");
     else if (r == REPLY_REFUSED || r == REPLY_UNAUTHORIZED)
         doctor_found(d, FINDING_BROKEN, "gateways",
-                     str_printf(d->arena, "%.*s refuses our key: %s", STR_FMT(g->label),
-                                op.failure ? op.failure : "no reason given"),
+                     str_printf(d->arena, "%.*s refuses our key: %s", STR_FMT(g->label), op.failure),
                      "Check the key and its permissions at the provider, then in Gateways in the panel");
     else
         doctor_found(d, FINDING_BROKEN, "gateways",
-                     str_printf(d->arena, "%.*s does not answer: %s", STR_FMT(g->label),
-                                op.failure ? op.failure : "no reason given"),
+                     str_printf(d->arena, "%.*s does not answer: %s", STR_FMT(g->label), op.failure),
                      "Check the way out of this machine (firewall, DNS), and the provider's status page");
 }
 

@@ -79,7 +79,8 @@ void doctor_database(struct doctor *d)
 static enum err check_key(void *arg, struct db *db)
 {
     (void)arg;
-    return settings_check_key(db);
+    enum err e = settings_check_key(db);
+    return e == ERR_NEEDS_WRITE ? ERR_NOT_FOUND : e; /* it is written down when a store first opens the database */
 }
 
 void doctor_key(struct doctor *d)
@@ -97,7 +98,10 @@ void doctor_key(struct doctor *d)
     if (e == ERR_CONFLICT)
         doctor_found(d, FINDING_BROKEN, "key", STR("the master key is not the one that this database was made with"),
                      "Give the right --key-file or SOUK_KEY");
-    else if (e && e != ERR_NEEDS_WRITE)
+    else if (e == ERR_NOT_FOUND)
+        doctor_found(d, FINDING_LOOK, "key", STR("the database does not say which master key it was made with"),
+                     "Start the store once with the right key: the database keeps a fingerprint of it");
+    else if (e)
         doctor_found(d, FINDING_BROKEN, "key", str_from(err_info(e)->message), "");
     else
         doctor_found(d, FINDING_OK, "key", STR("the master key fits the database"), "");

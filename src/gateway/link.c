@@ -110,7 +110,10 @@ static enum reply authorize(struct gateway_link *l, const struct gateway *g, str
     if (!g->auth_call(a, config, &call)) return REPLY_REFUSED;
     struct http_reply reply = exchange(l, config, &call, op, a);
     enum reply r = g->auth_read(a, &reply, &config->access_token, &seconds);
-    if (r == REPLY_OK) access_token_keep(&l->tokens, owner, config->access_token, seconds);
+    if (r == REPLY_OK)
+        access_token_keep(&l->tokens, owner, config->access_token, seconds);
+    else if (!op->failure)
+        op->failure = "the answer cannot be understood";
     return r;
 }
 

@@ -116,14 +116,66 @@ test('the socket is for its owner alone, and the kernel is asked who that is', a
   }
 });
 
-test('what is not a command is dropped, and the next one is heard', async () => {
-  const number = (n) => {
-    const bytes = Buffer.alloc(4);
-    bytes.writeUInt32BE(n);
-    return bytes;
+const number = (n) => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(n);
+  return bytes;
+};
+const text = (s) => Buffer.concat([number(Buffer.byteLength(s)), Buffer.from(s)]);
+const message = (...texts) => Buffer.concat([number(texts.length), ...texts.map(text)]);
+
+test('a server that talks nonsense, or is gone before it has answered', { skip: ENGINE !== 'sqlite' }, async () => {
+  const { dev, ino } = fs.statSync(souk.dbArg, { bigint: true });
+  const store = `file ${dev.toString(16)} ${ino.toString(16)}`;
+  const version = /^souk (\S+)/.exec((await souk.cli(['version'])).stdout)[1];
+  const hello = ['souk control 1', version, store];
+  /** A command beside a server that says `greeting`, and then `answer` to what the command asks. */
+  const beside = async (
+    greeting,
+    answer = null,
+    args = ['wallet', 'credit', '--email', 'a@example.com', '--amount', '1'],
+  ) => {
+    const place = path.join(souk.dir, 'nonsense.sock');
+    const server = net.createServer((connection) => {
+      connection.on('error', () => {}).resume();
+      connection.write(greeting);
+      if (!answer) return connection.end();
+      connection.once('data', () => connection.end(answer));
+    });
+    await new Promise((resolve) => server.listen(place, resolve));
+    const run = await souk.cli([...args, '--control-socket', 'nonsense.sock'], { input: '' });
+    await new Promise((resolve) => server.close(resolve));
+    return run;
   };
-  const text = (s) => Buffer.concat([number(s.length), Buffer.from(s)]);
-  const message = (...texts) => Buffer.concat([number(texts.length), ...texts.map(text)]);
+  // Nothing that is ours: the command does it itself, which the running server's lock forbids.
+  for (const greeting of [
+    '',
+    message(),
+    message('x'),
+    message('a', 'b', 'c'),
+    number(9),
+    Buffer.concat([number(1), number(5), Buffer.from('ab')]),
+  ])
+    assert.match((await beside(greeting)).stderr, /in use by another souk/);
+  for (const greeting of [message('souk control 2', version, store), message('souk control 1', '0.0.0', store)])
+    assert.match((await beside(greeting)).stderr, /restart the server/);
+  assert.match((await beside(message('souk control: not you'))).stderr, /its own user and from root/);
+  for (const answer of [
+    '',
+    message('0'),
+    message('0', 'out'),
+    message('zero', '', ''),
+    Buffer.concat([number(3), number(1)]),
+  ]) {
+    const run = await beside(message(...hello), answer);
+    assert.equal(run.code, 1);
+    assert.match(run.stderr, /ended before it answered: look whether the change was made/);
+  }
+  const run = await beside(message(...hello), message('7', 'out', 'err'), ['import', 'products']);
+  assert.deepEqual([run.code, run.stdout, run.stderr], [7, 'out', 'err']);
+});
+
+test('what is not a command is dropped, and the next one is heard', async () => {
   await raw(number(0xffffffff));
   await raw(Buffer.concat([number(2), number(0xffffffff)]));
   await raw(message('serve'));
@@ -133,6 +185,8 @@ test('what is not a command is dropped, and the next one is heard', async () => 
     ['nonsense'],
     ['wallet credit', '--db', '/etc/passwd'],
     ['wallet credit', '--amount'],
+    ['wallet credit', '--config', 'x'],
+    ['serials import', ...Array.from({ length: 40 }, () => 'x')],
   ])
     assert.match((await raw(message(...words, ''))).toString(), /does not know this command/, words.join(' '));
   await ok(['account', 'create', '--email', 'next@example.com']);

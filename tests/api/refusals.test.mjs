@@ -1,11 +1,11 @@
 // Commands that are refused for what they were told: with which code, in which words, and the store is as it was.
 // runs: sqlite release
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { BINARY, freshDatabase, freshStore, runSouk } from './lib/souk.mjs';
-import { spawnSync } from 'node:child_process';
 
 let database;
 const file = (name) => path.join(database.dir, name);
@@ -224,5 +224,109 @@ test('an export to a disk that is full says so', async () => {
     fs.closeSync(out);
     assert.equal(run.status, 1);
     assert.match(run.stderr, /could not be written: No space left/);
+  }
+});
+
+test('a store that this program cannot serve: the doctor says what it is, and commands do not touch it', async () => {
+  const states = [
+    [
+      'DELETE FROM schema_migration WHERE version = (SELECT max(version) FROM schema_migration)',
+      /has schema \d+, this program needs/,
+      1,
+    ],
+    ["UPDATE schema_migration SET hash = 'x' WHERE version = 1", /made by another build/, 1],
+    [
+      "INSERT INTO schema_migration SELECT max(version) + 1, 'next', 'x', 1, 1 FROM schema_migration",
+      /a step ahead of this program/,
+      0,
+    ],
+    ['CREATE TABLE load_journal (a)', /restore or a move into this database was not finished/, 1],
+    ['DROP TABLE schema_migration', /tables belong to another program/, 1],
+    ["DELETE FROM setting WHERE name = 'key_fingerprint'", /does not say which master key/, 0],
+    [
+      "UPDATE setting SET value = 'x' WHERE name = 'key_fingerprint'",
+      /not the one that this database was made with/,
+      0,
+    ],
+    [
+      'INSERT INTO backup (name, bytes, row_count, made_at, verified_at) VALUES' +
+        ` ('old', 1, 1, ${Date.now() - 40 * 86400000}, 1), ('new', 1, 1, ${Date.now()}, NULL)`,
+      /no recent one was proven to be good/,
+      0,
+    ],
+  ];
+  for (const [sql, finding, code] of states) {
+    const store = freshStore('sqlite');
+    try {
+      assert.equal(spawnSync('sqlite3', [store.dbArg, sql]).status, 0, sql);
+      const run = (args) => runSouk([...args, '--db', store.dbArg], { cwd: store.dir });
+      assert.match((await run(['doctor'])).stdout, finding);
+      assert.equal((await run(['check'])).code, code, sql);
+    } finally {
+      store.remove();
+    }
+  }
+});
+
+test('a file that is no database, or a damaged one', async () => {
+  const store = freshStore('sqlite');
+  try {
+    const run = (args) => runSouk([...args, '--db', store.dbArg], { cwd: store.dir });
+    const bytes = fs.readFileSync(store.dbArg);
+    fs.writeFileSync(store.dbArg, bytes.fill(0xff, 100)); // the head is whole
+    assert.match((await run(['doctor'])).stdout, /broken {2}database: /);
+    assert.equal((await run(['check'])).code, 1);
+    fs.writeFileSync(store.dbArg, 'once upon a time');
+    assert.match((await run(['doctor'])).stdout, /broken {2}database: .*is not a SQLite database/);
+    assert.equal((await run(['check'])).code, 1);
+  } finally {
+    store.remove();
+  }
+});
+
+test('the doctor about mail: an address that is none, and a server that wants no login', async () => {
+  const mail = (...args) => cli(['doctor', '--smtp-url', ...args]);
+  assert.match((await mail('smtp://127.0.0.1:1', '--mail-from', 'nobody')).stdout, /--mail-from is not an address/);
+  assert.match((await mail('smtp://127.0.0.1:1', '--mail-from', 'a@example.com')).stdout, /does not let us in/);
+});
+
+/** Runs `souk serve` in a shell that sets the scene; gives {code, stderr} when it has ended, which SIGINT asks for once it serves. */
+function serve(scene, args) {
+  return new Promise((resolve) => {
+    const words = ['serve', '--listen', '127.0.0.1:0', '--db', database.dbArg, ...args];
+    const child = spawn('sh', ['-c', `${scene} exec "$0" "$@"`, BINARY, ...words], {
+      cwd: database.dir,
+      env: { ...process.env, ...database.env },
+    });
+    let stderr = '';
+    child.stderr.on('data', (part) => {
+      stderr += part;
+      if (/event="listening"/.test(part)) child.kill('SIGINT');
+    });
+    child.on('close', (code) => resolve({ code, stderr }));
+  });
+}
+
+test('serving in odd surroundings: what a supervisor hands over, and places that cannot be written', async () => {
+  const scenes = [
+    ['LISTEN_PID=$$ LISTEN_FDS=2', [], 1, /2 sockets were handed over/],
+    ['exec 3<&-; LISTEN_PID=$$ LISTEN_FDS=1', [], 1, /handed over cannot be used/],
+    ['', ['--port-file', 'nowhere/port'], 1, /cannot write the port file/],
+    ['', ['--port-file', LONG], 1, /cannot write the port file/],
+    [`NOTIFY_SOCKET=${'n'.repeat(200)} WATCHDOG_USEC=x`, ['--tokens-max', '0'], 0, /event="stopped"/],
+    [
+      'WATCHDOG_USEC=1000 WATCHDOG_PID=1',
+      ['--cors-origins', ` ,${'https://a.example,'.repeat(40)}`],
+      0,
+      /event="stopped"/,
+    ],
+    ['WATCHDOG_USEC=1', ['--control-socket', LONG], 0, /event="stopped"/],
+    ['WATCHDOG_USEC=99999999999', ['--control-socket', 'control.sock'], 0, /event="stopped"/],
+    ['NOTIFY_SOCKET=nowhere', ['--control-socket', '/nowhere/control.sock'], 0, /control_socket_missing/],
+  ];
+  for (const [scene, args, code, message] of scenes) {
+    const ended = await serve(scene, args);
+    assert.equal(ended.code, code, `${scene} ${args}\n${ended.stderr}`);
+    assert.match(ended.stderr, message);
   }
 });

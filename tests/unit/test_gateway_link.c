@@ -131,6 +131,8 @@ static void test_tokens(void **state)
     assert_int_equal(run(l, PROVIDER_PAYPAL, ask), REPLY_RETRY);
     WILL_ANSWER({401, "{}", NULL});
     assert_int_equal(run(l, PROVIDER_PAYPAL, ask), REPLY_UNAUTHORIZED);
+    WILL_ANSWER({200, "{}", NULL}); /* no token is in it, and the errand says why it failed */
+    assert_int_equal(run(l, PROVIDER_PAYPAL, ask), REPLY_RETRY);
     WILL_ANSWER({100, "", NULL}); /* nobody should send this as an answer */
     assert_int_not_equal(run(l, PROVIDER_PAYPAL, ask), REPLY_OK);
     WILL_ANSWER({200, token, NULL}, {200, order, NULL}, {200, order, NULL});
