@@ -41,34 +41,62 @@ async function waitFor(standby) {
   await shop.until(() => sql(cluster.url, 'SHOW synchronous_standby_names') === standby, 'the setting is read');
 }
 
-/** The answer to a request; who waits for the standby meanwhile is thrown out, as by a leader that is shut down. */
-async function whileAlone(request) {
+/** The answer to a request; who waits for the standby meanwhile is thrown out, as by a leader that is shut down, or told not to wait. */
+async function whileAlone(request, end = 'pg_terminate_backend') {
   let answer = null;
   const settled = request().then((a) => (answer = a));
   while (!answer) {
     sql(
       cluster.url,
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'",
+      `SELECT ${end}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'`,
     );
     await Promise.race([settled, sleep(50)]);
   }
   return answer;
 }
 
-test('an order and its repetition are unknown until the standby has the order', async () => {
-  const options = { headers: { 'Idempotency-Key': 'alone' } };
-  const order = () =>
-    shop.souk.post('/api/v1/order/create', { product_id: product.id }, { token: buyer.token, ...options });
+const orderWith = (key) =>
+  shop.souk.post(
+    '/api/v1/order/create',
+    { product_id: product.id },
+    { token: buyer.token, headers: { 'Idempotency-Key': key }, timeout_ms: 90_000 },
+  );
+
+for (const end of ['pg_terminate_backend', 'pg_cancel_backend'])
+  test(`an order and its repetition are unknown until the standby has the order (${end})`, async () => {
+    const order = () => orderWith(end);
+    const before = shop.count('orders');
+    await waitFor('nobody');
+    try {
+      expectError(await whileAlone(order, end), 503, 'outcome_unknown');
+      assert.equal(shop.count('orders'), before + 1); // seen, and on one machine
+      expectError(await whileAlone(order, end), 503, 'outcome_unknown');
+    } finally {
+      await waitFor('');
+    }
+    dataOf(await order());
+    assert.equal(shop.count('orders'), before + 1);
+  });
+
+test('nobody ends the wait: the outcome is unknown, never a failure; meanwhile reads are served', async () => {
+  const before = shop.count('orders');
   await waitFor('nobody');
   try {
-    expectError(await whileAlone(order), 503, 'outcome_unknown');
-    assert.equal(shop.count('orders'), 1); // seen, and on one machine
-    expectError(await whileAlone(order), 503, 'outcome_unknown');
+    const [first, repeated] = [orderWith('silent'), orderWith('silent')];
+    await shop.until(
+      () => sql(cluster.url, "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") > 0,
+      'the commit waits',
+    );
+    assert.equal(shop.count('orders'), before, 'nobody sees it');
+    dataOf(await shop.souk.get('/api/store/products'));
+    expectError(await first, 503, 'outcome_unknown');
+    assert.match((await repeated).json.code, /^(outcome_unknown|unavailable)$/); // the second one may not have come to its commit
   } finally {
     await waitFor('');
   }
-  dataOf(await order());
-  assert.equal(shop.count('orders'), 1);
+  const { order_id } = dataOf(await orderWith('silent'));
+  assert.equal(dataOf(await orderWith('silent')).order_id, order_id);
+  assert.equal(shop.count('orders'), before + 1);
 });
 
 test('a message of a gateway is not taken until the standby has it', async () => {
