@@ -166,6 +166,30 @@ test('staff extend a licence and replace its key out of the ticket', async () =>
   assert.equal(said(await help.read()).length, 2);
 });
 
+test('of an order with several things each is replaced by itself, where that is possible', async () => {
+  const customer = await office.customer({ balance: 100 });
+  const codes = await office.product({ name: 'Codes', delivery_type: 'serial_code' });
+  dataOf(await staff.post(`/api/admin/products/${codes.id}/serials`, { codes: ['MANY-1', 'MANY-2', 'MANY-3'] }));
+  const link = await office.product({
+    name: 'Link',
+    delivery_type: 'download_url',
+    download_url: 'https://a.example/f',
+  });
+  for (const product of [await office.product({ name: 'Key' }), codes, link])
+    dataOf(await customer.post('/api/store/cart/add', { product_id: product.id, quantity: 1 }));
+  const { order_id } = dataOf(await customer.post('/api/store/cart/checkout', { pay_with: 'wallet' }), 201);
+  const department_id = dataOf(await staff.get('/api/admin/departments')).find((d) => d.is_active).id;
+  const question = { department_id, subject: 's', message: 'm', order_id };
+  const ticket = dataOf(await customer.post('/api/customer/tickets', question));
+  const { items } = dataOf(await staff.get(`/api/admin/orders/${order_id}`));
+  const replace = (n) => staff.post(`/api/admin/tickets/${ticket.id}/replace-code`, { item_id: items[n].item_id });
+  expectStatus(await replace(0), 201);
+  expectStatus(await replace(1), 201);
+  expectError(await replace(2), 409, 'invalid_state');
+  dataOf(await office.owner.post(`/api/admin/orders/${order_id}/refund`, { reason: 'x' }));
+  expectError(await replace(1), 409, 'invalid_state');
+});
+
 test('staff replace a serial code out of the ticket while the pool has one', async () => {
   const product = await office.product({ name: 'Card', delivery_type: 'serial_code' });
   dataOf(await staff.post(`/api/admin/products/${product.id}/serials`, { codes: ['CODE-AAAA-1', 'CODE-BBBB-2'] }));

@@ -274,6 +274,28 @@ test('rows that break a rule are found by verify, however well they were copied'
 
 const AT_ONCE = { skip: HAS_FAULTS && 'a backup that failed is made again after a while' };
 
+test('a program that fails is told of; a server that starts again makes no second backup', AT_ONCE, async (t) => {
+  const folder = fs.mkdtempSync(path.join(dir, 'again-'));
+  const hook = path.join(folder, 'hook');
+  fs.writeFileSync(hook, '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+  const backups = () => fs.readdirSync(folder).filter((name) => name.endsWith('.souk'));
+  const server = await startSouk({ t, args: ['--backup-folder', folder, '--backup-hook', hook] });
+  await until(() => /backup\.hook_failed.*it ended with 3/.test(server.stderr));
+  assert.equal(backups().length, 1);
+  const data = server.env.SOUK_DATA ?? `${server.dbArg}.d`;
+  fs.mkdirSync(data, { recursive: true });
+  fs.writeFileSync(path.join(data, 'last-backup'), 'nobody can read this');
+  fs.writeFileSync(path.join(data, 'last-verified-backup'), '');
+  await server.restart();
+  await until(() => !fs.existsSync(path.join(data, 'last-backup')));
+  await until(() => !fs.existsSync(path.join(data, 'last-verified-backup')));
+  assert.match(server.stderr, /backup\.note_unreadable/);
+  assert.equal(backups().length, 1);
+  const another = fs.mkdtempSync(path.join(dir, 'unverified-'));
+  const quick = await startSouk({ t, args: ['--backup-folder', another, '--backup-unverified'] });
+  await until(() => /backup\.made.*verified="no"/.test(quick.stderr));
+});
+
 test('the server makes backups by itself: verified, recorded, handed on; only so many are kept', AT_ONCE, async (t) => {
   const folder = fs.mkdtempSync(path.join(dir, 'scheduled-'));
   const [hook, handed] = [path.join(folder, 'hook'), path.join(folder, 'handed')];

@@ -360,6 +360,17 @@ int sqlite3_step(sqlite3_stmt *st)
     return step_code;
 }
 
+static int execs_left; /* until one fails; 0: none does */
+
+int sqlite3_exec(sqlite3 *h, const char *sql, int (*row)(void *, int, char **, char **), void *arg, char **ret_why)
+{
+    typedef int exec(sqlite3 *, const char *, int (*)(void *, int, char **, char **), void *, char **);
+    static exec *next;
+    if (!next) next = (exec *)dlsym(RTLD_NEXT, "sqlite3_exec");
+    if (execs_left > 0 && --execs_left == 0) return SQLITE_IOERR;
+    return next(h, sql, row, arg, ret_why);
+}
+
 static void fail_steps(const char *sql, int code, int times)
 {
     step_sql = sql;
@@ -472,6 +483,18 @@ static void test_open_fails(void **state)
         assert_true(why[0]);
     }
     assert_true(failed > 0);
+    for (int n = 1, met = 1; met; n++) {
+        char why[256] = "";
+        execs_left = n;
+        enum err e = database_open(&(struct database_options){.url = t.url}, &t.d, why, sizeof why);
+        met = execs_left == 0;
+        execs_left = 0;
+        if (e == OK)
+            database_close(t.d);
+        else
+            assert_true(why[0]);
+        t.d = NULL;
+    }
     reopen();
     assert_int_equal(write_two(1), OK);
 }
