@@ -472,4 +472,14 @@ test('PayPal: an expired certificate, or one for another name, signs nothing', a
   );
 });
 
+test('a store has so many gateways and no more; money that is too much or too little is not just taken', async () => {
+  const put = (label, body) => shop.admin('PUT', `/api/admin/gateways/${label}`, body);
+  expectFields(await put('card_gateway_a', { overpaid: 'accept' }), { overpaid: 'not_allowed' });
+  dataOf(await put('card_gateway_a', { base_url: null }));
+  let answer;
+  for (let i = 0; (answer = await put(`more_${i}`, { provider: 'stripe', is_enabled: false })).status === 200; i++)
+    assert.ok(i < 100);
+  expectFields(answer, { label: 'too_many' });
+});
+
 test('the books are in order', () => shop.check());

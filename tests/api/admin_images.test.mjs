@@ -130,6 +130,8 @@ test('a product has so many pictures and no more; a name of none is none', async
   let answer;
   for (let i = 0; (answer = await add(PNG, `${i}`, full.id)).status === 201; i++) assert.ok(i < 100);
   assert.equal(answer.json.errors[0].code, 'too_many');
+  const all = dataOf(await office.owner.get(`/api/admin/products/${full.id}/images`));
+  assert.equal(dataOf(await office.staff.get(`/api/admin/products/${full.id}`)).images.length, all.length);
   expectError(await office.owner.patch('/api/admin/images/999999', { alt: 'x' }), 404, 'not_found');
   for (const name of ['x', 'x.png', `${'0'.repeat(32)}.png`, `${'0'.repeat(32)}`])
     assert.equal((await office.souk.get(`/media/${name}`, { unchecked: true })).status, 404, name);

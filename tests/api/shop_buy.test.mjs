@@ -92,6 +92,7 @@ test('the catalogue has pages; a query that cannot be read is none', async () =>
   assert.match(b.text, /Page 2 of 2/);
   assert.equal((await b.open('/?page=99')).status, 404);
   assert.equal((await b.open('/?page=x')).status, 200);
+  assert.equal((await b.open(`/?utm=${'x'.repeat(3000)}`)).status, 200);
   assert.equal((await b.open(`/?q=${'x'.repeat(200)}`)).status, 200);
   shop.seed.sql("UPDATE product SET is_active = 0 WHERE slug LIKE 'row-%'; UPDATE revision SET number = number + 1;");
 });

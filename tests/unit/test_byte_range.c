@@ -38,6 +38,7 @@ static void gives_the_part(void **state)
     assert_part("bytes=0-99999999999999999999999999", 10, 0, 10);
     assert_part("bytes=-99999999999999999999999999", 10, 0, 10);
     assert_part("bytes=9223372036854775806-", INT64_MAX, INT64_MAX - 1, 1);
+    assert_part("bytes=0-9223372036854775809", 10, 0, 10);
     assert_part("bytes=0-9223372036854775807", INT64_MAX, 0, INT64_MAX);
 }
 

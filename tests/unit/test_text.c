@@ -222,6 +222,10 @@ static void knows_links(void **state)
     check_all(url_is_web, false, bad);
     assert_false(url_is_web((Str){0}));
     assert_false(url_is_web((Str){"http://a/\0", 10}));
+    char long_host[300] = "http://";
+    for (size_t i = 7; i + 1 < sizeof long_host; i++) long_host[i] = i % 2 ? 'a' : '.';
+    long_host[260] = 'a', long_host[261] = '\0';
+    assert_false(url_is_web((Str){long_host, 261})); /* 254 bytes of host */
     assert_true(url_is_web(str_printf(&arena, "http://a/%02039d", 1)));
     assert_false(url_is_web(str_printf(&arena, "http://a/%02040d", 1)));
 }
