@@ -303,6 +303,7 @@ async function nodeFiles(phase, files) {
 
 /** One process, until nothing waits any more or it has ended. */
 function runWorker(phase, waiting) {
+  const patience = FILE_TIMEOUT_MS * (phase.patience ?? 1);
   const child = spawn(process.execPath, ['--test-reporter=tap', 'tests/lib/worker.mjs'], {
     env: environment(phase),
     cwd: root,
@@ -318,11 +319,11 @@ function runWorker(phase, waiting) {
     clearTimeout(timer);
     const file = waiting.shift();
     now = file === undefined ? null : { file, started: Date.now(), cpu: programs ? cpuSeconds(child.pid) : 0 };
-    timer = setTimeout(expire, now ? FILE_TIMEOUT_MS : END_TIMEOUT_MS);
+    timer = setTimeout(expire, now ? patience : END_TIMEOUT_MS);
     if (child.connected) child.send(file ?? null, () => {});
   };
   const expire = () => {
-    late = `timeout after ${(now ? FILE_TIMEOUT_MS : END_TIMEOUT_MS) / 1000} s`;
+    late = `timeout after ${(now ? patience : END_TIMEOUT_MS) / 1000} s`;
     killGroup(child.pid);
   };
   const results = new FileResults((file, result) => {

@@ -43,6 +43,8 @@ const UNDISTURBED = [
  * The builds (see ./dev) are the matrix of compilers, too: the release build is gcc with the machine's own char, tsan is gcc
  * with a char of the other sign, asan is clang with such a char; a warning stops each of them.
  *
+ * `patience`: how many times as long as elsewhere a file may take.
+ *
  * `beside`: runs with the other builds although it is about the release build, when the latter has long been made.
  */
 export const PHASES = [
@@ -79,6 +81,7 @@ export const PHASES = [
     engine: 'sqlite',
     at_once: 2,
     env: { SOUK_FAULTS: '1' },
+    patience: 12,
     leaves_out: UNDISTURBED,
     more: true,
   },
