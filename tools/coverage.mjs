@@ -36,8 +36,8 @@ function main(args) {
   const listed = fs.readFileSync(path.join(root, 'tests/coverage/unreached.txt'), 'utf8');
   const verdict = judge(files, parseUnreached(listed));
   const total = sum(files.values(), verdict.excused);
-  fs.writeFileSync(path.join(built, 'unreached.txt'), unreachedList(files, verdict.excused));
-  fs.writeFileSync(path.join(root, 'docs/coverage.md'), report(files, verdict.excused, total));
+  fs.writeFileSync(path.join(built, 'unreached.txt'), unreachedList(files, verdict));
+  fs.writeFileSync(path.join(root, 'docs/coverage.md'), report(files, verdict, total));
   writeHtml();
   const wrong = complaints(verdict, total);
   for (const line of wrong) console.log(line);
@@ -104,18 +104,27 @@ function writeHtml() {
   llvm('llvm-cov', ['show', `-instr-profile=${merged}`, ...options, path.join(built, 'souk')]);
 }
 
-function unreachedList(files, excused) {
-  return [...sorted(files)]
-    .flatMap(([, f]) => f.branches.filter((b) => b.count === 0))
-    .map((b) => `${excused.has(b) ? 'listed ' : ''}${b.file} ${b.fn} ${b.side}: ${b.text}   (line ${b.line})\n`)
-    .join('');
+/** Every branch that was not reached, below its reason; those that cannot be reached come first. */
+function unreachedList(files, { excused, explained }) {
+  const byReason = new Map();
+  for (const b of [...sorted(files)].flatMap(([, f]) => f.branches.filter((one) => one.count === 0))) {
+    const entry = excused.get(b) ?? explained.get(b);
+    const title = entry ? `${entry.isExcuse ? '=' : '~'} ${entry.reason}` : '? no reason is known';
+    byReason.set(title, [...(byReason.get(title) ?? []), b]);
+  }
+  return [...byReason]
+    .sort(([a], [b]) => '=~?'.indexOf(a[0]) - '=~?'.indexOf(b[0]))
+    .map(([title, list]) =>
+      [title, ...list.map((b) => `${b.file} ${b.fn} ${b.side}: ${b.text}   (line ${b.line})`), ''].join('\n'),
+    )
+    .join('\n');
 }
 
 function sorted(files) {
   return [...files].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-function report(files, excused, total) {
+function report(files, { excused, explained }, total) {
   const cells = (of, of_) => [
     `${of}`,
     `${of_.lines.count}`,
@@ -140,8 +149,11 @@ function report(files, excused, total) {
     );
   const all = sorted(files);
   const folders = [...new Set(all.map(([name]) => path.dirname(name)))];
-  const reasons = new Map();
-  for (const { reason } of excused.values()) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  const reasonsOf = (entries) => {
+    const counts = new Map();
+    for (const { reason } of entries.values()) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    return [...counts].map(([reason, n]) => `| ${n} | ${reason.replaceAll('|', '\\|')} |`).join('\n');
+  };
   return `# Coverage
 
 Made by \`./dev coverage\`, which ran \`${fs.readFileSync(phasesRun, 'utf8').trim().split(/\s+/).join(' ')}\` in a build of clang that counts. A branch is one outcome
@@ -152,16 +164,28 @@ ${table('', [cells('**all**', total)])}
 
 ## The core
 
-Here every branch is reached, or excused by a line with its reason in [unreached.txt](../tests/coverage/unreached.txt).
+Here every branch is reached, or excused with its reason.
 
 ${table(
   'area',
   CORE.map(({ area }) => cells(area, of(all.filter(([name]) => areaOf(name) === area)))),
 )}
 
+## What is not reached
+
+Excused is what no test can make happen; it does not count. Which branches these are, and why, is said in
+[unreached.txt](../tests/coverage/unreached.txt).
+
 | branches excused | because |
 | --: | --- |
-${[...reasons].map(([reason, n]) => `| ${n} | ${reason.replaceAll('|', '\\|')} |`).join('\n')}
+${reasonsOf(excused)}
+
+What could happen, and no test makes happen, counts as not reached. A run lists each of these branches in
+\`build-coverage/unreached.txt\`.
+
+| branches not reached | because |
+| --: | --- |
+${reasonsOf(explained)}
 
 ## Folders
 

@@ -77,23 +77,26 @@ function textAt(source, line, column, endLine, endColumn) {
 }
 
 /**
- * unreached.txt: after a line `= REASON` the lines `FILE FUNCTION SIDE: CONDITION` that it is the reason for. SIDE is true or
- * false. A `*` stands for anything; a line with one is a rule, which may also fit branches that are reached.
+ * unreached.txt: after a line `= REASON` the lines `FILE FUNCTION SIDE: CONDITION` that it excuses: they cannot be reached. After
+ * `~ REASON` those that it only explains: they count as not reached. SIDE is true or false. A `*` stands for anything; a line with
+ * one is a rule, which may also fit branches that are reached.
  */
 export function parseUnreached(text) {
   const entries = [];
   let reason = null;
+  let isExcuse = true;
   text.split('\n').forEach((line, i) => {
     if (line === '' || line.startsWith('#')) return;
-    if (line.startsWith('= ')) {
+    if (/^[=~] /.test(line)) {
       reason = line.slice(2);
+      isExcuse = line.startsWith('=');
       return;
     }
     const parts = /^(\S+) (\S+) (true|false): (.+)$/.exec(line);
     if (!parts || !reason)
       throw new Error(`unreached.txt, line ${i + 1}: ${reason ? 'not understood' : 'no reason'}: ${line}`);
     const [, file, fn, side, condition] = parts;
-    entries.push({ file, fn, side, condition, reason, line, isRule: line.includes('*') });
+    entries.push({ file, fn, side, condition, reason, isExcuse, line });
   });
   return entries;
 }
@@ -110,11 +113,13 @@ function conditionPattern(text) {
 }
 
 /**
- * Compares what was not reached with the list: {unlisted, stale, excused}. `unlisted` are branches of the core, `stale`
- * entries that fit no branch or only reached ones, `excused` a map from branch to entry.
+ * Compares what was not reached with the list: {unlisted, stale, excused, explained}. `unlisted` are branches of the core that are
+ * not excused, `stale` entries that fit no branch or only reached ones, `excused` and `explained` maps from branch to entry; a branch
+ * is in one of them at most.
  */
 export function judge(files, entries) {
   const excused = new Map();
+  const explained = new Map();
   const stale = [];
   const all = [...files.values()].flatMap((f) => f.branches);
   for (const entry of entries) {
@@ -124,10 +129,11 @@ export function judge(files, entries) {
     );
     const unreached = fits.filter((b) => b.count === 0);
     if (unreached.length === 0) stale.push({ ...entry, why: fits.length > 0 ? 'is reached' : 'is not there' });
-    for (const b of unreached) if (!excused.has(b)) excused.set(b, entry);
+    for (const b of unreached)
+      if (!excused.has(b) && !explained.has(b)) (entry.isExcuse ? excused : explained).set(b, entry);
   }
   const unlisted = all.filter((b) => b.count === 0 && areaOf(b.file) && !excused.has(b));
-  return { unlisted, stale, excused };
+  return { unlisted, stale, excused, explained };
 }
 
 /** Sums of some files: {lines, branches, mcdc}, each {count, covered}, of branches also `excused`. */
