@@ -238,6 +238,9 @@ test('an expired link is gone', async () => {
   expectError(await shop.souk.get(target), 410, 'download_expired', 'This download has expired');
   expectError(await shop.souk.get(target, { headers: { Range: 'bytes=1-' } }), 410, 'download_expired');
   expectStatus(await shop.souk.request('HEAD', target), 410);
+  const page = await shop.souk.get(target, { headers: { Accept: 'text/html' }, unchecked: true });
+  assert.equal(page.status, 410);
+  assert.match(page.headers['content-type'], /^text\/html/);
 });
 
 test('refunded and disputed orders: 404', async () => {

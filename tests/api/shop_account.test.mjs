@@ -204,6 +204,41 @@ test('licences in every state; a computer is moved from good ones alone', async 
 
 test('long lists go on on the next page', async () => {
   const b = await customer();
+  for (let i = 0; i < 5; i++) shop.seed.product({ name: `${'Ä'.repeat(50)} ${i}`, slug: `long-${i}`, price: 1 });
+  shop.seed.sql('UPDATE revision SET number = number + 1;');
+  for (let i = 0; i < 5; i++) {
+    await b.open(`/p/long-${i}`);
+    await b.submit('/cart/add', { then: 'checkout', quantity: 9 }, { expect: 303 });
+  }
+  assert.equal((await b.open('/')).status, 200, 'with a full cart');
+  await b.open('/checkout');
+  await b.submit('/checkout', { pay_with: 'wallet' }, { expect: 303 });
+  await b.open('/account/orders');
+  assert.match(b.page, /Ä{50} 0, Ä+…</);
+  assert.doesNotMatch(b.page, /\ufffd/);
+  await b.open('/account/tickets');
+  const ticket = (await b.submit('/account/tickets', { subject: 'Settled matter', message: 'm' }, { expect: 303 }))
+    .location;
+  await b.submit(`${ticket}/close`, {}, { expect: 303 });
+  await b.open('/account');
+  assert.doesNotMatch(b.text, /Settled matter/);
+  await b.open('/account/wallet');
+  await b.submit('/account/wallet/withdraw', { amount: '1', destination: 'DE00' }, { expect: 303 });
+  const [, id] = /withdrawals\/(\d+)\/cancel/.exec(b.page);
+  dataOf(await shop.admin('POST', `/api/admin/withdrawals/${id}/reject`, { reason: 'No such account' }));
+  await b.open('/account/wallet');
+  assert.match(b.text, /No such account/);
+  await b.open('/account/settings');
+  await b.submit('/account/settings/tokens', { name: 'All' });
+  await b.open('/account/settings');
+  await b.post('/account/settings/tokens', [
+    ['csrf', b.form('/logout').fields.csrf],
+    ['name', 'Two'],
+    ['scopes', 'store'],
+    ['scopes', 'verify'],
+  ]);
+  await b.open('/account/settings');
+  assert.match(b.text, /Two .*Cart and checkout, Check licences .*All /);
   const kinds = ['order_confirmed', 'ticket_answered', 'withdrawal_approved', 'topup_confirmed', 'other', 'order_lost'];
   shop.seed.sql(
     Array.from(
@@ -434,6 +469,23 @@ test('a second factor is set up with password and code, asked for at the login, 
   assert.equal((await phone.submit('/login', { email: b.email, password: PASSWORD })).status, 401);
   assert.match(phone.page, /name="totp"/);
   await phone.submit('/login', { email: b.email, password: PASSWORD, totp: codes[0] }, { expect: 303 });
+  const { csrf } = phone.form('/logout').fields;
+  const change = (path, fields) =>
+    phone.post(`/account/settings/${path}`, { csrf, current_password: PASSWORD, ...fields });
+  const next = { password: 'another long password', email: `new-${b.email}` };
+  for (const path of ['password', 'email']) {
+    assert.ok([401, 422].includes((await change(path, next)).status), `${path} without a code`);
+    assert.ok(
+      [401, 422].includes((await change(path, { ...next, totp: '000000' })).status),
+      `${path} with a wrong one`,
+    );
+  }
+  assert.equal((await phone.post(`${PAGE}/remove`, { csrf, password: PASSWORD })).status, 422, 'without a code');
+  assert.equal(
+    (await new Browser(shop.souk.url).post('/login', { email: b.email, password: PASSWORD, totp: 'x'.repeat(99) }))
+      .status,
+    422,
+  );
   await phone.open(PAGE);
   assert.equal(
     (await phone.submit(`${PAGE}/remove`, { password: PASSWORD, totp: codes[0] })).status,
@@ -442,6 +494,7 @@ test('a second factor is set up with password and code, asked for at the login, 
   );
   assert.equal((await phone.submit(`${PAGE}/remove`, { password: 'not this one', totp: codes[1] })).status, 422);
   await phone.submit(`${PAGE}/remove`, { password: PASSWORD, totp: codes[1] }, { expect: 303 });
+  assert.equal((await phone.post(`${PAGE}/remove`, { csrf, password: PASSWORD })).status, 409, 'there is none');
   const again = new Browser(shop.souk.url);
   await again.open('/login');
   await again.submit('/login', { email: b.email, password: PASSWORD }, { expect: 303 });

@@ -36,7 +36,12 @@ test('registering sends a link; proving ends what was made before, except the se
 
 test('proved without a session, every one ends; a session of somebody else is neither kept nor ended', async () => {
   const [who, other] = [await souk.customer(), await souk.customer()];
-  expectStatus(await prove(await linkTo(who), other.token), 200);
+  const link = await linkTo(who);
+  const ended = dataOf(await souk.post('/api/auth/login', { email: other.email, password: other.password })).token;
+  shop.seed.sql(`UPDATE token SET expires_at = 1 WHERE hint = '${ended.slice(-4)}';`);
+  for (const token of ['souk_login_nobodys', ended, `${other.token.slice(0, -1)}x`])
+    expectFields(await prove('A'.repeat(43), token), { token: 'not_allowed' });
+  expectStatus(await prove(link, other.token), 200);
   expectError(await wallet(who.token), 401, 'token_invalid');
   expectStatus(await wallet(other.token), 200);
   const again = dataOf(await souk.post('/api/auth/login', { email: who.email, password: who.password })).token;

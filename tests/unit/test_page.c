@@ -191,6 +191,11 @@ static void summaries(void **state)
     assert_str(markdown_summary(&arena, STR(""), 10), "");
     assert_str(markdown_summary(&arena, STR("a `b` c\\\nd\n\n> e"), 100), "a b c d e");
     assert_str(markdown_summary(&arena, STR("äöüäöüäöü"), 9), "äöüä");
+    struct buf b;
+    buf_init(&b, &arena, SIZE_MAX);
+    buf_char(&b, 'a'); /* so that the end of what is read falls into a character */
+    for (int i = 0; i < 200; i++) buf_lit(&b, "ä");
+    assert_str(markdown_summary(&arena, buf_str(&b), 9), "aääää");
 }
 
 int main(void)

@@ -3,6 +3,8 @@
 
 #include "page/words.h"
 
+#define NAMES_BYTES_MAX 200
+
 struct before_query {
     Id before;
     Id order_id;
@@ -37,17 +39,19 @@ Str account_older(struct request *req, const char *path, size_t *count, Id last)
     return str_printf(req->arena, "%s?before=%lld", path, (long long)last.v);
 }
 
+/* As many as fit a line, cut between characters. */
 static Str names_of(struct request *req, const struct order *o)
 {
     struct buf b;
-    buf_init(&b, req->arena, 200);
+    buf_init(&b, req->arena, SIZE_MAX);
     for (size_t i = 0; i < o->item_count; i++) {
         if (i) buf_lit(&b, ", ");
         buf_append(&b, o->items[i].name);
     }
-    Str names = buf_str(&b);
-    while (b.full && names.len && !utf8_valid(names)) names.len--;
-    return names;
+    size_t n = NAMES_BYTES_MAX;
+    if (b.len <= n) return buf_str(&b);
+    while (((unsigned char)b.ptr[n] & 0xc0) == 0x80) n--;
+    return str_printf(req->arena, "%.*s…", (int)n, b.ptr);
 }
 
 struct page_orderrow_list account_order_rows(struct request *req, const struct order *orders, size_t count)
