@@ -103,10 +103,10 @@ static enum err changed_or(struct stmt *st)
 
 enum err outbox_try_now(struct db *db, Id id, Time now)
 {
-    static const char again[] =
-        "UPDATE outbox SET status = 'waiting', due_at = $2, set_at = $2, attempts = 0, claims = 0, done_at = NULL WHERE id = $1"
-        " AND (status = 'waiting' AND claims = 0 OR status = 'failed' AND payload IS NOT NULL"
-        " AND kind IN ('mail', 'reset', 'sandbox', 'reconcile')) RETURNING id";
+    static const char again[] = "UPDATE outbox SET status = 'waiting', due_at = $2, set_at = $2, attempts = 0, claims "
+                                "= 0, done_at = NULL WHERE id = $1"
+                                " AND (status = 'waiting' AND claims = 0 OR status = 'failed' AND payload IS NOT NULL"
+                                " AND kind IN ('mail', 'reset', 'sandbox', 'reconcile')) RETURNING id";
 
     struct stmt *st = db_prepare(db, again);
     bind_id(st, id);
