@@ -1,10 +1,11 @@
 // tests/lib/templates.test.mjs - the compiler of the shop's templates: every mistake stops the build and names its file and line.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import test from 'node:test';
+import readline from 'node:readline';
+import test, { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -19,8 +20,13 @@ const EN =
 const KINDS = 'every\n  store text Shop\n\nmail order customer\n  number text 12\n  items list * a\n  link url /x\n';
 const MAILS = '# Mails\n\n== order\nOrder {{number}}\n\n{{ items }}\n\n[x]({{link}}) {{store}}\n';
 
+/** One process for all tests: an interpreter takes longer to start than to compile (pages.py). */
+const compiler = spawn('python3', ['-B', path.join(ROOT, 'tests/lib/pages.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
+const answers = readline.createInterface({ input: compiler.stdout })[Symbol.asyncIterator]();
+after(() => compiler.stdin.end());
+
 /** Compiles a folder made of `files`; gives { status, said, c }. */
-function compile(t, files) {
+async function compile(t, files) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-templates-'));
   t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
   for (const [name, text] of Object.entries({
@@ -34,13 +40,11 @@ function compile(t, files) {
     fs.mkdirSync(path.dirname(path.join(dir, name)), { recursive: true });
     fs.writeFileSync(path.join(dir, name), text);
   }
-  const out = spawnSync(
-    'python3',
-    ['-B', path.join(ROOT, 'tools/pages'), dir, path.join(dir, 'o.c'), path.join(dir, 'o.h'), path.join(dir, 'o.d')],
-    { encoding: 'utf8' },
-  );
-  const c = out.status === 0 ? fs.readFileSync(path.join(dir, 'o.c'), 'utf8') : '';
-  return { status: out.status, said: out.stderr.replaceAll(`${dir}/`, '').trim(), c };
+  const at = (name) => path.join(dir, name);
+  compiler.stdin.write(`${[at('said'), dir, at('o.c'), at('o.h'), at('o.d')].join('\t')}\n`);
+  const status = Number((await answers.next()).value);
+  const c = status === 0 ? fs.readFileSync(at('o.c'), 'utf8') : '';
+  return { status, said: fs.readFileSync(at('said'), 'utf8').replaceAll(`${dir}/`, '').trim(), c };
 }
 
 /** Each stands alone on the line behind the parameters. */
@@ -100,8 +104,8 @@ const WRONG = {
   'the same attribute twice': ['<p class="a" class="b"></p>', /twice/],
 };
 for (const [what, [line, said]] of Object.entries(WRONG)) {
-  test(`${what} is refused`, (t) => {
-    const out = compile(t, {
+  test(`${what} is refused`, async (t) => {
+    const out = await compile(t, {
       'x.html': `${PARAMS}${line}\n`,
       'part.html': '{% param title text %}\n<p>{{ title }}</p>\n',
     });
@@ -111,8 +115,8 @@ for (const [what, [line, said]] of Object.entries(WRONG)) {
   });
 }
 
-test('a mistake is named by its own line, also behind texts of several lines', (t) => {
-  const out = compile(t, { 'x.html': `${PARAMS}<p>\n\n{{ name }}\n</p>\n<p\n class="a"\n id="{{ nmae }}"></p>\n` });
+test('a mistake is named by its own line, also behind texts of several lines', async (t) => {
+  const out = await compile(t, { 'x.html': `${PARAMS}<p>\n\n{{ name }}\n</p>\n<p\n class="a"\n id="{{ nmae }}"></p>\n` });
   assert.match(out.said, new RegExp(`^x\\.html:${FIRST + 6}: no parameter`));
 });
 
@@ -135,8 +139,8 @@ const WORDS = {
   'an unknown record': [{ records: 'record a\n  b c\n' }, /^records:2: no record is called c/],
 };
 for (const [what, [files, said]] of Object.entries(WORDS)) {
-  test(`${what} is refused`, (t) => {
-    const out = compile(t, files);
+  test(`${what} is refused`, async (t) => {
+    const out = await compile(t, files);
     assert.equal(out.status, 1);
     assert.match(out.said, said);
   });
@@ -171,15 +175,15 @@ const TEXTS = {
   ],
 };
 for (const [what, [files, said]] of Object.entries(TEXTS)) {
-  test(`${what} is refused`, (t) => {
-    const out = compile(t, files);
+  test(`${what} is refused`, async (t) => {
+    const out = await compile(t, files);
     assert.equal(out.status, 1);
     assert.match(out.said, said);
   });
 }
 
-test('every place gets its own escaping', (t) => {
-  const { c, said } = compile(t, {
+test('every place gets its own escaping', async (t) => {
+  const { c, said } = await compile(t, {
     'x.html':
       `${PARAMS}<title>{{ name }}</title><p title="{{ name }}">{{ name }}{{ body }}</p>\n` +
       '<a href="{{ link }}">x</a><a href="/p/{{ name }}?q={{ n }}">y</a><textarea>{{ name }}</textarea>\n' +
@@ -204,23 +208,23 @@ test('every place gets its own escaping', (t) => {
   ]);
 });
 
-test('a layout is filled, a slot that nobody fills is empty, one that is not there is a mistake', (t) => {
+test('a layout is filled, a slot that nobody fills is empty, one that is not there is a mistake', async (t) => {
   const files = {
     'frame.html': '{% param title text %}\n<body><h1>{{ title }}</h1>{% slot main %}{% slot more %}</body>\n',
   };
   const page = '{% layout frame %}\n{% param name text %}\n{% fill main %}<p>{{ name }}</p>{% end %}\n';
-  const { c, said } = compile(t, { ...files, 'x.html': page });
+  const { c, said } = await compile(t, { ...files, 'x.html': page });
   assert.equal(said, '');
   assert.match(c.slice(c.indexOf('page_write_x')), /<h1>[\s\S]*in->title[\s\S]*<p>[\s\S]*in->name[\s\S]*<\/p><\/body>/);
   assert.match(
-    compile(t, { ...files, 'x.html': page.replace('fill main', 'fill mian') }).said,
+    (await compile(t, { ...files, 'x.html': page.replace('fill main', 'fill mian') })).said,
     /^x\.html:3: the layout has no slot mian/,
   );
-  assert.match(compile(t, { ...files, 'x.html': page.replace('<p>', '') }).said, /^x\.html:3: .*closes/);
+  assert.match((await compile(t, { ...files, 'x.html': page.replace('<p>', '') })).said, /^x\.html:3: .*closes/);
 });
 
-test('in plain text nothing is escaped, and lines of statements vanish', (t) => {
-  const { c, said } = compile(t, {
+test('in plain text nothing is escaped, and lines of statements vanish', async (t) => {
+  const { c, said } = await compile(t, {
     'm.txt':
       '{% param name text %}\n{% param n int %}\nDear {{ name }},\n{% if n %}\n<{{ @items count=n }}>\n{% end %}\n',
   });

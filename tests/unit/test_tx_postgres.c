@@ -685,6 +685,7 @@ CALL(const char *, PQparameterStatus, (const PGconn *c, const char *name), (c, n
 
 /* The sanitizers have a poll of their own. */
 #if !defined(WITH_ASAN) && !defined(WITH_TSAN)
+#define HAS_POLL true
 int poll(struct pollfd *fds, nfds_t n, int ms)
 {
     static int (*real)(struct pollfd *, nfds_t, int);
@@ -696,6 +697,8 @@ int poll(struct pollfd *fds, nfds_t n, int ms)
     errno = is_interrupted ? EINTR : EIO;
     return -1;
 }
+#else
+#define HAS_POLL false
 #endif
 
 static enum err many_things(void *arg, struct db *db)
@@ -749,7 +752,7 @@ static void test_calls_fail(void **state)
         how = hows[i];
         int n = 1;
         while (n < 400 && fails_at(n)) n += getenv("SOUK_SWEEP") ? 1 : 11;
-        if (i < 2) assert_true(n > 3);
+        if (how == CALL_FAILS || (how == POLL_INTERRUPTED && HAS_POLL)) assert_true(n > 3);
     }
 }
 
