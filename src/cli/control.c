@@ -19,6 +19,7 @@
 #include "serve/version.h"
 
 #define PEER_TIMEOUT_S 10 /* for a command that has connected and then says nothing, or does not read */
+#define POLL_AGAIN_US 10000
 #define OUTPUT_BYTES_MAX ((size_t)16 * 1024 * 1024)
 
 struct control {
@@ -141,7 +142,10 @@ static void *listen_and_run(void *arg)
     struct control *c = arg;
     struct pollfd fds[] = {{.fd = c->listen_fd, .events = POLLIN}, {.fd = c->end_fd, .events = POLLIN}};
     for (;;) {
-        if (poll(fds, 2, -1) < 0 && errno != EINTR) break;
+        if (poll(fds, 2, -1) < 0) { /* a signal, or no memory for a moment: what it found last time means nothing */
+            usleep(POLL_AGAIN_US);
+            continue;
+        }
         if (fds[1].revents) break;
         if (fds[0].revents) take(c);
     }
@@ -213,8 +217,8 @@ void control_stop(struct control *c)
     if (c->peer_fd >= 0) shutdown(c->peer_fd, SHUT_RD); /* it may be waiting for a command that never comes */
     pthread_mutex_unlock(&c->lock);
     const uint64_t one = 1;
-    ssize_t n = write(c->end_fd, &one, sizeof one);
-    (void)n;
+    while (write(c->end_fd, &one, sizeof one) < 0) { /* a signal can come in between */
+    }
     pthread_join(c->thread, NULL);
     forget(c);
 }

@@ -78,7 +78,7 @@ static enum err change_nothing(void *arg, struct db *db)
 static bool ends_within(const struct pulse *p, int64_t ms)
 {
     struct pollfd end = {.fd = p->end_fd, .events = POLLIN};
-    return poll(&end, 1, (int)ms) != 0;
+    return poll(&end, 1, (int)ms) > 0;
 }
 
 /* A transaction that fails shows a living writer, too: the disk may be full. */
@@ -116,8 +116,8 @@ void pulse_stop(struct pulse *p)
 {
     if (!p) return;
     const uint64_t one = 1;
-    ssize_t n = write(p->end_fd, &one, sizeof one);
-    (void)n;
+    while (write(p->end_fd, &one, sizeof one) < 0) { /* a signal can come in between */
+    }
     pthread_join(p->thread, NULL);
     close(p->end_fd);
     free(p);

@@ -13,6 +13,9 @@ const CSV = {
   wallets: 'email,customer_ref,balance\nann@example.com,,12.34\n,u2,5\n',
 };
 
+/** Commands that change nothing in the store. */
+export const onlyReads = ({ name }) => /^(export|doctor|check|backup)/.test(name);
+
 let demo = null;
 
 /** The folder of a demo store, to copy: it has product files. */
