@@ -1,4 +1,6 @@
 // souk check, and the tests' own checker: sound data passes, and each planted damage is found and named by both.
+// runs: asan release
+// release: pg
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';

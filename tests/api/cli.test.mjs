@@ -1,4 +1,6 @@
 // The command line: what it prints, where, and with which exit code.
+// runs: asan release
+// release: pg
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

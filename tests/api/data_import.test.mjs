@@ -1,4 +1,6 @@
 // souk import and souk export: every bad line is named and nothing is changed; what goes out comes in again.
+// runs: asan release
+// release: pg
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';

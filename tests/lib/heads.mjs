@@ -6,7 +6,8 @@
 //     // release: sqlite pg      the release build, too, runs it in the whole test run, on these engines
 //
 // Each file of the black-box suite and of the races runs with AddressSanitizer on SQLite and with ThreadSanitizer on PostgreSQL. The
-// release build runs what asks for it: files whose tests skip the sanitizers or do less there, and all races.
+// release build runs what asks for it: files whose tests skip the sanitizers or do less there, and all races. Commands have no threads
+// to speak of: files about them leave ThreadSanitizer out, and PostgreSQL to the release build.
 import fs from 'node:fs';
 
 export const ENGINES = ['sqlite', 'pg'];
@@ -33,8 +34,9 @@ export function belongs({ engine, build, leaves_out }, file) {
 export function releaseEngines(file) {
   const runs = wordsOf(file, 'runs');
   if (!allows(runs, BUILDS, 'release')) return [];
-  if (runs.some((w) => BUILDS.includes(w))) return ENGINES.filter((engine) => allows(runs, ENGINES, engine));
-  return wordsOf(file, 'release');
+  const asked = wordsOf(file, 'release');
+  if (asked.length > 0 || !runs.some((w) => BUILDS.includes(w))) return asked;
+  return ENGINES.filter((engine) => allows(runs, ENGINES, engine));
 }
 
 /** Whether tests of the file skip the sanitizers or do less there, by what its text asks. A longer patience is neither. */

@@ -147,7 +147,6 @@ const CHEAP = [
   '-c max_wal_senders=0',
   '-c max_wal_size=256MB',
   '-c autovacuum=off',
-  '-c jit=off',
 ];
 const DURABLE = ['-c fsync=on', '-c full_page_writes=on', '-c autovacuum=on'];
 
@@ -159,6 +158,7 @@ export function startAgain({ dir, fsync = false, options = [] }) {
     '-c max_connections=200',
     '-c shared_buffers=64MB',
     '-c log_min_messages=warning',
+    '-c jit=off',
     '-c dynamic_shared_memory_type=mmap', // in the folder: a killed server's segments are removed with it
     ...(fsync ? DURABLE : CHEAP),
     ...options,

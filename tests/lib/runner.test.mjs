@@ -405,6 +405,7 @@ test('the release build runs a file in the whole run where the file says so', (t
   assert.equal(engines('// runs: asan'), '');
   assert.equal(engines('// runs: release'), 'sqlite pg');
   assert.equal(engines('// runs: pg release'), 'pg');
+  assert.equal(engines('// runs: asan release\n// release: pg'), 'pg');
   assert.equal(engines('// release: pg'), 'pg');
   assert.equal(engines('// release: sqlite pg'), 'sqlite pg');
 });
