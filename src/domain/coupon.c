@@ -150,22 +150,20 @@ struct hold {
     int64_t per_customer;
 };
 
-/* Counts one more use, if the limit over all customers allows it; the row stays locked until the transaction ends. The
- * limit may have been lifted since the coupon was seen to have one. */
+/* Counts one more use, if the limit over all customers allows it; the row stays locked until the transaction ends. */
 static enum err count_use(struct db *db, Id coupon, struct hold *ret)
 {
-    static const char count[] = "UPDATE coupon SET uses = CASE WHEN max_uses IS NULL THEN uses ELSE uses + 1 END"
-                                " WHERE id = $1 AND (max_uses IS NULL OR uses < max_uses)"
-                                " RETURNING max_uses_per_customer, CASE WHEN max_uses IS NULL THEN 0 ELSE 1 END";
+    static const char count[] = "UPDATE coupon SET uses = uses + 1 WHERE id = $1 AND uses < max_uses"
+                                " RETURNING max_uses_per_customer";
     struct stmt *st = db_prepare(db, count);
     bind_id(st, coupon);
-    bool is_taken = db_step(st);
-    if (is_taken) {
-        ret->per_customer = col_int(st);
-        ret->is_counted = col_bool(st);
-    }
+    bool counted = db_step(st);
+    int64_t per_customer = counted ? col_int(st) : 0;
     enum err e = db_done(st);
-    return e ? e : is_taken ? OK : ERR_COUPON_EXHAUSTED;
+    if (e) return e;
+    if (!counted) return ERR_COUPON_EXHAUSTED;
+    *ret = (struct hold){true, per_customer};
+    return OK;
 }
 
 static enum err uncount_use(struct db *db, Id coupon)
@@ -219,6 +217,10 @@ static enum err take_use(struct db *db, Id coupon, Id account, struct hold *ret)
     *ret = (struct hold){0};
     enum err e = hold_unlimited(db, coupon, &held, ret);
     if (!e && !held) e = count_use(db, coupon, ret);
+    if (e == ERR_COUPON_EXHAUSTED && db_is_postgres(db)) { /* or staff have lifted the limit meanwhile */
+        e = hold_unlimited(db, coupon, &held, ret);
+        if (!e && !held) e = count_use(db, coupon, ret);
+    }
     if (e || !ret->per_customer) return e;
     int64_t used = 0;
     if (!ret->is_counted) e = lock_customer(db, coupon, account);
