@@ -211,6 +211,31 @@ test('lines of a CSV file that cannot be imported: a thousand are told, and how 
   const latin = Buffer.from('slug,name,price,delivery_type\nx,Caf\xe9,1.00,license_key\n', 'latin1');
   assert.equal((await bad(latin)).code, 1);
   assert.equal((await bad('slug,name,price,delivery_type\n', ['--dry-run'])).code, 0);
+  assert.match((await bad('\n'.repeat(1_000_001))).stderr, /more than 1000000 lines: import it in parts/);
+  const lines = await bad('slug,name,price,delivery_type\nx,"a\r\nb",1.00,license_key\ny,"a\nb",1.00,license_key\n');
+  assert.equal(lines.code, 1); // a name is one line
+});
+
+test('a key whose path is too long, and a data folder for which there is none: the doctor goes on, and so does a backup', async () => {
+  assert.match((await cli(['doctor', '--key-file', LONG])).stderr, /master key is too long/);
+  assert.equal((await cli(['backup', 'create', '--to', 'far', '--data', LONG])).code, 0);
+});
+
+test('a store that breaks a rule is not moved as if nothing were wrong', async () => {
+  const store = freshStore('sqlite', 'owner');
+  try {
+    const run = (args) => runSouk(args, { cwd: store.dir });
+    const spoil = 'UPDATE ledger_account SET balance = balance + 1 WHERE id = (SELECT min(id) FROM ledger_account)';
+    assert.equal(spawnSync('sqlite3', [store.dbArg, spoil]).status, 0);
+    const moved = await run(['move', '--from', store.dbArg, '--to', 'moved.db']);
+    assert.equal(moved.code, 1);
+    assert.match(moved.stderr, /the moved store breaks a rule/);
+    const backup = await run(['backup', 'create', '--to', 'broken.souk', '--verify', '--db', store.dbArg]);
+    assert.equal(backup.code, 1);
+    assert.match(backup.stderr, /the backup was made, and is not good: .*breaks a rule/);
+  } finally {
+    store.remove();
+  }
 });
 
 test('an export to a disk that is full says so', async () => {

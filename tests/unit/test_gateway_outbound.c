@@ -267,6 +267,7 @@ static void test_mails_that_are_not_sent(void **state)
         {.url = STR("smtp://127.0.0.1"), .password = cut},
         {.url = STR("smtp://127.0.0.1"), .from = cut},
         {.url = STR("smtp://127.0.0.1"), .to = cut},
+        {.url = STR("smtps://127.0.0.1:1"), .from = STR("a@b"), .to = STR("c@d")}, /* nobody is there */
     };
     struct arena a = {0};
     struct outbound *o = start();
