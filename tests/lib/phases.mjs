@@ -45,6 +45,9 @@ const UNDISTURBED = [
  *
  * `patience`: how many times as long as elsewhere a file may take.
  *
+ * `stores`: the engine on which unit programs about a whole store run in the whole test run; the release build has both, and so
+ * has the phase when a filter names it.
+ *
  * `beside`: runs with the other builds although it is about the release build, when the latter has long been made.
  */
 export const PHASES = [
@@ -95,7 +98,7 @@ export const PHASES = [
     at_once: 2,
     needs: ['chromium'],
   },
-  { name: 'unit-asan', run: 'units', build: 'asan', pg: true, at_once: 2 },
+  { name: 'unit-asan', run: 'units', build: 'asan', pg: true, at_once: 2, stores: 'sqlite' },
   {
     name: 'api-asan-sqlite',
     run: 'files',
@@ -117,7 +120,7 @@ export const PHASES = [
   },
   { name: 'race-asan', run: 'files', folder: 'tests/race', build: 'asan', engine: 'sqlite', at_once: 2 },
   { name: 'sim-asan', run: 'files', folder: 'tests/sim', build: 'asan', more: true },
-  { name: 'unit-tsan', run: 'units', build: 'tsan', pg: true, at_once: 2 },
+  { name: 'unit-tsan', run: 'units', build: 'tsan', pg: true, at_once: 2, stores: 'postgres' },
   {
     name: 'api-tsan-sqlite',
     run: 'files',

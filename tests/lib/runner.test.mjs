@@ -7,7 +7,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CpuByProgram, cpuSeconds } from './cpu.mjs';
 import { belongs, differs, releaseEngines } from './heads.mjs';
@@ -315,11 +315,15 @@ test('control: npm that fails ends ./dev test with the promised line, and its lo
   assert.match(fs.readFileSync(log, 'utf8'), /the registry is away/);
 });
 
+/** The demo shop of every ./dev up here: made by the first, kept for the next. */
+const shop = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-up-'));
+after(() => fs.rmSync(shop, { recursive: true, force: true }));
+
 /** Starts ./dev up; gives {child, stderr(), ready: the address it prints}. */
-async function up(t, dir, args) {
+async function up(t, args) {
   const child = spawn('./dev', ['up', ...args], {
     cwd: root,
-    env: environment(os.tmpdir(), { DEV_DATA: path.join(dir, 'data') }),
+    env: environment(os.tmpdir(), { DEV_DATA: path.join(shop, 'data') }),
     stdio: ['ignore', 'inherit', 'pipe'],
   });
   t.after(() => child.kill('SIGTERM'));
@@ -342,13 +346,12 @@ async function stop(child) {
 }
 
 test('./dev up says where it serves, also when 8080 is taken, and what to try', async (t) => {
-  const dir = scratch(t);
   const squatter = net
     .createServer()
     .on('error', () => {})
     .listen(8080, '127.0.0.1'); // or somebody else has it
   t.after(() => squatter.close());
-  const { child, stderr, ready } = await up(t, dir, []);
+  const { child, stderr, ready } = await up(t, []);
   assert.notEqual(new URL(ready).port, '8080');
   assert.match(stderr(), /port 8080 is taken/);
   const [, command] = /a first request +(curl .*)$/m.exec(stderr());
@@ -377,7 +380,7 @@ test('./dev up says where it serves, also when 8080 is taken, and what to try', 
 });
 
 test('./dev up --listen with a port of 0 says the port that it became', async (t) => {
-  const { child, ready } = await up(t, scratch(t), ['--listen', '127.0.0.1:0']);
+  const { child, ready } = await up(t, ['--listen', '127.0.0.1:0']);
   assert.notEqual(new URL(ready).port, '0');
   assert.equal((await fetch(`${ready}/livez`)).status, 200);
   await stop(child);

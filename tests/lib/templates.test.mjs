@@ -21,7 +21,9 @@ const KINDS = 'every\n  store text Shop\n\nmail order customer\n  number text 12
 const MAILS = '# Mails\n\n== order\nOrder {{number}}\n\n{{ items }}\n\n[x]({{link}}) {{store}}\n';
 
 /** One process for all tests: an interpreter takes longer to start than to compile (pages.py). */
-const compiler = spawn('python3', ['-B', path.join(ROOT, 'tests/lib/pages.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
+const compiler = spawn('python3', ['-B', path.join(ROOT, 'tests/lib/pages.py')], {
+  stdio: ['pipe', 'pipe', 'inherit'],
+});
 const answers = readline.createInterface({ input: compiler.stdout })[Symbol.asyncIterator]();
 after(() => compiler.stdin.end());
 
@@ -116,7 +118,9 @@ for (const [what, [line, said]] of Object.entries(WRONG)) {
 }
 
 test('a mistake is named by its own line, also behind texts of several lines', async (t) => {
-  const out = await compile(t, { 'x.html': `${PARAMS}<p>\n\n{{ name }}\n</p>\n<p\n class="a"\n id="{{ nmae }}"></p>\n` });
+  const out = await compile(t, {
+    'x.html': `${PARAMS}<p>\n\n{{ name }}\n</p>\n<p\n class="a"\n id="{{ nmae }}"></p>\n`,
+  });
   assert.match(out.said, new RegExp(`^x\\.html:${FIRST + 6}: no parameter`));
 });
 

@@ -90,6 +90,13 @@ static int store_close(void **state)
     return 0;
 }
 
+/* SOUK_UNIT_STORES: the one engine on which the tests of ON_BOTH run, sqlite or postgres. */
+__attribute__((constructor)) static void store_engine(void)
+{
+    const char *only = getenv("SOUK_UNIT_STORES");
+    if (only && *only) cmocka_set_skip_filter(strcmp(only, "sqlite") == 0 ? "postgres *" : "sqlite *");
+}
+
 /* Two rows of a test table. */
 #define ON_BOTH(f)                                                                                                     \
     {"sqlite " #f, f, store_open_sqlite, store_close, NULL},                                                           \

@@ -1,6 +1,7 @@
 /* A backup's file: every byte of it is proven. Each cut and each changed bit is found, in plain files and in sealed
  * ones; and every number and text comes out of base/pack.h as it went in. */
 #include "database.h"
+#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,7 +115,7 @@ static void put_down(Str bytes)
 /* All bytes but those in the middle of the long block, of which a sample is enough. */
 static size_t next_place(size_t at, size_t bytes)
 {
-    return at > 500 && at + 500 < bytes ? at + 4099 : at + 1;
+    return at > 500 && at + 500 < bytes ? at + 4099 : at + UNIT_STRIDE;
 }
 
 static void refuses_every_damage(const struct archive_key *key)
@@ -130,6 +131,7 @@ static void refuses_every_damage(const struct archive_key *key)
     read_archive(other, key, &e);
     assert_int_equal(e, ERR_INVALID_STATE);
     put_down(whole);
+    size_t step;
     int fd = open(other, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
     for (size_t at = 0; at < whole.len; at = next_place(at, whole.len)) {
@@ -139,7 +141,8 @@ static void refuses_every_damage(const struct archive_key *key)
         if (e == OK) fail_msg("a bit of byte %zu of %zu was changed: nobody noticed", at, whole.len);
         assert_int_equal(pwrite(fd, bytes + at, 1, (off_t)at), 1);
     }
-    for (size_t at = whole.len - 1;; at = at > 500 && at + 500 < whole.len ? at - 499 : at - 1) {
+    for (size_t at = whole.len - 1;; at -= at < step ? at : step) {
+        step = at > 500 && at + 500 < whole.len ? 499 : UNIT_STRIDE;
         assert_int_equal(ftruncate(fd, (off_t)at), 0);
         read_archive(other, key, &e);
         if (e == OK) fail_msg("cut off at %zu of %zu: nobody noticed", at, whole.len);
