@@ -266,7 +266,7 @@ function environment(phase) {
   if (phase.engine) env.SOUK_PREPARED = JSON.stringify(phase.prepared);
   if (phase.run === 'units')
     Object.assign(env, { SOUK_TEST_PG_STORE: nameOf(phase.prepared.kinds.store.db), TMPDIR: memoryFolder() });
-  if (phase.stores && isShared) env.SOUK_UNIT_STORES = phase.stores;
+  if (phase.stores && isWhole) env.SOUK_UNIT_STORES = phase.stores;
   if (phase.build === 'asan') env.SOUK_LEAKS = leakChecks();
   delete env.NODE_OPTIONS;
   delete env.SOUK_KIND;
