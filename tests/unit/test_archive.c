@@ -1,7 +1,7 @@
 /* A backup's file: every byte of it is proven. Each cut and each changed bit is found, in plain files and in sealed
  * ones; and every number and text comes out of base/pack.h as it went in. */
+#include "amounts.h"
 #include "database.h"
-#include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>

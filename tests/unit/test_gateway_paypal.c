@@ -3,9 +3,9 @@
  *
  * SOUK_PAYPAL_RECORDINGS names a folder of recordings (X.body, X.msg, X.sig.b64, CERT*.pem); without it that test is
  * skipped. */
+#include "amounts.h"
 #include "base/base64.h"
 #include "gateway.h"
-#include "unit.h"
 
 #include <glob.h>
 #include <openssl/evp.h>

@@ -9,20 +9,11 @@
 
 #include <cmocka.h>
 
+#include "amounts.h"
+
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/sanitized.h"
 #include "base/str.h"
-
-/* What is proved by amounts is proved in the release build. Under a sanitizer every seventh place, and with it every
- * bit of a byte, has the same code run, and so has a tenth of many. */
-#if defined(WITH_ASAN) || defined(WITH_TSAN)
-#define UNIT_STRIDE 7
-#define UNIT_MANY(n) ((n) / 10)
-#else
-#define UNIT_STRIDE 1
-#define UNIT_MANY(n) (n)
-#endif
 
 /* Shows both texts when they differ. */
 #define assert_str(got, want) unit_assert_str((got), (want), __FILE__, __LINE__)
