@@ -8,12 +8,14 @@ const FEW = { SOUK_WORKERS: '8' };
 
 /**
  * Black-box tests that a database which fails now and then disturbs, although nothing is wrong: they count calls, mails, failures or
- * uses, wait for work in the background (which waits longer after a failure), want the address of a payment's page at once, have
+ * uses, hold back what waits in the outbox, wait for work in the background (which waits longer after a failure), want the address of a payment's page at once, have
  * more statements than are failed, or have faults of their own (memory).
  */
 const UNDISTURBED = [
   'admin_gateways',
+  'admin_outbox',
   'admin_reconciliations',
+  'admin_serials',
   'admin_webhook_endpoints',
   'confirm',
   'customer_order_pay',
