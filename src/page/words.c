@@ -40,6 +40,7 @@ enum word words_find(Str name)
     while (low <= high) {
         int middle = (low + high) / 2;
         Str here = str_from(word_names[middle]);
+        assert(here.ptr); /* only the first has no name */
         int order = memcmp(here.ptr, name.ptr, here.len < name.len ? here.len : name.len);
         if (!order) order = (here.len > name.len) - (here.len < name.len);
         if (!order) return (enum word)middle;

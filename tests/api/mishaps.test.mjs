@@ -319,12 +319,7 @@ test(
       codes,
       Array.from({ length: 100 }, (_, i) => `CLOCK-${i}`),
     );
-    const once = shop.seed.product({
-      name: 'Once',
-      price: 100,
-      delivery_type: 'download_url',
-      download_limit: 1,
-    });
+    const once = shop.seed.product({ name: 'Once', price: 100, delivery_type: 'download_url', download_limit: 1 });
     const file = { token: shop.owner, body: 'the file', type: 'application/octet-stream' };
     dataOf(await shop.souk.request('PUT', `/api/admin/products/${once.id}/file`, file));
     dataOf(await shop.admin('PATCH', '/api/admin/settings', { reserve_minutes: 30, reserve_codes_max: 3 }));
