@@ -14,16 +14,14 @@
 
 static char folder[128], archive[160], data[160], target[160], why[ARCHIVE_WHY_BYTES];
 
-static enum err add_product(struct db *db)
+static enum err add_products(struct db *db)
 {
-    static int n;
     char slug[16];
-    snprintf(slug, sizeof slug, "file-%d", n++ % FILES);
-    Id id = store_product(db, slug, "download_url", 100);
-    struct stmt *st =
-        db_prepare(db, "UPDATE product SET file_key = slug, file_name = slug, file_bytes = 5 WHERE id = $1");
-    bind_id(st, id);
-    return db_run(st);
+    for (int i = 0; i < FILES; i++) {
+        snprintf(slug, sizeof slug, "file-%d", i);
+        store_product(db, slug, "download_url", 100);
+    }
+    return db_run(db_prepare(db, "UPDATE product SET file_key = slug, file_name = slug, file_bytes = 5"));
 }
 
 static int set_up(void **state)
@@ -40,8 +38,8 @@ static int set_up(void **state)
     snprintf(path, sizeof path, "%s/files", data);
     assert_int_equal(mkdir(data, 0700), 0);
     assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(store_tx(TX_WRITE, add_products), OK);
     for (int i = 0; i < FILES; i++) {
-        assert_int_equal(store_tx(TX_WRITE, add_product), OK);
         snprintf(path, sizeof path, "%s/files/file-%d", data, i);
         int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
         assert_int_equal(write(fd, "hello", 5), 5);
