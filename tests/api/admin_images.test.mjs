@@ -1,4 +1,5 @@
 // Pictures of products: recognised by their bytes, kept once, shown in the shop.
+// release: sqlite pg
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openOffice } from './lib/admin.mjs';

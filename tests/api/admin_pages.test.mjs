@@ -1,4 +1,5 @@
 // The merchant's own pages and looks, from the API to the shop.
+// release: sqlite pg
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openOffice } from './lib/admin.mjs';
