@@ -64,12 +64,14 @@ void queue_init(struct job_queue *q, _Atomic int64_t *length)
     }
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->filled, NULL);
+    pthread_cond_init(&q->overfull, NULL);
 }
 
 void queue_done(struct job_queue *q)
 {
     assert(!is_filled(q));
     pthread_cond_destroy(&q->filled);
+    pthread_cond_destroy(&q->overfull);
     pthread_mutex_destroy(&q->lock);
 }
 
@@ -78,14 +80,21 @@ static struct job_lane *lane_of(struct job_queue *q, const struct tx_job *job)
     return &q->lanes[job->is_first ? 0 : 1];
 }
 
+/* One that was woken counts as a sleeper until it has the lock, and until then its job is there, too. */
+static bool is_overfull(const struct job_queue *q)
+{
+    return q->lanes[0].length + q->lanes[1].length > q->sleepers + q->coming;
+}
+
 /* Under the lock; ends it. */
 static void wake_one(struct job_queue *q, struct job_lane *lane)
 {
     lane->length++;
     atomic_fetch_add_explicit(q->length, 1, memory_order_relaxed);
-    bool wake = q->sleepers > 0;
+    bool wake = q->sleepers > 0, wake_other = is_overfull(q) && q->waiters > 0;
     pthread_mutex_unlock(&q->lock);
     if (wake) pthread_cond_signal(&q->filled);
+    if (wake_other) pthread_cond_signal(&q->overfull);
 }
 
 bool queue_put(struct job_queue *q, struct tx_job *job)
@@ -168,15 +177,28 @@ static void sleep_until_filled(struct job_queue *q)
 bool queue_wait(struct job_queue *q)
 {
     pthread_mutex_lock(&q->lock);
-    sleep_until_filled(q);
+    while (!is_overfull(q) && !q->closed) {
+        q->waiters++;
+        pthread_cond_wait(&q->overfull, &q->lock);
+        q->waiters--;
+    }
     bool filled = is_filled(q);
+    if (filled) q->coming++;
     pthread_mutex_unlock(&q->lock);
     return filled;
+}
+
+void queue_came(struct job_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    q->coming--;
+    pthread_mutex_unlock(&q->lock);
 }
 
 void queue_nudge(struct job_queue *q)
 {
     pthread_cond_signal(&q->filled);
+    pthread_cond_signal(&q->overfull);
 }
 
 int queue_take(struct job_queue *q, struct tx_job **ret, int max)
@@ -218,6 +240,7 @@ void queue_close(struct job_queue *q)
     q->closed = true;
     pthread_mutex_unlock(&q->lock);
     pthread_cond_broadcast(&q->filled);
+    pthread_cond_broadcast(&q->overfull);
 }
 
 bool queue_has_ended(struct job_queue *q)

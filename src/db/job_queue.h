@@ -28,15 +28,16 @@ void count_batch(struct database_stats *stats, int jobs);
 /* Jobs on their way to threads that sleep when there are none. */
 struct job_queue {
     pthread_mutex_t lock;
-    pthread_cond_t filled;
+    pthread_cond_t filled, overfull; /* for who takes; for who would first have to get ready (queue_wait) */
     struct job_lane {
         struct letter *head, **end;
         _Atomic int64_t length, length_max; /* changed under the lock */
         /* The pace at which jobs are taken while others wait behind them. */
         int64_t paced_jobs, paced_ns;
-        int64_t left_ns; /* when jobs were last taken and others left; 0: none were left */
-    } lanes[2];          /* urgent jobs first */
-    int sleepers;
+        int64_t left_ns;   /* when jobs were last taken and others left; 0: none were left */
+    } lanes[2];            /* urgent jobs first */
+    int sleepers, waiters; /* in queue_take, in queue_wait */
+    int coming;            /* between queue_wait and queue_came */
     bool closed;
     _Atomic int64_t *length; /* the figure in database_stats */
 };
@@ -58,9 +59,11 @@ bool queue_has_room(struct job_queue *q, const struct tx_job *job);
 void queue_put_back(struct job_queue *q, struct tx_job *job);
 /* Waits for jobs, then takes up to `max` of them in order; the number taken, 0 once the queue is closed and empty. */
 int queue_take(struct job_queue *q, struct tx_job **ret, int max);
-/* Waits for jobs, and takes none; false once the queue is closed and empty. Who then cannot take one calls queue_nudge:
- * it was woken in another's place. */
+/* For who would first have to get ready: waits until there are more jobs than sleep in queue_take or are on their way
+ * there, and takes none; false once the queue is closed and empty. Then queue_came, ready or not; and who is not calls
+ * queue_nudge: it was woken in another's place. */
 bool queue_wait(struct job_queue *q);
+void queue_came(struct job_queue *q);
 void queue_nudge(struct job_queue *q);
 /* Takes what is there, without waiting. */
 int queue_take_now(struct job_queue *q, struct tx_job **ret, int max);

@@ -257,8 +257,12 @@ static void *worker_main(void *arg)
     struct tx_job *jobs[GROUP_MAX];
     for (;;) {
         if (w->db && !postgres_is_alive(w->db)) disconnect(w);
-        if (!w->db && !queue_wait(&w->lane->queue)) return NULL; /* nobody connects without having work */
-        if (w->db || try_connect(w)) {
+        if (!w->db) { /* nobody connects without having work that nobody else is there for */
+            if (!queue_wait(&w->lane->queue)) return NULL;
+            try_connect(w);
+            queue_came(&w->lane->queue);
+        }
+        if (w->db) {
             int n = next_jobs(w, jobs);
             if (!n) return NULL;
             if (w->group)

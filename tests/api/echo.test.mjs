@@ -385,7 +385,7 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
   test('SIGTERM lets a deferred answer out', async () => {
     const leaving = await startEcho();
     const running = await together(20, 20, () => connect(leaving.url));
-    for (const connection of running) connection.write(get('/deferred?ms=400') + get('/never'));
+    for (const connection of running) connection.write(get('/deferred?ms=3000') + get('/never'));
     await sleep(100);
     leaving.terminate();
     for (const connection of running) {
