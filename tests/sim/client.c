@@ -52,11 +52,36 @@ struct waiting {
 };
 static bool is_refused; /* the last answer: 503, so that the client asks again */
 
+static uint64_t hash_more(uint64_t h, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) h = (h ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
 static uint64_t hash_of(const struct wire_answer *a)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < a->body_length; i++) h = (h ^ (uint8_t)a->body[i]) * UINT64_C(0x100000001b3);
-    return h;
+    return hash_more(UINT64_C(0xcbf29ce484222325), a->body, a->body_length);
+}
+
+#define NO_PAGE "\"url\":null"
+
+/* An order whose page could not be made at once is answered without the page's address, and with it once there is one:
+ * the answer's hash as if there were none. */
+static uint64_t hash_without_page(const struct wire_answer *a)
+{
+    static const char name[] = "\"url\":\"";
+    const char *end = a->body + a->body_length, *at = memmem(a->body, a->body_length, name, sizeof name - 1);
+    const char *close = at ? memchr(at + sizeof name - 1, '"', (size_t)(end - at) - (sizeof name - 1)) : NULL;
+    if (!close) return hash_of(a);
+    uint64_t h = hash_more(UINT64_C(0xcbf29ce484222325), a->body, (size_t)(at - a->body));
+    h = hash_more(h, NO_PAGE, sizeof NO_PAGE - 1);
+    return hash_more(h, close + 1, (size_t)(end - close - 1));
+}
+
+static bool is_same(const struct deed *d, const struct wire_answer *a)
+{
+    if (a->status != d->status) return false;
+    return hash_of(a) == d->answer_hash || (strstr(d->answer, NO_PAGE) && hash_without_page(a) == d->answer_hash);
 }
 
 static void heard(void *client, const struct wire_answer *a)
@@ -64,9 +89,8 @@ static void heard(void *client, const struct wire_answer *a)
     struct waiting *wait = client;
     struct deed *d = wait->deed;
     struct world *w = wait->world;
-    uint64_t hash = hash_of(a);
     is_refused = a->status == 503;
-    if (wait->repeats && !is_refused && (a->status != d->status || hash != d->answer_hash))
+    if (wait->repeats && !is_refused && !is_same(d, a))
         snprintf(w->trouble, sizeof w->trouble, "I7: a repeated key got %d %.60s instead of %d %.60s", a->status,
                  a->body, d->status, d->answer);
     d->is_open = false;
@@ -81,7 +105,7 @@ static void heard(void *client, const struct wire_answer *a)
     if (a->status >= 500 || a->status == 401 || a->status == 400)
         snprintf(w->trouble, sizeof w->trouble, "%d: %.*s", a->status, (int)a->body_length, a->body);
     d->status = a->status;
-    d->answer_hash = hash;
+    d->answer_hash = hash_of(a);
     d->heard_at = w->disk->steps;
     snprintf(d->answer, sizeof d->answer, "%.*s", (int)a->body_length, a->body);
 }
