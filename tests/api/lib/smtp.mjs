@@ -12,8 +12,8 @@ export async function openSink({ certificate, key, login } = {}) {
 class Sink {
   /** What came: {from, to, data, secure, user}. */
   mails = [];
-  /** Answers to give to RCPT instead of 250, one each: e.g. '450 later', '550 no'. */
-  refusals = [];
+  /** Answers to give to RCPT instead of 250, one each, to the next mails to an address: e.g. '450 later', '550 no'. */
+  refusals = new Map();
   /** A reply code to give to every RCPT; 0: none. */
   refuse = 0;
   connections = 0;
@@ -73,10 +73,11 @@ class Sink {
         mail = { ...mail, from: /<(.*?)>/.exec(line)[1] };
         say('250 ok');
       } else if (verb === 'RCPT') {
-        const refusal = this.refuse ? `${this.refuse} refused` : this.refusals.shift();
+        const to = /<(.*?)>/.exec(line)[1];
+        const refusal = this.refuse ? `${this.refuse} refused` : this.refusals.get(to)?.shift();
         if (refusal) say(refusal);
         else {
-          mail.to = /<(.*?)>/.exec(line)[1];
+          mail.to = to;
           say('250 ok');
         }
       } else if (verb === 'DATA') {
