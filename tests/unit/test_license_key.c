@@ -4,24 +4,9 @@
 #include <stdio.h>
 
 #include "domain/license_key.h"
+#include "vault.h"
 
-static struct arena arena;
 static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-static int open_vault(void **state)
-{
-    (void)state;
-    char why[256] = "";
-    return vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", false, why,
-                      sizeof why) != OK;
-}
-
-static int empty_arena(void **state)
-{
-    (void)state;
-    arena_done(&arena);
-    return 0;
-}
 
 static bool is_key(Str s)
 {

@@ -14,27 +14,10 @@
 #include "domain/sandbox_message.h"
 #include "domain/session.h"
 #include "domain/slug.h"
-#include "domain/vault.h"
 #include "page/color.h"
 #include "page/qr.h"
 #include "page/words.h"
-
-static struct arena arena;
-
-static int open_vault(void **state)
-{
-    (void)state;
-    char why[256] = "";
-    return vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", false, why,
-                      sizeof why) != OK;
-}
-
-static int empty_arena(void **state)
-{
-    (void)state;
-    arena_done(&arena);
-    return 0;
-}
+#include "vault.h"
 
 static void packed_values(void **state)
 {

@@ -282,6 +282,21 @@ static void batch_done(struct tx_job *job, enum err e)
     b->told = true;
 }
 
+/* Six jobs that wait together, of which one is refused; each adds rows from first + 10 * i on. */
+static void run_six(struct test_port *port, struct batch b[6], int64_t first)
+{
+    for (int i = 0; i < 6; i++) {
+        b[i] = (struct batch){.job = {.mode = TX_WRITE, .run = batch_run, .done = batch_done}, .n = first + 10 * i};
+        if (i == 3) b[i].answer = ERR_CONFLICT;
+    }
+    for (int i = 0; i < 6; i++) tx_submit(port->port, &b[i].job);
+    for (int told = 0; told < 6;) {
+        test_port_turn(port);
+        told = 0;
+        for (int i = 0; i < 6; i++) told += b[i].told;
+    }
+}
+
 static void run_batch(enum fault kind, enum err expected)
 {
     struct test_port port;
@@ -289,16 +304,7 @@ static void run_batch(enum fault kind, enum err expected)
     struct batch b[6];
     set_fault(kind, 0);
     /* The writer may take the first alone: what counts is that all are told the same of one broken disk. */
-    for (int i = 0; i < 6; i++) {
-        b[i] = (struct batch){.job = {.mode = TX_WRITE, .run = batch_run, .done = batch_done}, .n = 10 * i};
-        if (i == 3) b[i].answer = ERR_CONFLICT;
-    }
-    for (int i = 0; i < 6; i++) tx_submit(port.port, &b[i].job);
-    for (int told = 0; told < 6;) {
-        test_port_turn(&port);
-        told = 0;
-        for (int i = 0; i < 6; i++) told += b[i].told;
-    }
+    run_six(&port, b, 0);
     for (int i = 0; i < 6; i++) {
         bool alone = i == 3 && b[i].ended == ERR_CONFLICT && kind == WAL_FULL; /* refusals alone write nothing */
         if (!alone) assert_true(b[i].ended == expected || b[i].ended == ERR_UNAVAILABLE);
@@ -429,17 +435,7 @@ static void batch_meets(const char *sql, int code)
     static int64_t round;
     round++;
     fail_steps(sql, code, 1);
-    for (int i = 0; i < 6; i++) {
-        b[i] = (struct batch){.job = {.mode = TX_WRITE, .run = batch_run, .done = batch_done},
-                              .n = 10000 * round + 10 * i};
-        if (i == 3) b[i].answer = ERR_CONFLICT;
-    }
-    for (int i = 0; i < 6; i++) tx_submit(port.port, &b[i].job);
-    for (int told = 0; told < 6;) {
-        test_port_turn(&port);
-        told = 0;
-        for (int i = 0; i < 6; i++) told += b[i].told;
-    }
+    run_six(&port, b, 10000 * round);
     step_times = 0;
     test_port_close(&port);
     assert_true(database_is_healthy(t.d));
