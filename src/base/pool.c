@@ -80,8 +80,9 @@ bool pool_submit(struct pool *p, struct pool_job *job)
         lane->tail = &job->letter;
         p->queued++;
         pthread_cond_signal(&p->work);
-        /* A machine that gives no further thread leaves the job to those that are there. */
-        if (p->queued > p->idle && p->thread_count < p->threads_max) start_thread(p);
+        /* A machine that gives no further thread leaves the job to those that are there. Without memory none is asked
+         * for: its stack would take the room that the reserve leaves to what has begun (0063). */
+        if (p->queued > p->idle && p->thread_count < p->threads_max && !memory_is_short()) start_thread(p);
     }
     pthread_mutex_unlock(&p->lock);
     return taken;

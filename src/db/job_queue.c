@@ -188,11 +188,21 @@ bool queue_wait(struct job_queue *q)
     return filled;
 }
 
-void queue_came(struct job_queue *q)
+static void count_coming(struct job_queue *q, int more)
 {
     pthread_mutex_lock(&q->lock);
-    q->coming--;
+    q->coming += more;
     pthread_mutex_unlock(&q->lock);
+}
+
+void queue_coming(struct job_queue *q)
+{
+    count_coming(q, 1);
+}
+
+void queue_came(struct job_queue *q)
+{
+    count_coming(q, -1);
 }
 
 void queue_nudge(struct job_queue *q)

@@ -37,7 +37,7 @@ struct job_queue {
         int64_t left_ns;   /* when jobs were last taken and others left; 0: none were left */
     } lanes[2];            /* urgent jobs first */
     int sleepers, waiters; /* in queue_take, in queue_wait */
-    int coming;            /* between queue_wait and queue_came */
+    int coming;            /* between queue_wait or queue_coming and queue_came */
     bool closed;
     _Atomic int64_t *length; /* the figure in database_stats */
 };
@@ -63,6 +63,8 @@ int queue_take(struct job_queue *q, struct tx_job **ret, int max);
  * there, and takes none; false once the queue is closed and empty. Then queue_came, ready or not; and who is not calls
  * queue_nudge: it was woken in another's place. */
 bool queue_wait(struct job_queue *q);
+/* Who is ready, and will soon sleep in queue_take, says so, too: then queue_came. */
+void queue_coming(struct job_queue *q);
 void queue_came(struct job_queue *q);
 void queue_nudge(struct job_queue *q);
 /* Takes what is there, without waiting. */

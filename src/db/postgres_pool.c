@@ -192,7 +192,9 @@ static int next_jobs(struct worker *w, struct tx_job **ret)
     struct job_queue *q = &w->lane->queue;
     int max = w->group ? GROUP_MAX : 1, n = queue_take_now(q, ret, max);
     if (n) return n;
+    queue_coming(q);
     postgres_rest(w->db);
+    queue_came(q);
     return queue_take(q, ret, max);
 }
 

@@ -531,23 +531,6 @@ static void test_too_few_connections(void **state)
     assert_int_equal(atomic_load(&database_stats(d)->errors), 0);
 }
 
-/* One read after the other: a worker with a connection takes them, and the others need none. */
-static void test_no_more_connections_than_needed(void **state)
-{
-    (void)state;
-    if (!test_postgres()) skip();
-    static const char connections[] = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()";
-    enum { WORKERS = 16, READERS = 6 };
-    int64_t before = test_number(direct.d, connections);
-    open_workers(WORKERS, 0);
-    for (int i = 0; i < 40; i++) {
-        test_number(d, count);
-        usleep(10000); /* it lies down again */
-    }
-    int64_t used = test_number(direct.d, connections) - before;
-    assert_in_range(used, 2, READERS); /* the first is a writer's */
-}
-
 /* A table changes under a prepared statement; and a server that has forgotten them all. */
 static enum err forget(void *arg, struct db *db)
 {
@@ -852,7 +835,6 @@ int main(void)
         ON(test_calls_fail),
         ON(test_states),
         ON(test_too_few_connections),
-        ON(test_no_more_connections_than_needed),
         ON(test_stale_statements),
         ON(test_commit_refused),
         ON(test_read_ends),
