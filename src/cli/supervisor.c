@@ -105,8 +105,9 @@ struct pulse *pulse_start(struct http_server *server, struct database *d)
                                     : ms > PULSE_MS_MAX ? PULSE_MS_MAX
                                                         : ms};
     p->end_fd = eventfd(0, EFD_CLOEXEC);
-    if (p->end_fd >= 0 && pthread_create(&p->thread, NULL, beat, p) == 0) return p;
-    log_event(LOG_ERROR, "watchdog_not_fed", LOGC("why", strerror(errno))); /* the supervisor will start us again */
+    int failure = p->end_fd < 0 ? errno : pthread_create(&p->thread, NULL, beat, p);
+    if (!failure) return p;
+    log_event(LOG_ERROR, "watchdog_not_fed", LOGC("why", strerror(failure))); /* the supervisor will start us again */
     if (p->end_fd >= 0) close(p->end_fd);
     free(p);
     return NULL;
