@@ -199,8 +199,9 @@ struct control *control_start(const struct config *config, struct database *d)
     }
     c->end_fd = eventfd(0, EFD_CLOEXEC);
     bool stands = c->end_fd >= 0 && stand(c);
-    if (!stands || pthread_create(&c->thread, NULL, listen_and_run, c) != 0) {
-        log_event(LOG_WARN, "control_socket_missing", LOGC("path", c->place.path), LOGC("why", strerror(errno)));
+    int failure = stands ? pthread_create(&c->thread, NULL, listen_and_run, c) : errno;
+    if (failure) {
+        log_event(LOG_WARN, "control_socket_missing", LOGC("path", c->place.path), LOGC("why", strerror(failure)));
         if (stands) leave(c);
         forget(c);
         return NULL;

@@ -15,15 +15,19 @@
 
 void doctor_clock(struct doctor *d)
 {
-    struct timex t = {0};
+    struct timex t = {0}; /* asks, and changes nothing */
     char now[TIME_TEXT_LEN + 1];
     time_format(time_now(), now);
+    int state = adjtimex(&t);
     if (time_now().ms < OUR_YEAR_MS)
         doctor_found(
             d, FINDING_BROKEN, "clock", str_printf(d->arena, "it says %s, which is in the past", now),
             "Set the clock and switch on time synchronisation (timedatectl set-ntp true): signatures and second"
             " factors fail without the right time");
-    else if (adjtimex(&t) == TIME_ERROR || t.status & STA_UNSYNC)
+    else if (state < 0)
+        doctor_found(d, FINDING_LOOK, "clock", STR("the system does not say whether anything keeps it right"),
+                     "See on the machine itself that time synchronisation is on (timedatectl)");
+    else if (state == TIME_ERROR)
         doctor_found(d, FINDING_LOOK, "clock", STR("nothing keeps it right"),
                      "Switch on time synchronisation (timedatectl set-ntp true): webhooks are refused when the clock is"
                      " five minutes off");
@@ -83,10 +87,10 @@ static void look_at_disk(struct doctor *d, const char *path, const char *noun)
     else if (free_mb < 500)
         doctor_found(d, FINDING_LOOK, "disk", what, "Make room soon");
     else if (fs.f_files && fs.f_favail < 1000)
-        doctor_found(
-            d, FINDING_LOOK, "disk",
-            str_printf(d->arena, "only %llu more files fit where the %s is", (unsigned long long)fs.f_favail, noun),
-            "Remove files that nobody needs");
+        doctor_found(d, FINDING_LOOK, "disk",
+                     str_printf(d->arena, "there is room for only %llu more files beside the %s",
+                                (unsigned long long)fs.f_favail, noun),
+                     "Remove files that nobody needs");
     else
         doctor_found(d, FINDING_OK, "disk", what, "");
 }

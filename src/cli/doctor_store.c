@@ -86,7 +86,10 @@ static enum err check_key(void *arg, struct db *db)
 void doctor_key(struct doctor *d)
 {
     char path[PATH_MAX], why[512];
-    if (!cli_key_path(d->config, path, sizeof path)) return;
+    if (!cli_key_path(d->config, path, sizeof path)) {
+        doctor_found(d, FINDING_BROKEN, "key", STR("its path is too long"), "Give a shorter --key-file or --data");
+        return;
+    }
     if (vault_open(path, d->config->key, false, why, sizeof why) != OK) {
         doctor_found(
             d, FINDING_BROKEN, "key", str_dup(d->arena, str_from(why)),
@@ -108,6 +111,19 @@ void doctor_key(struct doctor *d)
     d->has_key = !e;
 }
 
+/* Runs what reads from the database, if there is one. A look that fails is a finding, too: silence would be taken for
+ * good. */
+static bool look(struct doctor *d, const char *subject, enum err (*read)(void *, struct db *), void *ret)
+{
+    if (!d->database) return false;
+    enum err e = tx_call(d->database, TX_READ, read, ret, d->arena);
+    if (e)
+        doctor_found(d, FINDING_BROKEN, subject,
+                     str_printf(d->arena, "doctor could not look: %s", err_info(e)->message),
+                     "See in the database's log and on its disk why it cannot be read, then run doctor again");
+    return !e;
+}
+
 /* The time as PostgreSQL has it, and of the newest record. */
 static enum err read_times(void *arg, struct db *db)
 {
@@ -126,7 +142,7 @@ static enum err read_times(void *arg, struct db *db)
 void doctor_records(struct doctor *d)
 {
     int64_t times[2] = {0}, now;
-    if (!d->database || tx_call(d->database, TX_READ, read_times, times, d->arena) != OK) return;
+    if (!look(d, "clock", read_times, times)) return;
     now = time_now().ms;
     if (times[0] && (times[0] - now > CLOCK_APART_MS || now - times[0] > CLOCK_APART_MS))
         doctor_found(d, FINDING_LOOK, "clock",
@@ -154,7 +170,7 @@ void doctor_backup(struct doctor *d)
     static const char *const make_one =
         "Make one a day (souk backup create, or --backup-folder), and keep it elsewhere";
     struct backups b = {0};
-    if (!d->database || tx_call(d->database, TX_READ, read_backups, &b, d->arena) != OK) return;
+    if (!look(d, "backup", read_backups, &b)) return;
     int64_t now = time_now().ms, age = (now - b.made.ms) / TIME_DAY, proven = (now - b.verified.ms) / TIME_DAY;
     if (!time_is(b.made))
         doctor_found(d, FINDING_LOOK, "backup", STR("none yet"), make_one);
