@@ -51,10 +51,10 @@ static bool number(Str *rest, int64_t *ret)
 
 bool backup_record_parse(Str text, struct backup_record *ret)
 {
-    Str rest = str_trim(text);
+    Str rest = str_trim(text); /* what follows its last space is not empty */
     struct backup_record r = {0};
     if (!number(&rest, &r.made_at.ms) || !number(&rest, &r.verified_at.ms) || !number(&rest, &r.bytes) ||
-        !number(&rest, &r.rows) || !rest.len || rest.len > NAME_BYTES_MAX || !utf8_valid(rest))
+        !number(&rest, &r.rows) || rest.len > NAME_BYTES_MAX || !utf8_valid(rest))
         return false;
     r.name = rest;
     *ret = r;

@@ -146,7 +146,7 @@ enum err event_open(struct db *db, struct event *e)
     if (!e->data.len) {
         enum err err = render(db, e->type, e->resource, EVENT_AS_MADE, &text);
         if (err) return err;
-    } else if (finish && is_of_ticket(e->type)) {
+    } else if (is_of_ticket(e->type)) {
         enum err err = finish(db, e->resource, &text);
         if (err) return err;
     } else if (e->keys.len && !vault_unseal(db_arena(db), SEAL, e->keys, &text.keys)) {

@@ -105,7 +105,7 @@ struct event_watch {
     Str writers; /* ",123,124," */
     char room[2048];
 };
-/* Looks, and moves the horizon as far as is known. ERR_NEEDS_WRITE in a read when it has moved. */
+/* PostgreSQL. Looks, and moves the horizon as far as is known. ERR_NEEDS_WRITE in a read when it has moved. */
 enum err event_settle(struct db *db, struct event_watch *watch);
 
 /* Deletes what is older than 30 days, with its deliveries; at most `limit`. TX_WRITE. */

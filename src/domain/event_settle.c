@@ -4,6 +4,7 @@
  * transaction changes something before it writes its event, so by then it has a number of its own (its xid). A
  * transaction that has taken an event's number below the last one is among those that are writing a moment later; once
  * all of these have ended, nothing can appear below any more. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ enum err event_settle(struct db *db, struct event_watch *watch)
 
     Id settled, last;
     Str now;
-    if (!db_is_postgres(db)) return OK;
+    assert(db_is_postgres(db));
     enum err e = event_settled(db, &settled);
     if (!e) e = one_id(db, postgres_newest, &last); /* before those who write are looked at */
     if (e || last.v <= settled.v) return e;

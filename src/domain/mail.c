@@ -174,7 +174,6 @@ Str mail_what(struct mail_draft *m, Id order, Id payment)
 enum err mail_email_change(struct db *db, Id account, Str new_address, Str link, int64_t days, Time now)
 {
     struct mail_draft m, notice;
-    if (!is_enabled) return OK;
     enum err e = mail_begin(db, account, MAIL_email_change, &m);
     if (!e) e = mail_begin(db, account, MAIL_email_change_notice, &notice);
     if (e) return e;
@@ -189,7 +188,6 @@ enum err mail_email_change(struct db *db, Id account, Str new_address, Str link,
 enum err mail_email_changed(struct db *db, Id account, Str old_address, Time now)
 {
     struct mail_draft m;
-    if (!is_enabled) return OK;
     enum err e = mail_begin(db, account, MAIL_email_changed, &m);
     if (e) return e;
     m.values.of[PARAM_new_address] = m.to;

@@ -70,8 +70,8 @@ static enum err read_items(struct db *db, struct order *orders, size_t count)
     while (n < (size_t)most && db_step(st)) {
         struct order_item *item = &items[n++];
         read_item(st, item);
-        while (at < count && !id_eq(orders[at].id, item->order_id)) at++;
-        if (at == count) break;
+        while (orders[at].id.v > item->order_id.v) at++;     /* stops at the last order at the latest */
+        if (!id_eq(orders[at].id, item->order_id)) continue; /* placed before some of these, and seen only now */
         if (orders[at].item_count++ == 0) orders[at].items = item;
     }
     return db_done(st);

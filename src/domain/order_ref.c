@@ -30,7 +30,7 @@ bool ref_parse(Str ref, enum ref_kind *ret_kind, Id *ret)
     if (!hex_decode((Str){ref.ptr, HASH_CHARS}, given, sizeof given)) return false;
     enum ref_kind kind = ref.ptr[HASH_CHARS] == letters[REF_ORDER] ? REF_ORDER : REF_PAYMENT;
     if (ref.ptr[HASH_CHARS] != letters[kind]) return false;
-    int64_t v = 0;
+    int64_t v = 0; /* of 13 digits at most: less than ID_MAX */
     for (size_t i = HASH_CHARS + 1; i < ref.len; i++) {
         char c = ref.ptr[i];
         int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -38,7 +38,7 @@ bool ref_parse(Str ref, enum ref_kind *ret_kind, Id *ret)
         v = v * 16 + digit;
     }
     hash(kind, (Id){v}, right);
-    if (v < 1 || v > ID_MAX || !vault_equal(given, right, sizeof given)) return false;
+    if (v < 1 || !vault_equal(given, right, sizeof given)) return false;
     *ret_kind = kind;
     *ret = (Id){v};
     return true;

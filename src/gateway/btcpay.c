@@ -131,7 +131,7 @@ static enum reply find_read(struct arena *a, const struct http_reply *answer, co
     const struct json *root;
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
-    for (const struct json *invoice = payload_item(root, 0); invoice; invoice = invoice->next)
+    for (const struct json *invoice = payload_first(root); invoice; invoice = invoice->next)
         if (str_eq(payload_ref(json_get(invoice, "metadata"), "reference"), in->reference))
             return page_of(invoice, ret);
     return REPLY_REFUSED;
@@ -179,7 +179,7 @@ static enum reply refund_find_read(struct arena *a, const struct http_reply *ans
     const struct json *root;
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
-    for (const struct json *pull = payload_item(root, 0); pull; pull = pull->next)
+    for (const struct json *pull = payload_first(root); pull; pull = pull->next)
         if (str_eq(json_text(pull, "name"), in->reference))
             return refund_read_json(pull, json_text(pull, "viewLink"), ret);
     return REPLY_REFUSED;
@@ -206,7 +206,7 @@ static enum reply method_read(struct arena *a, const struct http_reply *answer, 
     const struct json *root;
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
-    for (const struct json *m = payload_item(root, 0); m; m = m->next) {
+    for (const struct json *m = payload_first(root); m; m = m->next) {
         const struct json *paid = json_get(m, "paymentMethodPaid");
         Str id = payload_ref(m, "paymentMethodId"), coin, kind;
         if (!paid || is_zero(paid->text) || !ref_is_safe(id)) continue;

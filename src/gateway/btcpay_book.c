@@ -98,7 +98,7 @@ enum reply btcpay_book_read(struct arena *a, const struct gateway_config *config
     struct book_lines lines = {0};
     int64_t count = 0, skipped = 0;
     bool of_invoices = in->book == BOOK_CHARGES;
-    for (const struct json *l = payload_item(root, 0); l; l = l->next, count++)
+    for (const struct json *l = payload_first(root); l; l = l->next, count++)
         (of_invoices ? read_invoice : in->next.len ? read_payout : read_pull_payment)(a, l, &lines);
     str_to_int64(in->next, &skipped);
     if (of_invoices && count == INVOICES_PAGE) lines.next = str_printf(a, "%lld", (long long)skipped + count);

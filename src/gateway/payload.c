@@ -41,10 +41,7 @@ Time payload_time(const struct json *obj, const char *key)
     return t;
 }
 
-const struct json *payload_item(const struct json *array, size_t n)
+const struct json *payload_first(const struct json *array)
 {
-    if (!array || array->type != JSON_ARRAY) return NULL;
-    const struct json *v = array->first;
-    while (v && n--) v = v->next;
-    return v;
+    return array && array->type == JSON_ARRAY ? array->first : NULL;
 }

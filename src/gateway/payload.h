@@ -16,7 +16,7 @@ bool payload_flag(const struct json *obj, const char *key);
 Time payload_seconds(const struct json *obj, const char *key);
 /* RFC 3339; 0 when it is not there. */
 Time payload_time(const struct json *obj, const char *key);
-/* The n-th item of an array, or NULL. */
-const struct json *payload_item(const struct json *array, size_t n);
+/* The first item of an array, or NULL. */
+const struct json *payload_first(const struct json *array);
 /* Follows names: payload_at(root, "data", "object"). NULL where one leads nowhere. */
 #define payload_at(root, ...) json_path((root), __VA_ARGS__, (const char *)NULL)

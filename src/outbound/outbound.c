@@ -62,7 +62,7 @@ bool webhook_url_is_fine(Str url, bool allows_private)
 /* The URL begins with the base address and goes on with a path. */
 static bool is_below(Str url, Str base)
 {
-    return base.len && str_starts(url, base) && url.len > base.len && url.ptr[base.len] == '/';
+    return str_starts(url, base) && url.len > base.len && url.ptr[base.len] == '/';
 }
 
 static size_t on_bytes(char *bytes, size_t size, size_t count, void *user)
@@ -167,7 +167,6 @@ static const char *prepare_http(struct outbound_job *job)
         SET(s->easy, CURLOPT_POST, 1L);
         SET(s->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len);
         SET(s->easy, CURLOPT_POSTFIELDS, call->body.len ? call->body.ptr : "");
-        if (strcmp(call->method, "POST") != 0) SET(s->easy, CURLOPT_CUSTOMREQUEST, call->method);
     }
     SET(s->easy, CURLOPT_WRITEFUNCTION, on_bytes);
     SET(s->easy, CURLOPT_WRITEDATA, s);
@@ -185,7 +184,8 @@ static size_t on_said(char *bytes, size_t size, size_t count, void *user)
     if (str_starts(line, STR("221"))) return size * count;
     if (s->said_all) s->said.len = 0, s->said.full = false;
     s->said_all = line.len < 4 || line.ptr[3] != '-';
-    if (s->said.len && line.len > 4) line = (Str){line.ptr + 4, line.len - 4}, buf_char(&s->said, ' ');
+    if (s->said.len) line = line.len > 4 ? (Str){line.ptr + 4, line.len - 4} : (Str){0};
+    if (s->said.len && line.len) buf_char(&s->said, ' ');
     for (size_t i = 0; i < line.len; i++) {
         unsigned char c = (unsigned char)line.ptr[i];
         buf_char(&s->said, c < 0x20 || c > 0x7e ? '?' : line.ptr[i]);
@@ -307,7 +307,7 @@ static const char *failure_of_mail(struct outbound_job *job, CURLcode code)
     bool is_refusal = said.len >= 3 && (said.ptr[0] == '4' || said.ptr[0] == '5');
     bool is_about_it = code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_LOGIN_DENIED ||
                        code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_REMOTE_ACCESS_DENIED ||
-                       code == CURLE_UPLOAD_FAILED || code == CURLE_USE_SSL_FAILED;
+                       code == CURLE_USE_SSL_FAILED;
     return is_refusal && is_about_it ? str_cstr(job->arena, said) : failure_text(s, job->arena, code);
 }
 

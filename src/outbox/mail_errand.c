@@ -19,8 +19,10 @@ enum reply mail_send(struct outbound *outbound, const struct mail_options *o, St
                      Str store_name, Id id, Time at, struct arena *a, const char **ret_error)
 {
     Str bytes, from = str_from(o->from), user, domain;
+    *ret_error = MAIL_OFF_ERROR;
+    if (!*o->url) return REPLY_REFUSED;
     *ret_error = "the message cannot be sent as it is";
-    if (!*o->url || !str_cut(from, '@', &user, &domain)) return REPLY_REFUSED;
+    if (!str_cut(from, '@', &user, &domain)) return REPLY_REFUSED;
     struct mail m = {
         .from_name = store_name,
         .from_address = from,

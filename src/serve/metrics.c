@@ -164,7 +164,7 @@ static void write_database(struct app *app, struct buf *out)
 
 static void write_outbox(struct app *app, struct buf *out)
 {
-    if (!app->dispatcher) return;
+    if (!app->courier) return; /* what is started last, a moment after the first connection may have come */
     const struct outbox_stats *s = dispatcher_stats(app->dispatcher);
     metric_single(out, "souk_mail_failures_total", "counter", "Attempts to send a message that failed.",
                   get(&s->mail_failed));

@@ -6,7 +6,9 @@
 
 #include "domain/mail.h"
 #include "domain/payment_refund.h"
+#include "domain/sandbox_message.h"
 #include "outbox/errand.h"
+#include "outbox/mail_errand.h"
 
 static struct outbox_stats stats;
 static struct dispatch_options options = {
@@ -291,6 +293,11 @@ static void closings(void **state)
     assert_string_equal(record(&errand_close, REPLY_UNAUTHORIZED), "waiting");
     errand.op.kind = OP_ASK; /* it could not be closed, and was asked about */
     assert_string_equal(record(&errand_close, REPLY_REFUSED), "done");
+    prepare(OUTBOX_CLOSE, 1);
+    errand.op.kind = OP_CLOSE; /* it could not be asked about either: nothing says that the page is closed */
+    assert_string_equal(record(&errand_close, REPLY_REFUSED), "done");
+    assert_int_equal(store_tx(TX_READ, find_payment), OK);
+    assert_false(time_is(bought.ended_at));
     prepare(OUTBOX_CLOSE, 11);
     errand.op.kind = OP_CLOSE;
     assert_string_equal(record(&errand_close, REPLY_RETRY), "failed");
@@ -340,6 +347,30 @@ static void mails(void **state)
     item.payload = (Str){0};
 }
 
+/* Nothing goes out that no server would take; a queue that has outlived its mail server says so. */
+static void mails_that_are_not_sent(void **state)
+{
+    (void)state;
+    static const struct {
+        struct mail_options options;
+        const char *to, *error;
+    } mails[] = {
+        {{.url = "", .from = "shop@shop.example"}, "ada@example.com", MAIL_OFF_ERROR},
+        {{.url = "smtp://127.0.0.1:1", .from = "shop"}, "ada@example.com", "the message cannot be sent as it is"},
+        {{.url = "smtp://127.0.0.1:1", .from = "shop@shop.example"}, "ada", "the message cannot be sent as it is"},
+    };
+    const struct mail_parts parts = {.subject = STR("Hello"), .text = STR("Hello")};
+    for (size_t i = 0; i < sizeof mails / sizeof *mails; i++) {
+        const char *error = NULL;
+        assert_int_equal(mail_send(NULL, &mails[i].options, str_from(mails[i].to), &parts, STR("Shop"), (Id){1}, NOW,
+                                   &store_arena, &error),
+                         REPLY_REFUSED);
+        assert_string_equal(error, mails[i].error);
+    }
+    const struct settings without_logo = {.mail_logo = true}; /* wanted, and not there */
+    assert_int_equal(mail_look_of(&store_arena, &without_logo).logo.len, 0);
+}
+
 static void books(void **state)
 {
     (void)state;
@@ -375,6 +406,15 @@ static void sandbox(void **state)
     errand.gateway.secrets[0] = STR("s");
     errand_sandbox.carry_out(&errand);
     assert_int_equal(errand.reply, REPLY_REFUSED);
+    const struct sandbox_message message = {.event_id = STR("e1"), .payment_ref = STR("p1"), .currency = STR("USD")};
+    item.payload = sandbox_message_pack(&store_arena, &message);
+    errand.gateway.base_url = STR("http://127.0.0.1:1"); /* nobody is there */
+    options.outbound = outbound_start(&(struct outbound_options){0});
+    errand_sandbox.carry_out(&errand);
+    assert_int_equal(errand.reply, REPLY_RETRY);
+    assert_true(strlen(errand.error) > 0);
+    outbound_stop(options.outbound);
+    options.outbound = NULL;
     item.payload = (Str){0};
 }
 
@@ -401,6 +441,7 @@ int main(void)
         ON_SQLITE(closings),
         ON_SQLITE(closings_where_there_is_nothing_to_close),
         ON_SQLITE(mails),
+        ON_SQLITE(mails_that_are_not_sent),
         ON_SQLITE(books),
         ON_SQLITE(sandbox),
     };

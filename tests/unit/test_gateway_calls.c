@@ -236,6 +236,12 @@ static void test_answers(void **state)
             assert_int_equal(g->ask_read(&a, &config, &reply, &event), REPLY_RETRY);
         }
         assert_null(page.url.ptr);
+        /* The same for a page whose address is missing: nobody could be sent there. */
+        char *unnamed = str_cstr(&a, str_from(ok_page[p])), *url = strstr(unnamed, "https://pay/1");
+        memmove(url, url + strlen("https://pay/1"), strlen(url + strlen("https://pay/1")) + 1);
+        struct http_reply without = {201, str_from(unnamed)};
+        assert_int_equal(g->create_read(&a, &without, &page), REPLY_RETRY);
+        assert_null(page.url.ptr);
         struct http_reply good = {201, str_from(ok_page[p])};
         assert_int_equal(g->create_read(&a, &good, &page), REPLY_OK);
         assert_str(page.url, STR("https://pay/1"));

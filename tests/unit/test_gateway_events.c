@@ -235,6 +235,12 @@ static const struct ended {
      EVENT_DISPUTE_CLOSED, DISPUTE_WON, 4999, false},
     {PROVIDER_STRIPE, STRIPE_DISPUTE("lost", ",\"balance_transactions\":[" STRIPE_MOVE("-4600", "eur") "]"),
      EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 4999, false},
+    /* An amount that the currency does not have is none: the dispute's own counts. */
+    {PROVIDER_STRIPE,
+     STRIPE("charge.dispute.closed",
+            "{\"id\":\"dp_1\",\"payment_intent\":\"pi_1\",\"amount\":50000,\"currency\":\"ugx\",\"status\":\"lost\","
+            "\"balance_transactions\":[" STRIPE_MOVE("-50050", "ugx") "]}"),
+     EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 500, false},
 #define RAZORPAY_DISPUTE(type, deducted)                                                                               \
     RAZORPAY("payment.dispute." type,                                                                                  \
              "\"dispute\":{\"entity\":{\"id\":\"disp_1\",\"payment_id\":\"pay_1\",\"amount\":5000,"                    \
@@ -243,6 +249,8 @@ static const struct ended {
     {PROVIDER_RAZORPAY, RAZORPAY_DISPUTE("closed", "0"), EVENT_DISPUTE_CLOSED, DISPUTE_WITHDRAWN, 5000, false},
     {PROVIDER_RAZORPAY, RAZORPAY_DISPUTE("lost", "3000"), EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 3000, false},
     {PROVIDER_RAZORPAY, RAZORPAY_DISPUTE("lost", "0"), EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 5000, false},
+    {PROVIDER_RAZORPAY, RAZORPAY_DISPUTE("lost", "null"), EVENT_DISPUTE_CLOSED, DISPUTE_LOST, 5000, false},
+    {PROVIDER_RAZORPAY, RAZORPAY_DISPUTE("won", "null"), EVENT_DISPUTE_CLOSED, DISPUTE_WON, 5000, false},
 #define PAYPAL_MONEY(value) "{\"currency_code\":\"USD\",\"value\":\"" value "\"}"
 #define PAYPAL_DISPUTE(outcome, more)                                                                                  \
     PAYPAL("CUSTOMER.DISPUTE.RESOLVED",                                                                                \
@@ -289,6 +297,26 @@ static void test_disputes(void **state)
         if (!w->review && e.kind == EVENT_DISPUTE_CLOSED && e.outcome != w->outcome)
             fail_msg("%s: outcome %d, wanted %d", w->body, (int)e.outcome, (int)w->outcome);
         assert_true(e.has_amount);
+    }
+    arena_done(&a);
+}
+
+/* When staff must have answered: a moment that the calendar does not have is none. */
+static void test_due_times(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *seconds;
+        int64_t ms;
+    } times[] = {{"1893456000", 1893456000000}, {"0", 0},       {"-1", 0}, {"253402300799", 253402300799000},
+                 {"253402300800", 0},           {"\"soon\"", 0}};
+    struct arena a = {0};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        Str body = str_printf(&a,
+                              STRIPE("charge.dispute.created", "{\"id\":\"dp_1\",\"payment_intent\":\"pi_1\","
+                                                               "\"evidence_details\":{\"due_by\":%s}}"),
+                              times[i].seconds);
+        assert_int_equal(test_parse(&a, PROVIDER_STRIPE, body).due_at.ms, times[i].ms);
     }
     arena_done(&a);
 }
@@ -431,7 +459,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_amounts),      cmocka_unit_test(test_disputes),        cmocka_unit_test(test_messages),
         cmocka_unit_test(test_vectors),      cmocka_unit_test(test_event_ids),       cmocka_unit_test(test_other_store),
-        cmocka_unit_test(test_not_messages), cmocka_unit_test(test_broken_messages),
+        cmocka_unit_test(test_not_messages), cmocka_unit_test(test_broken_messages), cmocka_unit_test(test_due_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

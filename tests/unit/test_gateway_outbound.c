@@ -21,6 +21,8 @@ struct server {
     atomic_int delay_ms;
     atomic_int connections;
     atomic_bool stop;
+    const char *const *lines; /* of a mail server, instead of the answer; NULL at their end */
+    atomic_size_t bytes;      /* that it was sent */
     char seen[8192];
 };
 
@@ -45,6 +47,23 @@ static void serve_one(struct server *s, int c)
         if (send(c, filler, sizeof filler, MSG_NOSIGNAL) < 0) return;
 }
 
+/* Says a line, reads one, and so on; a mail ends with a dot. The last line is the last word. */
+static void serve_mail(struct server *s, int c)
+{
+    for (size_t i = 0; s->lines[i]; i++) {
+        const char *end = strncmp(s->lines[i], "354", 3) == 0 ? "\r\n.\r\n" : "\r\n";
+        if (send(c, s->lines[i], strlen(s->lines[i]), MSG_NOSIGNAL) < 0) return;
+        if (!s->lines[i + 1]) shutdown(c, SHUT_WR);
+        struct pollfd p = {.fd = c, .events = POLLIN};
+        for (size_t n = 0, at = 0; end[at];) {
+            char byte;
+            if (poll(&p, 1, 10000) != 1 || (n = (size_t)read(c, &byte, 1)) != 1) return;
+            atomic_fetch_add(&s->bytes, n);
+            at = byte == end[at] ? at + 1 : byte == end[0];
+        }
+    }
+}
+
 static void *serve(void *arg)
 {
     struct server *s = arg;
@@ -54,15 +73,15 @@ static void *serve(void *arg)
         int c = accept(s->fd, NULL, NULL);
         if (c < 0) continue;
         atomic_fetch_add(&s->connections, 1);
-        serve_one(s, c);
+        s->lines ? serve_mail(s, c) : serve_one(s, c);
         close(c);
     }
     return NULL;
 }
 
-static void server_start(struct server *s, const char *answer)
+static void server_start_with(struct server *s, const char *answer, const char *const *lines)
 {
-    *s = (struct server){.answer = answer, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    *s = (struct server){.answer = answer, .lines = lines, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof at;
     assert_int_equal(bind(s->fd, (struct sockaddr *)&at, sizeof at), 0);
@@ -70,6 +89,11 @@ static void server_start(struct server *s, const char *answer)
     assert_int_equal(getsockname(s->fd, (struct sockaddr *)&at, &n), 0);
     s->port = ntohs(at.sin_port);
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
+}
+
+static void server_start(struct server *s, const char *answer)
+{
+    server_start_with(s, answer, NULL);
 }
 
 static void server_stop(struct server *s)
@@ -282,6 +306,68 @@ static void test_mails_that_are_not_sent(void **state)
     arena_done(&a);
 }
 
+#define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* A mail that the server's lines are about. */
+static struct outbound_job mail_to(struct arena *a, const char *const *lines, Str bytes, int64_t timeout_ms,
+                                   size_t *ret_bytes)
+{
+    struct server s;
+    server_start_with(&s, NULL, lines);
+    const struct outbound_mail mail = {.url = str_printf(a, "smtp://127.0.0.1:%d", s.port),
+                                       .is_plain = true,
+                                       .from = STR("a@b"),
+                                       .to = STR("c@d"),
+                                       .bytes = bytes};
+    struct outbound *o = start();
+    struct outbound_job job = {.mail = &mail, .arena = a, .timeout_ms = timeout_ms};
+    outbound_call(o, &job);
+    outbound_stop(o);
+    server_stop(&s);
+    *ret_bytes = s.bytes;
+    return job;
+}
+
+/* What the operator reads of a mail that was not taken is what the server said, on one line. */
+static void test_mail_servers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *const lines[6];
+        const char *want;
+    } refusals[] = {
+        {{"554 go\x07 away \xff.\r\n"}, "554 go? away ?."},
+        {{"220 here\r\n", "502 what\r\n", "421 nor that\r\n"}, "421 nor that"},
+        {{"220 here\r\n", "250 here\r\n", "550-not\r\n550-\r\n550 you\r\n"}, "550-not you"},
+        {{"220 here\r\n", "250 here\r\n", "550-cut\r\n550-off\r\n"}, "550-cut off"},
+        {{"220 here\r\n", "250 here\r\n", "250 fine\r\n", "451 later\r\n"}, "451 later"},
+    };
+    struct arena a = {0};
+    size_t bytes;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        struct outbound_job job = mail_to(&a, refusals[i].lines, STR("x\r\n"), 0, &bytes);
+        assert_string_equal(job.failure, refusals[i].want);
+    }
+    /* A server that goes quiet has not refused, whatever it began to say. */
+    struct outbound_job job =
+        mail_to(&a, LINES("220 here\r\n", "250 here\r\n", "450-wait\r\n", "never said"), STR("x\r\n"), 100, &bytes);
+    assert_non_null(job.failure);
+    assert_null(strstr(job.failure, "450"));
+
+    /* More than libcurl takes at once. */
+    const size_t length = 100000;
+    char *text = arena_alloc(&a, length);
+    for (size_t i = 0; i < length; i++) text[i] = i % 60 == 58 ? '\r' : i % 60 == 59 ? '\n' : 'x';
+    job = mail_to(&a,
+                  LINES("220 here\r\n", "250 here\r\n", "250 fine\r\n", "250 fine\r\n", "354 go\r\n", "250 kept\r\n",
+                        "221 bye\r\n"),
+                  (Str){text, length}, 0, &bytes);
+    assert_null(job.failure);
+    assert_int_equal(job.reply.status, 250);
+    assert_true(bytes > length);
+    arena_done(&a);
+}
+
 static void test_nobody_there(void **state)
 {
     (void)state;
@@ -413,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_exchange),
         cmocka_unit_test(test_redirects_are_answers),
         cmocka_unit_test(test_mails_that_are_not_sent),
+        cmocka_unit_test(test_mail_servers),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_only_where_it_may_go),
         cmocka_unit_test(test_nobody_there),

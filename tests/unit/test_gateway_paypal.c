@@ -329,6 +329,9 @@ static void test_whole_delivery(void **state)
         assert_int_equal(gateway_paypal.verify(&config, &hook, &certs, &a, now), VERDICT_MALFORMED);
         headers[missing] = kept;
     }
+    headers[0].value = str_printf(&a, "%0256d", 1); /* longer than what can be kept of a delivery's name */
+    assert_int_equal(gateway_paypal.verify(&config, &hook, &certs, &a, now), VERDICT_MALFORMED);
+    headers[0].value = h.id;
     cabinet.asked = 0;
     headers[3].value = STR("https://evil.example/v1/notifications/certs/CERT-1");
     assert_int_equal(gateway_paypal.verify(&config, &hook, &certs, &a, now), VERDICT_MALFORMED);
