@@ -153,7 +153,7 @@ Str markdown_summary(struct arena *a, Str source, size_t bytes_max)
         cmark_node *node = cmark_iter_get_node(walk);
         cmark_node_type type = cmark_node_get_type(node);
         bool is_text = type == CMARK_NODE_TEXT || type == CMARK_NODE_CODE;
-        if (is_text && event == CMARK_EVENT_ENTER) {
+        if (is_text) { /* a leaf: it is entered, and never left */
             Str literal = str_from(cmark_node_get_literal(node));
             for (size_t i = 0; i < literal.len; i++)
                 buf_char(&b, (unsigned char)literal.ptr[i] < ' ' ? ' ' : literal.ptr[i]);
@@ -166,6 +166,6 @@ Str markdown_summary(struct arena *a, Str source, size_t bytes_max)
     cmark_iter_free(walk);
     cmark_node_free(root);
     Str all = buf_str(&b);
-    while (b.full && all.len && !utf8_valid(all)) all.len--;
+    while (b.full && !utf8_valid(all)) all.len--;
     return cut_between_words(all, bytes_max);
 }

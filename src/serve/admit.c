@@ -290,9 +290,8 @@ static bool accepts_json(Str accept)
         str_cut(range, ';', &range, &params);
         range = str_trim(range);
         Str q = str_trim(params);
-        bool refused =
-            str_starts(q, STR("q=0")) && (q.len == 3 || (q.len > 3 && q.ptr[3] != '.') || str_eq(q, STR("q=0.0")) ||
-                                          str_eq(q, STR("q=0.00")) || str_eq(q, STR("q=0.000")));
+        bool refused = str_starts(q, STR("q=0")) && (q.len == 3 || q.ptr[3] != '.' || str_eq(q, STR("q=0.0")) ||
+                                                     str_eq(q, STR("q=0.00")) || str_eq(q, STR("q=0.000")));
         if (!refused && (str_eq(range, STR("*/*")) || str_eq_nocase(range, STR("application/*")) ||
                          str_eq_nocase(range, STR("application/json"))))
             return true;

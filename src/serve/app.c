@@ -118,7 +118,7 @@ static void self_url(const char *listen, int port, char *ret, size_t bytes)
 {
     const char *colon = strrchr(listen, ':');
     Str host = {listen, colon ? (size_t)(colon - listen) : 0};
-    if (!host.len || str_eq(host, STR("0.0.0.0")) || str_eq(host, STR("*"))) host = STR("127.0.0.1");
+    if (!host.len || str_eq(host, STR("0.0.0.0"))) host = STR("127.0.0.1");
     if (str_eq(host, STR("[::]"))) host = STR("[::1]");
     snprintf(ret, bytes, "http://%.*s:%d", STR_FMT(host), port);
 }

@@ -448,12 +448,13 @@ static void on_finished(void *loop_user, struct exchange *x, int status, int64_t
     struct loop *loop = loop_user;
     struct call *c = x->user;
     struct app *app = loop->app;
-    if (c) call_intake_drop(c);
-    if (c) call_sent(c);
+    assert(c); /* made when the head was read, or for a refusal */
+    call_intake_drop(c);
+    call_sent(c);
     int64_t ns = time_monotonic_ns() - x->started_ns;
-    size_t route = c && c->req.route ? c->match.index : matcher_count(app->matcher);
+    size_t route = c->req.route ? c->match.index : matcher_count(app->matcher);
     metrics_count(app->metrics, route, status, ns);
-    if (!app->options.log_requests || !c) return;
+    if (!app->options.log_requests) return;
     struct trace trace = {0};
     request_trace(&c->req, &trace);
     log_event(LOG_INFO, "request", LOGS("request_id", c->req.id), LOGS("method", x->head.method),

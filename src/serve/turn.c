@@ -47,7 +47,7 @@ bool turn_try(struct turns *s, struct turn *t, size_t place)
     if (t->is_taken) return true;
     pthread_mutex_lock(&s->lock);
     struct line *l = &s->lines[place % PLACES];
-    if (l->taken < s->most && !l->first) take(s, t, place);
+    if (l->taken < s->most) take(s, t, place); /* then nobody waits */
     pthread_mutex_unlock(&s->lock);
     return t->is_taken;
 }

@@ -111,6 +111,10 @@ test('a ticket names the customer’s own order and licence, and nobody else’s
   expectFields(await staff.patch(path, { license_id: theirs.license.id }), { license_id: 'unknown_id' });
   assert.equal(dataOf(await staff.patch(path, { license_id: mine.license.id })).order_id, mine.order.order_id);
   assert.equal(dataOf(await staff.patch(path, { license_id: null, order_id: null })).license_id, null);
+  const about = dataOf(await staff.patch(path, { order_id: mine.order.order_id }));
+  assert.deepEqual([about.order_id, about.license_id], [mine.order.order_id, null]);
+  assert.equal(dataOf(await staff.patch(path, { order_id: null })).order_id, null);
+  expectError(await staff.post(`${path}/replace-code`, { item_id: 1 }), 409, 'invalid_state');
   for (const what of ['clear-hardware', 'replace-code', 'refund'])
     expectError(await staff.post(`${path}/${what}`, {}), 409, 'invalid_state');
   expectError(await staff.post(`${path}/extend`, { expires_at: null }), 409, 'invalid_state');

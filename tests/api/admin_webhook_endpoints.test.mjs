@@ -102,6 +102,7 @@ test('after the last try a delivery has failed; an endpoint that answers 410 or 
   }, 'five days of failures');
   assert.equal(off.off_reason, 'nothing was delivered for five days');
   expectError(await shop.admin('POST', `${ENDPOINTS}/${endpoint.id}/test`), 409, 'invalid_state');
+  expectError(await shop.admin('POST', `${DELIVERIES}/${id}/resend`), 409, 'invalid_state');
 
   const again = dataOf(await shop.admin('PATCH', `${ENDPOINTS}/${endpoint.id}`, { is_enabled: true }));
   assert.deepEqual([again.off_reason, again.failures, again.failing_since], [null, 0, null]);
@@ -213,6 +214,9 @@ test('who may, and what is asked', async () => {
   const shown = dataOf(await shop.admin('GET', ENDPOINTS));
   assert.equal(shown.length, 16);
   assert.equal('secret' in shown[0], false);
+  const change = (body) => shop.admin('PATCH', `${ENDPOINTS}/${made[0].id}`, body);
+  expectFields(await change({ url: 'ftp://x' }), { url: 'bad_format' });
+  assert.deepEqual(dataOf(await shop.admin('GET', ENDPOINTS)), shown, 'nothing was changed');
   for (const e of made) await drop(e);
   const stored = shop.seed.sql('SELECT COUNT(*) FROM webhook_endpoint WHERE LENGTH(secret) < 60;');
   assert.equal(Number(stored[0][0]), 0, 'secrets are sealed');

@@ -281,6 +281,8 @@ test('fetches are counted when they begin; resuming, looking and 304 are free', 
   assert.equal(rowOf(where)[0], 2, 'a range from the first byte on is a fetch');
 
   expectError(await shop.souk.get(target), 410, 'download_used_up');
+  const page = await shop.souk.get(target, { headers: { Accept: 'text/html' }, unchecked: true });
+  assert.match(page.text, /This download is over/, 'a page says so to people');
   expectError(await shop.souk.get(target, { headers: { Range: 'bytes=0-0' } }), 410, 'download_used_up');
   expectStatus(
     await shop.souk.get(target, { headers: { Range: 'bytes=1000-' } }),

@@ -62,6 +62,7 @@ test('metrics: on this machine they are open; with a token only to who has it', 
   assert.equal(missing.headers['www-authenticate'], 'Bearer realm="souk"');
   expectError(await ask('Bearer a-token-for-prometheuS'), 401, 'token_invalid');
   expectError(await ask('Bearer a-token'), 401, 'token_invalid');
+  expectError(await ask('Basic a-token-for-prometheus'), 401, 'token_missing');
   expectStatus(await ask('Bearer a-token-for-prometheus'), 200);
 });
 

@@ -106,6 +106,20 @@ test('an account has at most 100 API tokens, and a login past 100 ends the oldes
   expectError(await souk.get('/api/auth/me', { token }), 401, 'token_invalid');
 });
 
+/** A made-up token that ends with the CRC-32 of what stands before, as real ones do. */
+function withSum(random) {
+  const text = `souk_login_${random}`;
+  let crc = ~0;
+  for (const byte of Buffer.from(text)) {
+    crc ^= byte;
+    for (let i = 0; i < 8; i++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+  let sum = '';
+  for (let n = ~crc >>> 0, i = 0; i < 6; i++, n = Math.floor(n / 62)) sum = digits[n % 62] + sum;
+  return text + sum;
+}
+
 test('made-up tokens count against the address', async (t) => {
   const souk = await limited(t, ['--rate-customer', '10']);
   const { token } = await souk.customer();
@@ -116,6 +130,14 @@ test('made-up tokens count against the address', async (t) => {
     answers.some((a) => a.status === 429),
     'inventing tokens gets around the limit',
   );
+  const page = await souk.get('/register', { headers: { Accept: 'text/html' }, unchecked: true });
+  assert.equal(page.status, 429);
+  assert.match(page.text, /<h1>/, 'people get a page that says so');
+  const fitting = await together(30, 6, (i) =>
+    souk.get('/api/auth/me', { token: withSum(String(i).padStart(32, 'a')) }),
+  );
+  const statuses = fitting.map((a) => a.status);
+  assert.ok(statuses.includes(401) && statuses.includes(429), `with the right check digits, too: ${statuses}`);
   expectStatus(await souk.get('/api/auth/me', { token }), 200);
 });
 

@@ -357,6 +357,7 @@ test('strangers can neither pay nor sign', async () => {
     });
   assert.equal((await api({})).status, 401);
   assert.equal((await api({ Authorization: 'Sandbox guess' })).status, 401);
+  assert.equal((await api({ Authorization: 'Bearer guess' })).status, 401);
   const raw = JSON.stringify({
     id: 'e',
     type: 'payment.succeeded',
@@ -371,6 +372,27 @@ test('strangers can neither pay nor sign', async () => {
     'signature_invalid',
   );
   assert.equal((await shop.order(buyer, order_id)).status, 'pending');
+});
+
+test('its API refuses what a provider would refuse', async () => {
+  await shop.connect('sandbox', { api_key: 'sbx_known_to_the_test' });
+  const call = (path, body, key = 'sbx_known_to_the_test') =>
+    shop.souk.request('POST', `/sandbox/api/payments${path}`, {
+      unchecked: true,
+      headers: { Authorization: `Sandbox ${key}` },
+      body,
+    });
+  const want = { reference: 'r', order_ref: '1', description: 'd', amount: 100 };
+  assert.equal((await call('', { ...want, currency: 'ZZZ' })).status, 422);
+  const made = await call('', { ...want, currency: 'USD' });
+  expectStatus(made, 201);
+  const ref = /sbx_\w+/.exec(made.text)[0];
+  for (const path of ['/sbx_nobody/refund', '/sbx_nobody/close'])
+    for (const [key, status] of Object.entries({ sbx_known_to_the_test: 404, guess: 401 }))
+      assert.equal((await call(path, path.endsWith('refund') ? { amount: 1 } : undefined, key)).status, status, path);
+  assert.ok((await call(`/${ref}/refund`, { amount: 1 })).status >= 400, 'nothing was paid');
+  expectStatus(await call(`/${ref}/close`), 200);
+  assert.equal((await call(`/${ref}/close`)).status, 422, 'once');
 });
 
 test('what it shows is escaped', async () => {

@@ -109,4 +109,9 @@ test('an owner sees where staff are logged in, and ends it', async () => {
   assert.equal((await office.audited('staff.end_sessions')).resource_id, id);
   expectError(await staff.get('/api/admin/orders'), 401, 'token_invalid');
   assert.deepEqual(dataOf(await office.owner.get(target)), []);
+  const second = await member('second@example.com', 'owner');
+  const [here, there] = [await login('second@example.com'), await login('second@example.com')];
+  expectStatus(await here.delete(`/api/admin/staff/${second}/sessions`), 200);
+  expectError(await there.get('/api/admin/orders'), 401, 'token_invalid');
+  expectStatus(await here.get('/api/admin/orders'), 200, 'who ends their own keeps the one that they do it in');
 });

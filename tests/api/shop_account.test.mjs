@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { readQr } from '../lib/qr.mjs';
-import { Browser, unescape } from './lib/browser.mjs';
+import { Browser, formsOf, unescape } from './lib/browser.mjs';
 import { openPaidShop } from './lib/gateways.mjs';
 import { dataOf } from './lib/http.mjs';
 import { totp } from './lib/totp.mjs';
@@ -178,7 +178,7 @@ test('licences in every state; a computer is moved from good ones alone', async 
   const set = (id, what) =>
     shop.seed.sql(`UPDATE license SET hardware_id = 'pc', bound_at = 1, ${what} WHERE id = ${id};`);
   set(ids[0], "status = 'refunded'");
-  set(ids[1], "status = 'revoked'");
+  set(ids[1], "status = 'revoked', on_hold = 1");
   set(ids[2], 'on_hold = 1');
   set(ids[3], 'expires_at = 1000');
   set(ids[4], `expires_at = ${Date.now() + 1e9}`);
@@ -187,6 +187,10 @@ test('licences in every state; a computer is moved from good ones alone', async 
   const { csrf } = b.form('/logout').fields;
   for (const id of ids.slice(0, 4))
     assert.equal((await b.post(`/account/licenses/${id}/move`, { csrf, message: 'x' })).status, 409);
+  shop.seed.sql('UPDATE department SET is_active = 0;');
+  const nobody = await b.post(`/account/licenses/${ids[4]}/move`, { csrf, message: 'x' });
+  assert.equal(nobody.status, 503, 'nobody takes questions');
+  shop.seed.sql('UPDATE department SET is_active = 1;');
   await b.submit(`/account/licenses/${ids[4]}/move`, { message: 'The old one is broken' }, { expect: 303 });
   assert.match(b.text, /The old one is broken/);
   assert.deepEqual(
@@ -204,7 +208,7 @@ test('licences in every state; a computer is moved from good ones alone', async 
 
 test('long lists go on on the next page', async () => {
   const b = await customer();
-  for (let i = 0; i < 5; i++) shop.seed.product({ name: `${'Ä'.repeat(50)} ${i}`, slug: `long-${i}`, price: 1 });
+  for (let i = 0; i < 5; i++) shop.seed.product({ name: `${'Ä'.repeat(50)} 1${i}`, slug: `long-${i}`, price: 1 });
   shop.seed.sql('UPDATE revision SET number = number + 1;');
   for (let i = 0; i < 5; i++) {
     await b.open(`/p/long-${i}`);
@@ -214,7 +218,7 @@ test('long lists go on on the next page', async () => {
   await b.open('/checkout');
   await b.submit('/checkout', { pay_with: 'wallet' }, { expect: 303 });
   await b.open('/account/orders');
-  assert.match(b.page, /Ä{50} 0, Ä+…</);
+  assert.match(b.page, /Ä{50} 10, Ä+…</);
   assert.doesNotMatch(b.page, /\ufffd/);
   await b.open('/account/tickets');
   const ticket = (await b.submit('/account/tickets', { subject: 'Settled matter', message: 'm' }, { expect: 303 }))
@@ -274,6 +278,10 @@ test('the wallet is topped up through the sandbox, and money asked back', async 
   assert.equal(bad.status, 422);
   assert.equal(b.form('/account/wallet/topup').fields.amount, '1,234');
   await b.submit('/account/wallet/topup', { amount: '12,50', gateway: 'sandbox' }, { expect: 303 });
+  const noOrder = b.path.replace('/pay/', '/order/');
+  assert.equal((await b.request('GET', noOrder)).status, 404, 'a payment of the wallet is no order');
+  const again = await b.post(`${noOrder}/again`, { csrf: formsOf(b.page).find((f) => f.fields.csrf).fields.csrf });
+  assert.equal(again.status, 404);
   const link = await shop.until(async () => {
     await b.open(b.path);
     return /href="([^"]*\/sandbox\/pay\/[^"]+)"/.exec(b.page)?.[1];
@@ -287,6 +295,14 @@ test('the wallet is topped up through the sandbox, and money asked back', async 
   assert.equal(much.status, 422);
   assert.match(b.text, /more than your balance/);
   assert.equal(b.form('/account/wallet/withdraw').fields.amount, '13');
+  dataOf(await shop.admin('PATCH', '/api/admin/settings', { withdraw_min: 2 }));
+  assert.equal((await b.submit('/account/wallet/withdraw', { amount: '1.99' })).status, 422, 'less than the least');
+  const { csrf: mine } = b.form('/account/wallet/withdraw').fields;
+  const broken = await b.request('POST', '/account/wallet/withdraw', {
+    body: `csrf=${mine}&amount=%zz`,
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  });
+  assert.equal(broken.status, 422);
   await b.submit('/account/wallet/withdraw', { amount: '2.50', destination: 'DE02 1203 <b>' }, { expect: 303 });
   assert.match(b.text, /Balance \$10\.00/);
   assert.match(b.text, /DE02 1203 <b> Under review/);
@@ -316,6 +332,9 @@ test('a pending order is cancelled once', async () => {
   const late = await b.post(`${paid}/cancel`, { csrf });
   assert.equal(late.status, 409);
   assert.match(late.text, /no longer possible/);
+  shop.seed.sql(`UPDATE orders SET status = 'cancelled' WHERE id = ${paid.split('/').pop()};`);
+  assert.doesNotMatch((await b.open(paid)).text, /href="\/pay\//, 'an order without a payment has no way to pay');
+  shop.seed.sql(`UPDATE orders SET status = 'confirmed' WHERE id = ${paid.split('/').pop()};`);
 });
 
 test('an order says what happened to it, how long codes are kept, and where a refund is claimed', async () => {
@@ -335,6 +354,16 @@ test('an order says what happened to it, how long codes are kept, and where a re
   assert.match(b.text, /Delivered.*Payment closed/s);
   assert.doesNotMatch(b.text, /kept for you until|Claim your refund/);
   dataOf(await shop.admin('POST', `/api/admin/orders/${id}/refund`, { reason: 'not for the customer' }));
+  dataOf(await shop.admin('POST', `/api/admin/orders/${id}/notes`, { note: 'a note not for the customer' }), 201);
+  const refund = (set) => shop.seed.sql(`UPDATE refund SET ${set} WHERE order_id = ${id};`);
+  for (const set of [
+    "status = 'requested', claim_url = 'https://btcpay.example/'",
+    "status = 'done', claim_url = ''",
+  ]) {
+    refund(set);
+    await b.open(order);
+    assert.doesNotMatch(b.page, /btcpay|Claim your refund/, set);
+  }
   shop.seed.sql(`UPDATE refund SET claim_url = 'https://btcpay.example/pull-payments/x' WHERE order_id = ${id};`);
   await b.open(order);
   assert.match(b.text, /Refund under way \$2\.50.*Refunded \$2\.50/s);
@@ -352,6 +381,9 @@ test('an order that waits is paid another way', async () => {
   await b.open(order);
   const bad = await b.submit(`${order}/pay`, { pay_with: 'nothing' });
   assert.equal(bad.status, 422);
+  await b.open(order);
+  const again = await b.submit(`${order}/pay`, { pay_with: 'sandbox' }, { expect: 303 });
+  assert.match(again.location, /^\/pay\/[0-9a-f]+o[0-9a-f]+$/, 'a new attempt at the gateway');
   await b.open(order);
   await b.submit(`${order}/pay`, { pay_with: 'wallet' }, { expect: 303 });
   assert.match(b.text, /Paid and delivered/);
@@ -388,6 +420,9 @@ test('name, sessions and tokens', async () => {
   await b.open('/account/settings');
   assert.ok(!b.page.includes(token));
   assert.match(b.text, /My program .*Check licences/);
+  dataOf(await shop.souk.post('/api/auth/login', { email: b.email, password: PASSWORD }));
+  await b.open('/account/settings');
+  assert.equal(b.page.match(/\/tokens\/\d+\/revoke/g).length, 1, 'the login of a program is no token');
   await b.submit(/\/account\/settings\/tokens\/\d+\/revoke/.exec(b.page)[0], {}, { expect: 303 });
   assert.equal((await shop.souk.get('/api/customer/wallet', { token })).status, 401);
   const admin = await b.post('/account/settings/tokens', {
@@ -463,6 +498,9 @@ test('a second factor is set up with password and code, asked for at the login, 
   assert.equal(codes.length, 10);
   await b.open(PAGE);
   assert.ok(!b.page.includes(codes[0]) && !b.page.includes(secret), 'both are shown once');
+  const twice = await b.post(`${PAGE}/confirm`, { csrf: b.form('/logout').fields.csrf, code: first });
+  assert.equal(twice.status, 409, 'it is on already');
+  assert.ok(!twice.text.includes(secret));
 
   const phone = new Browser(shop.souk.url);
   await phone.open('/login');
@@ -470,15 +508,17 @@ test('a second factor is set up with password and code, asked for at the login, 
   assert.match(phone.page, /name="totp"/);
   await phone.submit('/login', { email: b.email, password: PASSWORD, totp: codes[0] }, { expect: 303 });
   const { csrf } = phone.form('/logout').fields;
-  const change = (path, fields) =>
-    phone.post(`/account/settings/${path}`, { csrf, current_password: PASSWORD, ...fields });
-  const next = { password: 'another long password', email: `new-${b.email}` };
-  for (const path of ['password', 'email']) {
-    assert.ok([401, 422].includes((await change(path, next)).status), `${path} without a code`);
-    assert.ok(
-      [401, 422].includes((await change(path, { ...next, totp: '000000' })).status),
-      `${path} with a wrong one`,
-    );
+  const change = (path, fields) => phone.post(`/account/settings/${path}`, { csrf, ...fields });
+  const forms = {
+    password: { current_password: PASSWORD, password: 'another long password' },
+    email: { password: PASSWORD, email: `new-${b.email}` },
+  };
+  for (const [path, fields] of Object.entries(forms)) {
+    assert.ok([401, 422].includes((await change(path, fields)).status), `${path} without a code`);
+    const refused = await change(path, { ...fields, totp: '000000' });
+    assert.equal(refused.status, 422, `${path} with a wrong one`);
+    assert.match(refused.text, /id="(email-)?totp-problem"/, 'and the code is what is wrong');
+    assert.doesNotMatch(refused.text, /id="(current|email-password)-problem"/);
   }
   assert.equal((await phone.post(`${PAGE}/remove`, { csrf, password: PASSWORD })).status, 422, 'without a code');
   assert.equal(

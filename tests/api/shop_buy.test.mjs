@@ -310,6 +310,25 @@ test('a variant must be chosen, and the form comes back with what was typed', as
   assert.match(b.text, /Choice Large \$50\.00/);
 });
 
+test('a catalogue with variants shows the lowest price; one that is sold out is not chosen beforehand', async () => {
+  const sizes = await product({ name: 'Sizes', slug: 'sizes', price: 9, delivery_type: 'serial_code' });
+  const variant = async (body) =>
+    dataOf(await shop.admin('POST', `/api/admin/products/${sizes.id}/variants`, { price: 5, ...body }), 201);
+  await variant({ name: 'Sold out', is_default: true });
+  const medium = await variant({ name: 'Medium' });
+  const codes = { codes: ['SIZE-1'], variant_id: medium.id };
+  dataOf(await shop.admin('POST', `/api/admin/products/${sizes.id}/serials`, codes));
+  const b = browser();
+  await b.open('/?q=sizes');
+  assert.match(b.text, /Sizes.*\$5\.00/);
+  assert.doesNotMatch(b.text, /from \$5\.00/i, 'both cost the same');
+  await b.open('/p/sizes');
+  assert.equal(b.form('/cart/add').fields.variant_id, undefined);
+  const odd = await b.submit('/cart/add', { variant_id: 'x' });
+  assert.equal(odd.status, 422);
+  dataOf(await shop.admin('PATCH', `/api/admin/products/${sizes.id}`, { is_active: false }));
+});
+
 test('a guest buys through the sandbox: the key is on the order’s page', async () => {
   const b = browser();
   await b.open('/p/plain-editor');
@@ -408,8 +427,13 @@ test('a guest whose payment failed tries it again, or buys the same once more', 
 
 test('forms of a visitor without a session, and references that are none', async () => {
   const b = browser();
-  for (const path of ['/cart/update', '/cart/coupon', '/cart/coupon/remove', '/checkout'])
-    assert.ok([303, 403, 422].includes((await b.post(path, { product_id: 1, quantity: 1, code: 'TEN' })).status), path);
+  for (const [path, fields, location] of [
+    ['/cart/update', { product_id: 1, quantity: 1 }, '/cart'],
+    ['/cart/coupon', { code: 'TEN' }, '/cart'],
+    ['/cart/coupon/remove', {}, '/cart'],
+    ['/checkout', { pay_with: 'sandbox', email: 'nobody@example.com' }, '/cart'],
+  ])
+    assert.equal((await b.post(path, fields)).location, location, path);
   for (const path of ['/order/x', '/pay/x', `/order/${'0'.repeat(32)}p1`, `/pay/${'0'.repeat(32)}o1`])
     assert.equal((await b.open(path)).status, 404, path);
 });
@@ -423,6 +447,10 @@ test('an address alone opens no wallet', async () => {
   const refused = await b.submit('/checkout', { email: rich.email, pay_with: 'wallet' });
   assert.equal(refused.status, 422);
   assert.equal((await shop.wallet(rich)).balance, 1000);
+  shop.seed.sql(`UPDATE account SET is_active = 0 WHERE id = ${rich.id};`);
+  await b.open('/checkout');
+  const off = await b.submit('/checkout', { email: rich.email, pay_with: 'sandbox' });
+  assert.equal(off.status, 422, 'nothing is sold to an account that staff have switched off');
 });
 
 test('the same form sent 20 times at once makes one order', async () => {
@@ -460,6 +488,8 @@ test('what costs nothing is delivered at once', async () => {
   const sent = await b.submit('/checkout', { email: 'free@example.com' }, { expect: 303 });
   assert.match(sent.location, /^\/order\//);
   assert.match(b.text, /Paid and delivered/);
+  const way = await b.request('GET', sent.location.replace('/order/', '/pay/'));
+  assert.equal(way.location, sent.location, 'there is no payment to go to');
   shop.seed.sql("UPDATE orders SET paid_with = 'manual' WHERE id = (SELECT MAX(id) FROM orders);");
   await b.open(b.path);
   assert.match(b.text, /Paid and delivered/);
@@ -489,6 +519,12 @@ test('each provider has its words at the checkout; codes and links are shown as 
   await b.open('/p/plain-editor');
   await b.submit('/cart/add', { then: 'checkout' }, { expect: 303 });
   for (const label of labels) assert.ok(b.page.includes(`value="${label}"`), label);
+  const stripe = await shop.played('stripe');
+  stripe.fail({ status: 402, match: /sessions$/ });
+  const refused = await b.submit('/checkout', { email: 'refused@example.com', pay_with: 'card_gateway_a' });
+  assert.equal(refused.status, 502, 'the gateway refuses');
+  assert.match(b.text, /Plain Editor/, 'and the form is there to choose another way');
+  assert.equal(b.form('/checkout').fields.pay_with, 'card_gateway_a');
   for (const label of labels) dataOf(await shop.admin('PUT', `/api/admin/gateways/${label}`, { is_enabled: false }));
 });
 

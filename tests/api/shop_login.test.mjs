@@ -119,6 +119,21 @@ test('a visitor’s cart comes along, and a customer has one cart in every brows
   assert.match(known.text, /Other/);
 });
 
+test('who is logged in and logs in as somebody else has their cart, and leaves the first one alone', async () => {
+  const first = await registered();
+  await add(first, 'thing');
+  const { email } = first;
+  const second = await registered();
+  const { csrf } = first.form('/logout').fields;
+  assert.equal((await first.post('/login', { csrf, email: second.email, password: PASSWORD })).location, '/account');
+  await first.open('/cart');
+  assert.match(first.text, /Your cart is empty/);
+  const b = browser();
+  await login(b, email);
+  await b.open('/cart');
+  assert.match(b.text, /Thing/);
+});
+
 test('logging out ends the session, and the cart is there at the next login', async () => {
   const b = await registered();
   await add(b, 'thing');
@@ -168,9 +183,16 @@ test('who is logged in needs no login; odd addresses are passed over', async () 
   const from = (headers) => guest.post('/cart/coupon/remove', { csrf }, { headers });
   assert.equal((await from({ Origin: 'https://shop.example' })).status, 303, 'the address that the store is known by');
   assert.equal((await from({ 'Sec-Fetch-Site': 'none' })).status, 303);
-  for (const Origin of ['https:', 'https:/x', 'null', 'https://shop.example.evil'])
+  for (const Origin of ['https:', 'https:/', 'https:/x', 'null', 'https://shop.example.evil'])
     assert.equal((await from({ Origin })).status, 403, Origin);
   assert.equal((await guest.post('/logout', { csrf })).location, '/');
+  assert.equal((await browser().post('/logout', {})).location, '/', 'without a session, too');
+  const typed = await guest.request('POST', '/login', {
+    body: `email=x@example.com&password=${'x'.repeat(12)}&totp=%zz`,
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  });
+  assert.equal(typed.status, 422);
+  assert.match(typed.text, /name="totp"/, 'the field with the mistake is there');
 });
 
 test('a forgotten password is renewed through the mail, once, and ends every session', async () => {

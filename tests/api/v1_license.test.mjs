@@ -358,6 +358,7 @@ test('the signature is what was asked for', async () => {
     'my_sig-2',
   );
   assert.equal(full.tag, 'app');
+  assert.equal((await checkSigned(await ask(String.raw`s=();tag="a\\b\"c"`), 's')).tag, 'a\\b"c');
   assert.equal(full.expires - full.created, 86400);
   await checkSigned(await ask('a=("@method";req), b=("@status")'), 'b');
 });

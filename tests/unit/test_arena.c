@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+
 static struct arena arena;
 
 static int empty_arena(void **state)
@@ -126,6 +128,13 @@ static void starts_over(void **state)
     arena_reset(&arena);
     assert_null(arena.block);
     assert_non_null(arena_alloc(&arena, 1));
+    free(memory_zeroed(0, 0)); /* nothing is something that can be freed, whatever the library does */
+    free(memory_grow(NULL, 0));
+    arena_done(&arena);
+    char *large = arena_alloc(&arena, 1 << 20); /* alone: there is no block that small ones share */
+    large[9] = 'x';
+    char *small = arena_grow(&arena, large, 1 << 20, 10);
+    assert_int_equal(small[9], 'x');
 }
 
 static bool aborts(size_t n, size_t bytes)

@@ -507,9 +507,12 @@ static void chunk_extras_are_bounded(void **state)
         padded("1;", HTTP_CHUNK_EXTRA_MAX, 'x', "\r\nx\r\n0\r\n\r\n"),
         padded("1;", HTTP_CHUNK_EXTRA_MAX + 1, 'x', "\r\nx\r\n0\r\n\r\n"),
         padded("0\r\nT:", HTTP_CHUNK_EXTRA_MAX, 'x', "\r\n\r\n"),
+        padded("0\r\n", HTTP_CHUNK_EXTRA_MAX + 1, 'x', ": x\r\n\r\n"),
+        padded("1;", HTTP_CHUNK_EXTRA_MAX, 'x', "\r\nx\r\n0\r\nT: x\r\n\r\n"),
     };
-    enum http_body_result wanted[] = {HTTP_BODY_END, HTTP_BODY_REFUSED, HTTP_BODY_REFUSED};
-    for (size_t i = 0; i < 3; i++) {
+    enum http_body_result wanted[] = {HTTP_BODY_END, HTTP_BODY_REFUSED, HTTP_BODY_REFUSED, HTTP_BODY_REFUSED,
+                                      HTTP_BODY_REFUSED};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         assert_int_equal(read_body(texts[i], true, 0, SIZE_MAX, content, &len, &used), wanted[i]);
         assert_int_equal(read_body(texts[i], true, 0, 1, content, &len, &used), wanted[i]);
         free((char *)texts[i].ptr);

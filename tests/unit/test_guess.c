@@ -80,6 +80,12 @@ static void test_what_is_undone_was_not_made(void **state)
     guess_undo(g, 'g', STR("ada"), FREE);
     assert_int_equal(guess("ada"), 0);
     assert_int_equal(guess("ada"), 30);
+    guess("eve");
+    for (int i = 0; i < 2; i++) guess_undo(g, 'g', STR("eve"), FREE); /* there is nothing left to undo */
+    guess_undo(g, 'g', STR("nobody"), FREE);
+    guess_right(g, 'g', STR("nobody"));
+    for (int i = 0; i < FREE; i++) assert_int_equal(guess("eve"), 0);
+    assert_int_equal(guess("eve"), 15);
 }
 
 static void test_an_hour_without_a_guess_is_forgotten(void **state)

@@ -54,17 +54,9 @@ static void addresses_are_checked(void **state)
                                        "?a:b",
                                        "#top",
                                        ""};
-    static const char *const wrong[] = {"javascript:alert(1)",
-                                        "JaVaScRiPt:x",
-                                        " javascript:x",
-                                        "java\tscript:x",
-                                        "\1javascript:x",
-                                        "data:text/html,x",
-                                        "vbscript:x",
-                                        "file:///etc",
-                                        "a\\b",
-                                        "x\n/y",
-                                        ":x"};
+    static const char *const wrong[] = {
+        "javascript:alert(1)", "JaVaScRiPt:x", " javascript:x", "java\tscript:x", "\1javascript:x", "data:text/html,x",
+        "vbscript:x",          "file:///etc",  "a\\b",          "a\177b",         "x\n/y",          ":x"};
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) assert_true(page_url_is_fine(str_from(fine[i])));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         if (page_url_is_fine(str_from(wrong[i]))) fail_msg("%s", wrong[i]);
@@ -81,6 +73,10 @@ static void json_ends_no_script(void **state)
                "\"a\\u0022b\\u005c\\u003c/script\\u003e\\u0026\\u000a\\u2028\\u2029\342\200\252\"");
     assert_str(written(page_json, "\177\342\202\254\342\200"), "\"\\u007f\342\202\254\342\200\"");
     assert_str(written(page_component, "aZ0-_.~ /\303\244"), "aZ0-_.~%20%2F%C3%A4");
+    buf_init(&out, &arena, SIZE_MAX);
+    page_json_bool(&page, true);
+    page_json_bool(&page, false);
+    assert_str(buf_str(&out), "truefalse");
 }
 
 static void check_money(const char *code, const char *currency, int64_t minor, const char *want)
@@ -172,6 +168,7 @@ static void markdown_is_safe(void **state)
         {"![a](/media/c.png)", "<p><img src=\"/media/c.png\" alt=\"a\" /></p>\n"},
         {"![a](//b.example/c.png)", "<p><a href=\"//b.example/c.png\">a</a></p>\n"},
         {"[![a](https://b.example/c.png)](https://d.example)", "<p><a href=\"https://d.example\">a</a></p>\n"},
+        {"![a](/media\\\\c.png)", "<p>a</p>\n"},
         {"![](data:image/png;base64,x)", "<p></p>\n"},
         {"![](https://b.example/c.png)", "<p><a href=\"https://b.example/c.png\">https://b.example/c.png</a></p>\n"},
         {"###### A", "<h6>A</h6>\n"},
@@ -191,6 +188,8 @@ static void summaries(void **state)
     assert_str(markdown_summary(&arena, STR(""), 10), "");
     assert_str(markdown_summary(&arena, STR("a `b` c\\\nd\n\n> e"), 100), "a b c d e");
     assert_str(markdown_summary(&arena, STR("äöüäöüäöü"), 9), "äöüä");
+    assert_str(markdown_summary(&arena, STR("ä"), 1), "");
+    assert_str(markdown_summary(&arena, STR("a*b*c"), 10), "abc");
     struct buf b;
     buf_init(&b, &arena, SIZE_MAX);
     buf_char(&b, 'a'); /* so that the end of what is read falls into a character */

@@ -21,6 +21,7 @@ static void hands_turns_on_in_order(void **state)
     resumed_count = 0;
     assert_true(turn_try(s, &t[0], 7));
     assert_true(turn_try(s, &t[0], 7)); /* it has one: nothing more is taken */
+    assert_int_equal(turn_wait(s, &t[0], 7, note), TURN_TAKEN);
     assert_int_equal(turn_wait(s, &t[1], 7, note), TURN_TAKEN);
     assert_false(turn_try(s, &t[2], 7));
     assert_int_equal(turn_wait(s, &t[2], 7, note), TURN_WAITS);

@@ -20,8 +20,7 @@ enum err shop_go(struct request *req, Str path)
 bool shop_can_show(enum err e)
 {
     int status = err_info(e)->status;
-    return e == ERR_GATEWAY_FAILED ||
-           (status >= 400 && status < 500 && status != 403 && status != 404 && status != 415);
+    return e == ERR_GATEWAY_FAILED || (status >= 400 && status < 500 && status != 404);
 }
 
 static enum word provider_word(enum provider p)

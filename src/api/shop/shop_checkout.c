@@ -211,7 +211,7 @@ static enum err get_pay(struct request *req)
     enum err e = kind == REF_ORDER ? payment_find_order(req->db, id, &p) : payment_find(req->db, id, &p);
     Str back =
         kind == REF_ORDER ? str_printf(req->arena, "/order/%.*s", STR_FMT(req->params[0])) : STR("/account/wallet");
-    if (e == ERR_NOT_FOUND && kind == REF_ORDER) return shop_go(req, back);
+    if (kind == REF_ORDER && e == ERR_NOT_FOUND) return shop_go(req, back);
     return e ? e : show_way(req, &p, back);
 }
 

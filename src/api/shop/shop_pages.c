@@ -89,7 +89,7 @@ static enum err get_theme(struct request *req)
     if (!e) e = settings_get(req->db, "style_sheet", &style);
     if (e) return e;
     name = str_printf(req->arena, "theme-%s.css", s.theme);
-    if (!s.theme[0] || !str_eq(name, req->params[0])) return ERR_NOT_FOUND;
+    if (!str_eq(name, req->params[0])) return ERR_NOT_FOUND;
     struct page p = plain_begin(req, &b);
     bool has_color = color_read(str_from(s.accent), &color);
     page_write_theme(&p, &(const struct page_theme){

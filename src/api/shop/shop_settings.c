@@ -99,6 +99,7 @@ static enum err show_settings(struct request *req, struct settings_view *v)
                                      .email_totp_problem = is_email ? trouble_field(&s, t, "totp") : (Str){0},
                                      .is_sent = str_eq(req->exchange->head.query, STR("done=sent")),
                                      .current_problem = trouble_field(&s, t, "current_password"),
+                                     .totp_problem = is_email ? (Str){0} : trouble_field(&s, t, "totp"),
                                      .password_problem = is_email ? (Str){0} : trouble_field(&s, t, "password"),
                                      .has_second = has_second,
                                      .browsers = browsers_of(req, sessions, session_count),
