@@ -240,7 +240,7 @@ void exchange_answer(struct exchange *x, const struct http_answer *answer)
         connection_release(c);
         return;
     }
-    o->close = answer->close || c->is_refused || c->body_unread || !x->head.keep_alive || c->loop->is_draining;
+    o->close = answer->close || c->body_unread || !x->head.keep_alive || c->loop->is_draining;
     o->linger = c->is_refused || c->body_unread || x->head.keep_alive;
     compose(c, answer);
     proceed(c, flush(c));

@@ -406,7 +406,7 @@ static void drop(struct connection *c)
 
 static void readable(struct connection *c)
 {
-    bool is_busy = c->state == CONN_HANDLING || c->state == CONN_WRITING || c->state == CONN_HELD;
+    bool is_busy = c->state == CONN_HANDLING || c->state == CONN_WRITING; /* a held one is not read */
     if (c->state == CONN_LINGER || (c->state == CONN_WRITING && c->out.close)) {
         drop(c);
         return;

@@ -104,7 +104,7 @@ void loop_unlink(struct http_loop *loop, struct connection *c)
 
 void loop_idle_add(struct http_loop *loop, struct connection *c)
 {
-    if (c->is_listed) return;
+    assert(!c->is_listed);
     c->is_listed = true;
     c->idle_newer = NULL;
     c->idle_older = loop->idle_newest;
@@ -141,7 +141,7 @@ static void accept_some(struct http_loop *loop, int most)
         int fd = accept4(loop->listen_fd, (struct sockaddr *)&peer, &peer_len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             take_in(loop, fd, &peer);
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        } else if (errno == EAGAIN) {
             return;
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             /* Clients wait in the backlog until the next tick: by then a connection may have been closed. */

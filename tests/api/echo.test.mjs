@@ -34,13 +34,14 @@ async function settled(server, before) {
 }
 
 /** Reads an answer's body at its own pace: `read(socket)` is awaited after each chunk. */
-async function slowly(server, target, pace) {
+async function slowly(server, target, pace, behind = '') {
   const socket = net.connect({ port: server.port, host: '127.0.0.1', highWaterMark: 16384 });
   socket.on('error', () => {});
   socket.write(get(target, 'Connection: close\r\n'));
   const chunks = [];
   for await (const chunk of socket) {
     chunks.push(chunk);
+    if (chunks.length === 1 && behind) socket.write(behind);
     await pace(chunks.length);
   }
   const all = Buffer.concat(chunks);
@@ -245,7 +246,7 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
     const wanted = pattern(0, 26);
     await Promise.all(
       ['/file?bytes=12000000', '/large?bytes=12000000'].map(async (target) => {
-        const body = await slowly(server, target, (n) => (n % 50 === 0 ? sleep(10) : null));
+        const body = await slowly(server, target, (n) => (n % 50 === 0 ? sleep(10) : null), 'nobody reads this');
         assert.equal(body.length, 12000000);
         for (let i = 0; i + 26 <= body.length; i += 26 * 999)
           assert.ok(body.subarray(i, i + 26).equals(wanted), `at ${i}`);
@@ -386,8 +387,14 @@ describe('echo', { concurrency: 4, skip: ENGINE === 'pg' && 'there is no databas
     const leaving = await startEcho();
     const running = await together(20, 20, () => connect(leaving.url));
     for (const connection of running) connection.write(get('/deferred?ms=3000') + get('/never'));
+    const reader = net.connect({ port: leaving.port, host: '127.0.0.1' }); // it reads nothing yet
+    reader.write(get('/large?bytes=40000000'));
+    await new Promise((resolve) => reader.once('readable', resolve));
     await sleep(100);
     leaving.terminate();
+    let bytes = 0;
+    for await (const chunk of reader) bytes += chunk.length; // until the server closes the connection
+    assert.ok(bytes > 40000000, `an answer that had begun was cut after ${bytes} bytes`);
     for (const connection of running) {
       const answer = await connection.answer();
       assert.equal(answer?.json.path, '/deferred');

@@ -17,6 +17,7 @@
 /* What the hooks have seen. */
 static struct {
     _Atomic int starts, stops, woken, ticks, begun, requests, finished, passes;
+    _Atomic bool holds; /* the first loop is kept in its owner's hands */
     struct http_loop *loops[8];
     struct http_server *server;
 } seen;
@@ -73,8 +74,8 @@ static void pass(void *loop_user)
 
 static void woken(void *loop_user)
 {
-    (void)loop_user;
     seen.woken++;
+    while (seen.holds && loop_user == &seen.loops[0]) usleep(1000);
 }
 
 static void finished(void *loop_user, struct exchange *x, int status, int64_t bytes)
@@ -163,6 +164,9 @@ static void port_is_its_own(void **state)
     assert_null(second);
     http_server_stop(first);
     http_server_free(first);
+    assert_int_equal(http_server_start(&options, &hooks, &seen.server, why, sizeof why), OK); /* it is free again */
+    http_server_stop(seen.server);
+    http_server_free(seen.server);
 }
 
 static int dial(int port)
@@ -212,11 +216,38 @@ static void every_exchange_is_finished_once(void **state)
     http_server_free(seen.server);
 }
 
+static void wait_for_open(int64_t count)
+{
+    const struct http_stats *stats = http_server_stats(seen.server);
+    for (int i = 0; i < 10000 && stats->open != count; i++) usleep(1000);
+    assert_int_equal(stats->open, count);
+}
+
+/* A loop that does not come back from its owner is noticed, and noticed again when it has come back. */
+static void says_whether_it_moves(void **state)
+{
+    (void)state;
+    char why[256] = "";
+    assert_int_equal(start("127.0.0.1:0", 2, NULL, why), OK);
+    seen.holds = true;
+    http_loop_wake(seen.loops[0]);
+    wait_for(&seen.woken, 1);
+    assert_true(http_server_is_moving(seen.server)); /* nobody was asked before */
+    wait_for(&seen.woken, 2);
+    assert_false(http_server_is_moving(seen.server));
+    seen.holds = false;
+    bool moves = false;
+    for (int i = 0; i < 10000 && !(moves = http_server_is_moving(seen.server)); i++) usleep(1000);
+    assert_true(moves);
+    http_server_stop(seen.server);
+    http_server_free(seen.server);
+}
+
 /* A socket that was made by somebody else: one that takes TCP clients, or none. */
 static void inherits_a_socket(void **state)
 {
     (void)state;
-    char why[256] = "";
+    char why[256] = "", text[16];
     int pair[2], pipes[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     assert_int_equal(pipe(pipes), 0);
@@ -235,11 +266,22 @@ static void inherits_a_socket(void **state)
     struct sockaddr_in6 a = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
     if (six < 0 || bind(six, (struct sockaddr *)&a, sizeof a) != 0) return; /* a machine without IPv6 */
     assert_int_equal(listen(six, 5), 0);
-    struct http_options options = {.listen = "127.0.0.1:0", .listen_fd = six, .linger_ms = 10, .drain_ms = 1000};
+    struct http_options options = {.listen = "127.0.0.1:0",
+                                   .listen_fd = six,
+                                   .linger_ms = 10,
+                                   .body_window_ms = 100,
+                                   .drain_ms = 60000,
+                                   .drain_idle_ms = 10};
     memset(&seen, 0, sizeof seen);
     assert_int_equal(http_server_start(&options, &hooks, &seen.server, why, sizeof why), OK);
     assert_non_null(strstr(http_server_address(seen.server), "[::1]:"));
-    http_server_stop(seen.server);
+    a.sin6_port = htons((uint16_t)http_server_port(seen.server));
+    int idle_client = socket(AF_INET6, SOCK_STREAM, 0);
+    assert_int_equal(connect(idle_client, (struct sockaddr *)&a, sizeof a), 0);
+    wait_for_open(1);
+    http_server_stop(seen.server); /* the socket stays: who is idle is spared, but not for long */
+    assert_int_equal(recv(idle_client, text, sizeof text, 0), 0);
+    close(idle_client);
     http_server_free(seen.server);
     http_server_free(NULL);
     close(six);
@@ -281,7 +323,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_and_stops),  cmocka_unit_test(says_why_it_can_not),
         cmocka_unit_test(port_is_its_own),   cmocka_unit_test(every_exchange_is_finished_once),
-        cmocka_unit_test(inherits_a_socket), cmocka_unit_test(addresses),
+        cmocka_unit_test(inherits_a_socket), cmocka_unit_test(says_whether_it_moves),
+        cmocka_unit_test(addresses),
     };
     return cmocka_run_group_tests_name("server", tests, NULL, NULL);
 }
