@@ -47,11 +47,11 @@ function main(args) {
 
 function runTests(phases, keeps) {
   if (!keeps) for (const old of [profiles, phasesRun]) fs.rmSync(old, { recursive: true, force: true });
-  fs.mkdirSync(profiles, { recursive: true });
-  fs.appendFileSync(phasesRun, `${phases.join(' ')}\n`);
   const judged = phases.filter((p) => p !== COUNTED);
   if (phases.includes(COUNTED)) runPhases([COUNTED], { SOUK_ALL: '1' });
-  return judged.length > 0 ? runPhases(judged) : 0;
+  const failed = judged.length > 0 ? runPhases(judged) : 0;
+  fs.appendFileSync(phasesRun, `${phases.join(' ')}\n`); // now: the first phase's build may have made the folder anew
+  return failed;
 }
 
 function runPhases(phases, more = {}) {
