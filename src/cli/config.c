@@ -329,7 +329,8 @@ size_t config_command_words(const char **ret, size_t max)
         if (is_flag(arguments.words[i]) && (!read_flag(arguments.count, arguments.words, i, &flag) ||
                                             flag.option == OPTIONS || !options[flag.option].of_command))
             continue;
-        for (int k = 0; k < flag.used && n < max; k++) ret[n++] = arguments.words[i + k];
+        for (int k = 0; k < flag.used; k++, n++)
+            if (n < max) ret[n] = arguments.words[i + k];
     }
     return n;
 }

@@ -48,7 +48,7 @@ bool config_read(int argc, char **argv, struct config *ret);
 /* Reads the same arguments, environment and file again: the file may have changed. Earlier texts stay valid. */
 bool config_read_again(struct config *ret);
 /* The arguments that belong to the command, without those that say which store to open: what another process needs to
- * run it. At most `max` of them. */
+ * run it. Gives how many there are; the first `max` of them are in `ret`. */
 size_t config_command_words(const char **ret, size_t max);
 /* The options of a running server with those of one command, which came from another process. From any thread. */
 bool config_of_command(const struct config *server, size_t count, char **words, struct config *ret);

@@ -85,7 +85,9 @@ static int ask(int fd, const struct command *command, const struct config *confi
 {
     const char *words[CONTROL_TEXTS_MAX];
     Str texts[CONTROL_TEXTS_MAX], answer[3], input;
-    size_t n = config_command_words(words, CONTROL_TEXTS_MAX - 2), count = 0;
+    const size_t most = CONTROL_TEXTS_MAX - 2; /* beside the command and its input */
+    size_t n = config_command_words(words, most), count = 0;
+    if (n > most) return cli_usage("a running server takes a command of at most %zu words", most);
     if (!gather_input(command, config, a, &input)) return EXIT_FAILED;
     texts[count++] = str_from(command->words);
     for (size_t i = 0; i < n; i++) {

@@ -482,7 +482,7 @@ static int sign_new_file(sqlite3 *h)
     return is_new ? sqlite3_exec(h, "PRAGMA application_id = 1936684395", NULL, NULL, NULL) : rc;
 }
 
-static int set_up(struct sqlite_db *c, enum sqlite_mode mode, int64_t busy_ms)
+static int set_up(struct sqlite_db *c, enum sqlite_mode mode, int busy_ms)
 {
     const struct {
         int what, value;
@@ -501,7 +501,7 @@ static int set_up(struct sqlite_db *c, enum sqlite_mode mode, int64_t busy_ms)
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof flags / sizeof *flags; i++)
         rc = sqlite3_db_config(h, flags[i].what, flags[i].value, NULL);
-    if (rc == SQLITE_OK) rc = sqlite3_busy_timeout(h, busy_ms > INT_MAX ? INT_MAX : (int)busy_ms);
+    if (rc == SQLITE_OK) rc = sqlite3_busy_timeout(h, busy_ms);
     if (rc == SQLITE_OK) rc = sqlite3_wal_autocheckpoint(h, 0);
     if (rc == SQLITE_OK && c->writer)
         sqlite3_wal_hook(h, count_pages, c); /* takes the place of autocheckpoint's hook */
@@ -527,7 +527,7 @@ static bool is_wal(sqlite3 *h)
     return wal;
 }
 
-enum err sqlite_open(const char *path, enum sqlite_mode mode, int64_t busy_ms, struct database_stats *stats,
+enum err sqlite_open(const char *path, enum sqlite_mode mode, int busy_ms, struct database_stats *stats,
                      struct db **ret, char *ret_why, size_t why_bytes)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -33,7 +33,7 @@ enum sqlite_file {
 };
 enum sqlite_file sqlite_file_look(const char *path);
 
-enum err sqlite_open(const char *path, enum sqlite_mode mode, int64_t busy_ms, struct database_stats *stats,
+enum err sqlite_open(const char *path, enum sqlite_mode mode, int busy_ms, struct database_stats *stats,
                      struct db **ret, char *ret_why, size_t why_bytes);
 void sqlite_close(struct db *db);
 

@@ -16,7 +16,7 @@
 #include "db/sqlite.h"
 #include "db/sqlite_writer.h"
 
-#define BATCH_MAX_DEFAULT 256
+#define BATCH_MAX 256
 #define BUSY_MS_DEFAULT 5000
 #define READERS 8 /* connections for tx_call: a few for each pool that reads */
 
@@ -28,7 +28,7 @@ struct database {
     struct pg_pool *pool;
     /* SQLite */
     char path[PATH_MAX]; /* without symbolic links: one file, one lock */
-    int64_t busy_ms;
+    int busy_ms;
     int lock;
     struct writer *writer;
     pthread_mutex_t readers_lock;
@@ -101,8 +101,7 @@ static enum err open_sqlite(struct database *d, const struct database_options *o
         e = sqlite_open(d->path, o->loads ? SQLITE_LOADER : SQLITE_WRITER, d->busy_ms, &d->stats, &db, ret_why,
                         why_bytes);
         if (e) return e;
-        d->writer =
-            writer_new(db, o->batch_max > 0 ? o->batch_max : BATCH_MAX_DEFAULT, o->log_pages, &d->stats, &d->healthy);
+        d->writer = writer_new(db, BATCH_MAX, o->log_pages, &d->stats, &d->healthy);
         if (!d->writer) {
             snprintf(ret_why, why_bytes, "the writer thread cannot be started");
             sqlite_close(db);
@@ -326,6 +325,7 @@ static enum err call_and_wait(struct database *d, struct waiting_call *c)
     return c->job.result;
 }
 
+/* When no more can be opened, one that is out comes back: the first is open from the start. */
 static struct db *borrow_reader(struct database *d)
 {
     struct db *db = NULL;

@@ -41,9 +41,8 @@ struct database_options {
     bool may_create; /* a missing or empty SQLite file becomes a database */
     bool loads;      /* SQLite: foreign keys are not asked; for db/load.h, which asks them at the end */
     int workers;     /* PostgreSQL connections; 0: a default */
-    int batch_max;   /* SQLite group commit cap; 0: 256 */
     int log_pages;   /* SQLite: how long the log may grow before it is copied into the file; 0: a default */
-    int64_t busy_ms; /* how long to wait for a lock held by another process; 0: a default */
+    int busy_ms;     /* how long to wait for a lock held by another process; 0: a default */
 };
 
 struct database_stats {

@@ -170,6 +170,9 @@ test('SIGHUP reloads and never kills', async (t) => {
   fs.writeFileSync(file, 'log-format = nonsense\n');
   souk.child.kill('SIGHUP');
   await said(/mistake/);
+  fs.writeFileSync(file, 'what is this\n');
+  souk.child.kill('SIGHUP');
+  await said(/souk\.conf, line 1[^]*mistake[^]*souk\.conf, line 1|mistake[^]*souk\.conf, line 1[^]*mistake/);
   expectStatus(await souk.get('/readyz'), 200);
 });
 

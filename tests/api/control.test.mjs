@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openOffice } from './lib/admin.mjs';
 import { dataOf, expectStatus } from './lib/http.mjs';
-import { BINARY, ENGINE, startSouk } from './lib/souk.mjs';
+import { BINARY, ENGINE, runSouk, startSouk } from './lib/souk.mjs';
 
 let office;
 let souk;
@@ -89,6 +89,17 @@ test('money, accounts, tokens and codes: made by the server, with the checks and
   const records = await logged(souk, 10);
   assert.equal(records.length, 10, records.join('\n')); // a file that cannot be read never gets there
   assert.ok(records.every((line) => line.includes(`uid=${process.getuid()}`)));
+});
+
+test('the options that say which store stay behind; a command of too many words is refused as a whole', async () => {
+  const create = ['account', 'create', '--email', 'words@example.com'];
+  fs.writeFileSync(path.join(souk.dir, 'own.conf'), 'log-level = warn\n');
+  const many = Array.from({ length: 40 }, () => ['--name', 'Ann']).flat();
+  await refused([...create, ...many, '--role', 'staff'], 2, /at most \d+ words/);
+  assert.match(await ok([...create, '--config', 'own.conf']), /^\d+\n$/);
+  const there = ['--control-socket', socketOf(souk), '--db', path.join(souk.dir, 'nowhere.db')];
+  const other = await runSouk([...create, ...there], { cwd: souk.dir, env: souk.env });
+  assert.deepEqual([other.code, /there is no (database|store)/.test(other.stderr)], [1, true], other.stderr);
 });
 
 test('the socket is for its owner alone, and the kernel is asked who that is', async (t) => {
@@ -235,8 +246,10 @@ test(
 );
 
 test('switched off, and for commands that are not the server’s: as without a server', async () => {
-  const run = await souk.cli(['account', 'create', '--email', 'off@example.com', '--control-socket', 'off']);
-  if (ENGINE === 'sqlite') assert.match(run.stderr, /in use by another souk/);
-  assert.equal(run.code, ENGINE === 'sqlite' ? 1 : 0);
+  for (const [i, place] of ['off', '/souk-is-not-here.sock', `${'long'.repeat(50)}.sock`].entries()) {
+    const run = await souk.cli(['account', 'create', '--email', `off${i}@example.com`, '--control-socket', place]);
+    if (ENGINE === 'sqlite') assert.match(run.stderr, /in use by another souk/);
+    assert.equal(run.code, ENGINE === 'sqlite' ? 1 : 0);
+  }
   assert.equal((await souk.cli(['check'])).code, 0);
 });

@@ -308,6 +308,8 @@ test('files of dujiaoka, WooCommerce, EDD and Gumroad', async () => {
 
 test('what is exported is imported into an empty store, and exported again with the same bytes', async () => {
   const KINDS = ['products', 'variants', 'customers', 'licenses', 'serials', 'wallets'];
+  const described = csv('slug,name,price,delivery_type,description', 'told,Told,1,serial_code,"one\r\ntwo\nthree"');
+  assert.deepEqual(await imports('products', described), [1, 0, 0]);
   shop.seed.sql("UPDATE product SET name = '=1+1, \"x\"' WHERE slug = 'codes';");
   const other = freshStore();
   try {

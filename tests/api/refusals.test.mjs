@@ -304,6 +304,10 @@ test('a file that is no database, or a damaged one', async () => {
     fs.writeFileSync(store.dbArg, 'once upon a time');
     assert.match((await run(['doctor'])).stdout, /broken {2}database: .*is not a SQLite database/);
     assert.equal((await run(['check'])).code, 1);
+    fs.writeFileSync(store.dbArg, '');
+    const empty = await run(['check']);
+    assert.deepEqual([empty.code, /there is no database at/.test(empty.stderr)], [1, true], empty.stderr);
+    assert.equal(fs.statSync(store.dbArg).size, 0);
   } finally {
     store.remove();
   }
@@ -336,6 +340,8 @@ test('serving in odd surroundings: what a supervisor hands over, and places that
   const scenes = [
     ['LISTEN_PID=$$ LISTEN_FDS=2', [], 1, /2 sockets were handed over/],
     ['exec 3<&-; LISTEN_PID=$$ LISTEN_FDS=1', [], 1, /handed over cannot be used/],
+    ['exec 3</dev/null; LISTEN_PID=$$ LISTEN_FDS=1', ['--cheap-passwords'], 2, /--cheap-passwords is for test runs/],
+    ['NOTIFY_SOCKET=@souk-nobody-listens WATCHDOG_USEC=3000', [], 0, /event="supervisor_not_told"/],
     ['', ['--port-file', 'nowhere/port'], 1, /cannot write the port file/],
     ['', ['--port-file', LONG], 1, /cannot write the port file/],
     [`NOTIFY_SOCKET=${'n'.repeat(200)} WATCHDOG_USEC=x`, ['--tokens-max', '0'], 0, /event="stopped"/],

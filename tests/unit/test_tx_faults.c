@@ -2,11 +2,12 @@
  * fails on demand. What must hold: no job is told OK without being durable, none is told that it failed when that is
  * not certain, and what can recover does. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sqlite3.h>
 
 #include "database.h"
 
-enum fault { NO_FAULT, WAL_SYNC, WAL_WRITE, WAL_FULL, FILE_SYNC, FILE_READ };
+enum fault { NO_FAULT, WAL_SYNC, WAL_WRITE, WAL_FULL, WAL_OPEN, FILE_SYNC, FILE_READ, FILE_OPEN };
 
 static _Atomic enum fault fault;
 static _Atomic int fault_skip; /* so many of its kind still go through */
@@ -112,7 +113,9 @@ static int v_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, 
 {
     (void)v;
     struct file *file = (struct file *)f;
-    *file = (struct file){.wal = flags & SQLITE_OPEN_WAL, .real = calloc(1, (size_t)real_vfs.szOsFile)};
+    *file = (struct file){.wal = flags & SQLITE_OPEN_WAL};
+    if (strikes(f, WAL_OPEN, true) || strikes(f, FILE_OPEN, false)) return SQLITE_CANTOPEN;
+    file->real = calloc(1, (size_t)real_vfs.szOsFile);
     int rc = real_vfs.xOpen(&real_vfs, name, file->real, flags, ret_flags);
     if (rc == SQLITE_OK)
         file->base.pMethods = &methods;
@@ -350,6 +353,7 @@ static void test_checkpoint_fails(void **state)
 static const char *step_sql; /* statements that begin with it end with step_code, after the next step_skip of them */
 static int step_code;
 static _Atomic int step_skip, step_times;
+static _Atomic bool rollback_fails; /* and the transaction stays */
 
 /* In the place of SQLite's own, for everything in this program. */
 int sqlite3_step(sqlite3_stmt *st)
@@ -357,6 +361,7 @@ int sqlite3_step(sqlite3_stmt *st)
     static int (*next)(sqlite3_stmt *);
     if (!next) next = (int (*)(sqlite3_stmt *))dlsym(RTLD_NEXT, "sqlite3_step");
     const char *sql = sqlite3_sql(st);
+    if (rollback_fails && sql && strcmp(sql, "ROLLBACK") == 0) return SQLITE_NOMEM;
     if (step_times <= 0 || !sql || strncmp(sql, step_sql, strlen(step_sql)) != 0) return next(st);
     if (step_skip > 0) {
         step_skip--;
@@ -405,6 +410,103 @@ static void test_codes(void **state)
     assert_true(database_is_healthy(t.d));
     assert_int_equal(write_two(6000), OK);
     assert_int_equal(test_number(t.d, count), 2 * (int64_t)(sizeof trouble / sizeof *trouble) + 2);
+}
+
+/* A transaction that is neither kept nor given up: nobody knows, and nothing is written on top of it. */
+static void test_rollback_fails(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sql;
+        int code;
+        enum err expected;
+    } cases[] = {{"COMMIT", SQLITE_CONSTRAINT, ERR_OUTCOME_UNKNOWN},
+                 {"COMMIT", SQLITE_FULL, ERR_OUTCOME_UNKNOWN},
+                 {"INSERT", SQLITE_FULL, ERR_UNAVAILABLE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fail_steps(cases[i].sql, cases[i].code, 1);
+        rollback_fails = true;
+        assert_int_equal(write_two(10), cases[i].expected);
+        assert_false(database_is_healthy(t.d));
+        rollback_fails = false;
+        assert_int_equal(write_two(20), ERR_UNAVAILABLE);
+        reopen();
+        assert_int_equal(test_number(t.d, count), 0);
+    }
+}
+
+static enum err end_transaction(void *arg, struct db *db)
+{
+    (void)arg;
+    return db_script(db, "ROLLBACK");
+}
+
+static void test_transaction_is_gone(void **state)
+{
+    (void)state;
+    assert_int_equal(tx_call(t.d, TX_WRITE, end_transaction, NULL, NULL), ERR_UNAVAILABLE);
+    assert_true(database_is_healthy(t.d));
+    assert_int_equal(write_two(1), OK);
+}
+
+/* ---- readers ---- */
+
+struct second {
+    pthread_t thread;
+    enum err ended;
+    int depth; /* of calls in calls, each with a reader of its own */
+};
+
+static void *read_beside(void *arg)
+{
+    struct second *s = arg;
+    struct test_number n = {.sql = count};
+    s->ended = tx_call(t.d, TX_READ, read_number, &n, NULL);
+    return NULL;
+}
+
+/* Another thread wants to read while this one does, and nothing more can be opened. */
+static enum err read_and_wait(void *arg, struct db *db)
+{
+    (void)db;
+    struct second *s = arg;
+    if (s->depth-- > 1) return tx_call(t.d, TX_READ, read_and_wait, s, NULL);
+    check(pthread_create(&s->thread, NULL, read_beside, s) == 0);
+    if (atomic_load(&fault) == NO_FAULT) usleep(20000); /* time to come and wait; if it comes later, all is well too */
+    for (int i = 0; atomic_load(&fault) == FILE_OPEN && !atomic_load(&fault_hits); i++) {
+        check(i < 60000);
+        usleep(1000);
+    }
+    return OK;
+}
+
+static void test_no_more_readers(void **state)
+{
+    (void)state;
+    assert_int_equal(write_two(1), OK);
+    set_fault(FILE_OPEN, 0);
+    assert_null(tx_port_new(t.d, NULL, NULL));
+    set_fault(FILE_OPEN, 0);
+    assert_int_equal(test_number(t.d, count), 2); /* with the one that is open from the start */
+    struct second s = {.depth = 1};
+    assert_int_equal(tx_call(t.d, TX_READ, read_and_wait, &s, NULL), OK);
+    assert_int_equal(pthread_join(s.thread, NULL), 0);
+    assert_int_equal(s.ended, OK);
+    set_fault(NO_FAULT, 0);
+    s.depth = 8; /* as many as there are */
+    assert_int_equal(tx_call(t.d, TX_READ, read_and_wait, &s, NULL), OK);
+    assert_int_equal(pthread_join(s.thread, NULL), 0);
+    assert_int_equal(s.ended, OK);
+    /* On a loop: the snapshot cannot be begun. */
+    struct test_port port;
+    test_port_open(&port, t.d);
+    struct batch b = {.job = {.mode = TX_READ, .run = batch_run, .done = batch_done}};
+    fail_steps("BEGIN", SQLITE_BUSY, 1);
+    tx_submit(port.port, &b.job);
+    tx_port_pass(port.port);
+    assert_true(b.told);
+    assert_int_equal(b.ended, ERR_UNAVAILABLE);
+    test_port_close(&port);
 }
 
 static int64_t asked;
@@ -479,6 +581,21 @@ static void test_open_fails(void **state)
         assert_true(why[0]);
     }
     assert_true(failed > 0);
+    for (int i = 0; i < 2; i++) {
+        char why[256] = "";
+        set_fault(i ? WAL_OPEN : FILE_OPEN, 0);
+        assert_int_equal(database_open(&(struct database_options){.url = t.url}, &t.d, why, sizeof why),
+                         ERR_UNAVAILABLE);
+        assert_non_null(strstr(why, "cannot be opened"));
+        set_fault(NO_FAULT, 0);
+    }
+    char without[sizeof t.url + 8], reason[256] = "";
+    snprintf(without, sizeof without, "%s.new", t.url);
+    methods.iVersion = 1; /* a file system without shared memory */
+    struct database_options new_one = {.url = without, .may_create = true};
+    assert_int_equal(database_open(&new_one, &t.d, reason, sizeof reason), ERR_UNAVAILABLE);
+    assert_non_null(strstr(reason, "write-ahead log"));
+    methods.iVersion = 2;
     for (int n = 1, met = 1; met; n++) {
         char why[256] = "";
         execs_left = n;
@@ -507,6 +624,14 @@ static void test_read_fails(void **state)
     set_fault(NO_FAULT, 0);
     assert_int_equal(test_number(t.d, count), 2);
     assert_true(database_is_healthy(t.d));
+    /* The log cannot be emptied while somebody reads in it: it stays for the next start. */
+    sqlite3 *other;
+    assert_int_equal(sqlite3_open_v2(t.url, &other, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN; SELECT count(*) FROM thing", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(write_two(10), OK);
+    reopen();
+    assert_int_equal(test_number(t.d, count), 4);
+    sqlite3_close(other);
 }
 
 int main(void)
@@ -522,6 +647,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_checkpoint_fails, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_read_fails, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_codes, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_rollback_fails, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_transaction_is_gone, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_no_more_readers, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_batch_meets, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_open_fails, open_it, close_it),
     };

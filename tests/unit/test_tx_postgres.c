@@ -156,7 +156,7 @@ static struct database *d;          /* through it */
 static const char count[] = "SELECT COUNT(*) FROM thing";
 static char why[512];
 
-static void open_workers(int workers, int64_t busy_ms)
+static void open_workers(int workers, int busy_ms)
 {
     char url[512];
     snprintf(url, sizeof url, "postgres://souk@/%s?host=%s", direct.name, proxy.folder);
