@@ -9,6 +9,9 @@
 #include "backup/backup_keys.h"
 #include "backup/make.h"
 #include "backup/restore.h"
+#include "base/pack.h"
+#include "db/schema.h"
+#include "db/table.h"
 
 #define FILES 70 /* more than the lists of files have room for at first */
 
@@ -193,6 +196,34 @@ static bool of_no_schema(struct archive_writer *w, enum frame_kind kind, Str bod
     return archive_put(w, FRAME_HEAD, head_pack(a, &h));
 }
 
+static enum err insert(void *arg, struct db *db)
+{
+    struct schema_table *tables;
+    size_t count;
+    enum err e = schema_read(db, db_arena(db), &tables, &count);
+    return e ? e : table_insert(db, schema_find(tables, count, STR("account")), *(const Str *)arg);
+}
+
+/* Bytes whose digests are right and that are no rows of the table: whoever made them had no souk. */
+static void rows_of_something_else(void **state)
+{
+    (void)state;
+    static const Str rows[] = {{"", 0}, {"?", 1}, {"\1", 1}, {"\1\0", 2}}; /* 1: BIND_INT */
+    int64_t before = test_number(store.d, "SELECT count(*) FROM account");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena a = {0};
+        struct buf b;
+        buf_init(&b, &a, 100);
+        pack_bytes(&b, rows[i]);
+        Str packed = buf_str(&b);
+        assert_int_equal(tx_call(store.d, TX_WRITE, insert, &packed, NULL), ERR_INVALID_STATE);
+        packed.len--; /* cut off */
+        if (packed.len) assert_int_equal(tx_call(store.d, TX_WRITE, insert, &packed, NULL), ERR_INVALID_STATE);
+        arena_done(&a);
+    }
+    assert_int_equal(test_number(store.d, "SELECT count(*) FROM account"), before);
+}
+
 static void what_a_store_cannot_be_made_of(void **state)
 {
     (void)state;
@@ -260,6 +291,7 @@ int main(void)
         TEST_OF(many_files),
         TEST_OF(given_up),
         TEST_OF(a_file_is_not_what_it_was),
+        TEST_OF(rows_of_something_else),
         TEST_OF(what_a_store_cannot_be_made_of),
         TEST_OF(many_rows),
         TEST_OF(proven_on_postgres),

@@ -106,11 +106,32 @@ static void an_end_wakes_everybody(void **state)
     assert_false(is_asked);
 }
 
+/* What a worker without a connection does: it waits for a while, and refuses what it finds. */
+static void waiting_ends(void **state)
+{
+    (void)state;
+    struct tx_job job = {0}, *got = NULL;
+    assert_int_equal(queue_take_until(&queue, &got, 0), 0);
+    assert_int_equal(queue_take_until(&queue, &got, 1), 0); /* long past */
+    assert_true(queue_put(&queue, &job));
+    assert_false(queue_has_ended(&queue));
+    assert_int_equal(queue_take_until(&queue, &got, INT64_MAX), 1);
+    assert_ptr_equal(got, &job);
+    assert_false(queue_has_ended(&queue));
+    queue_put_back(&queue, &job);
+    queue_close(&queue);
+    assert_false(queue_has_ended(&queue)); /* there is still work */
+    assert_int_equal(queue_take_until(&queue, &got, INT64_MAX), 1);
+    assert_true(queue_has_ended(&queue));
+    assert_int_equal(queue_take_until(&queue, &got, INT64_MAX), QUEUE_CLOSED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ready_threads_come_first, open_queue, close_queue),
         cmocka_unit_test_setup_teardown(an_end_wakes_everybody, open_queue, close_queue),
+        cmocka_unit_test_setup_teardown(waiting_ends, open_queue, close_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
