@@ -147,7 +147,7 @@ static void *listen_and_run(void *arg)
             continue;
         }
         if (fds[1].revents) break;
-        if (fds[0].revents) take(c);
+        take(c);
     }
     return NULL;
 }

@@ -73,7 +73,7 @@ static Str code_text(struct arena *a, const char *prefix, unsigned number)
 
 static void add_codes(struct demo *d, Id product, Id variant, const char *prefix, unsigned first, int count)
 {
-    if (d->err || !count) return;
+    if (!count) return;
     Str *codes = arena_array(d->arena, Str, (size_t)count);
     for (int i = 0; i < count; i++) codes[i] = code_text(d->arena, prefix, first + (unsigned)i);
     int64_t added, duplicates;

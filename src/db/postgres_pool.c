@@ -293,9 +293,9 @@ static int worker_count(const struct database_options *o)
 }
 
 /* The plain lanes get halves of what the grouped ones leave. */
-static void share_out(struct pg_pool *p, int count, bool read_only)
+static void share_out(struct pg_pool *p, int count)
 {
-    int grouped = count < GROUPED_WORKERS_MIN || read_only ? 0 : GROUPING_WORKERS;
+    int grouped = count < GROUPED_WORKERS_MIN ? 0 : GROUPING_WORKERS;
     int plain = count - 2 * grouped;
     p->lanes[GROUPED_READS] = (struct pg_lane){.workers = grouped, .is_grouped = true};
     for (int i = 0; i < GROUPING_WORKERS; i++)
@@ -327,7 +327,7 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
     p->url = memory_copy(o->url);
     p->stats = stats;
     p->options = (struct postgres_options){.url = p->url, .read_only = o->read_only, .lock_ms = o->busy_ms};
-    share_out(p, count, o->read_only);
+    share_out(p, count);
     for (int i = 0; i < LANES; i++) queue_init(&p->lanes[i].queue, &stats->queue_length);
     struct db *first;
     enum err e = postgres_open(&p->options, stats, &first, ret_why, why_bytes);
@@ -344,7 +344,7 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
         *ret = p;
         return OK;
     }
-    if (p->count < count) postgres_close(p->workers[count - 1].db);
+    postgres_close(p->workers[count - 1].db); /* its worker, the last, was not started */
     pg_pool_free(p);
     return e;
 }

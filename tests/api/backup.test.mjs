@@ -196,6 +196,8 @@ test(
       ['backup', 'restore', fileOf('all0.souk'), '--key-passphrase-file', right, ...without.args],
       /no master key/,
     );
+    await ok(['backup', 'restore', made, ...without.args]);
+    assert.ok(!fs.existsSync(path.join(without.dataDir, 'master.key')), 'it stays sealed');
   },
 );
 

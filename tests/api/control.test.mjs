@@ -82,6 +82,7 @@ test('money, accounts, tokens and codes: made by the server, with the checks and
   assert.equal(await ok([...imports, 'codes.txt']), 'added 2\nduplicates 1\n'); // a path as the command sees it
   assert.equal(await stock(), true); // the server's cache knows
   assert.equal(await ok([...imports, '-'], { input: 'CCC\nBBB' }), 'added 1\nduplicates 1\n');
+  await refused([...imports, '.'], 1, /cannot read \. to its end/);
   await refused([...imports, 'nothing.txt'], 1, /cannot read nothing\.txt/);
   await refused([...imports, '-'], 1, /line 2 is not a code/, { input: 'DDD\nE\x01E\n' });
   assert.equal((await office.audited('serial.import')).resource_id, product.id);
@@ -132,6 +133,7 @@ const number = (n) => {
   bytes.writeUInt32BE(n);
   return bytes;
 };
+const HANGS_UP = 'hangs up';
 const text = (s) => Buffer.concat([number(Buffer.byteLength(s)), Buffer.from(s)]);
 const message = (...texts) => Buffer.concat([number(texts.length), ...texts.map(text)]);
 
@@ -145,16 +147,17 @@ test('a server that talks nonsense, or is gone before it has answered', { skip: 
     greeting,
     answer = null,
     args = ['wallet', 'credit', '--email', 'a@example.com', '--amount', '1'],
+    input = '',
   ) => {
     const place = path.join(souk.dir, 'nonsense.sock');
     const server = net.createServer((connection) => {
       connection.on('error', () => {}).resume();
       connection.write(greeting);
       if (!answer) return connection.end();
-      connection.once('data', () => connection.end(answer));
+      connection.once('data', () => (answer === HANGS_UP ? connection.destroy() : connection.end(answer)));
     });
     await new Promise((resolve) => server.listen(place, resolve));
-    const run = await souk.cli([...args, '--control-socket', 'nonsense.sock'], { input: '' });
+    const run = await souk.cli([...args, '--control-socket', 'nonsense.sock'], { input });
     await new Promise((resolve) => server.close(resolve));
     return run;
   };
@@ -176,14 +179,29 @@ test('a server that talks nonsense, or is gone before it has answered', { skip: 
     message('0'),
     message('0', 'out'),
     message('zero', '', ''),
+    number(3),
     Buffer.concat([number(3), number(1)]),
   ]) {
     const run = await beside(message(...hello), answer);
     assert.equal(run.code, 1);
     assert.match(run.stderr, /ended before it answered: look whether the change was made/);
   }
+  const much = ['serials', 'import', '--product', 'codes', '-'];
+  const cut = await beside(message(...hello), HANGS_UP, much, 'CODE\n'.repeat(2_000_000)); // more than the socket holds
+  assert.match(cut.stderr, /ended before it answered/);
   const run = await beside(message(...hello), message('7', 'out', 'err'), ['import', 'products']);
   assert.deepEqual([run.code, run.stdout, run.stderr], [7, 'out', 'err']);
+});
+
+test('an output that cannot be written is told, and the change was made', async () => {
+  const args = ['account', 'create', '--email', 'unseen@example.com', '--db', souk.dbArg];
+  const run = spawnSync('sh', ['-c', 'exec "$0" "$@" > /dev/full', BINARY, ...args], {
+    env: { ...process.env, ...souk.env },
+    encoding: 'utf8',
+  });
+  assert.equal(run.status, 1);
+  assert.match(run.stderr, /the command was run; its output could not be written/);
+  await refused(['account', 'create', '--email', 'unseen@example.com'], 1, /exists|already|taken|use/);
 });
 
 test('what is not a command is dropped, and the next one is heard', async () => {

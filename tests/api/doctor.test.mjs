@@ -189,6 +189,10 @@ test('the database: missing, empty, out of reach, of a newer program, with anoth
   const unreachable = await doctor(['--key-file', '/'.repeat(5000)], { SOUK_KEY: '' }, away);
   find(unreachable, 'database', 'broken', /refused[^\n]*[^?. ]$/);
   find(unreachable, 'key', 'broken', /path is too long/);
+  for (const HOME of ['', undefined]) {
+    const homeless = await doctor([], { SOUK_DATA: '', HOME }, away);
+    if (!fs.existsSync('/var/lib/souk')) find(homeless, 'permissions', 'broken', /\/var\/lib\/souk/);
+  }
   const wrong = await doctor([], { SOUK_KEY: '7'.repeat(64) });
   find(wrong, 'key', 'broken', /not the one that this database was made with/);
   find(await doctor([], { SOUK_KEY: 'not-hex' }), 'key', 'broken', /64 hex digits/);

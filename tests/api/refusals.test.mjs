@@ -233,6 +233,11 @@ test('a store that breaks a rule is not moved as if nothing were wrong', async (
     const backup = await run(['backup', 'create', '--to', 'broken.souk', '--verify', '--db', store.dbArg]);
     assert.equal(backup.code, 1);
     assert.match(backup.stderr, /the backup was made, and is not good: .*breaks a rule/);
+    assert.equal((await run(['token', 'create', '--email', 'owner@example.com', '--db', store.dbArg])).code, 0);
+    assert.equal(spawnSync('sqlite3', [store.dbArg, 'DELETE FROM account']).status, 0); // the token stays
+    const dangling = await run(['move', '--from', store.dbArg, '--to', 'dangling.db']);
+    assert.equal(dangling.code, 1);
+    assert.match(dangling.stderr, /a row of the table \w+ refers to one that is not there/);
   } finally {
     store.remove();
   }

@@ -204,7 +204,7 @@ static enum err insert(void *arg, struct db *db)
     return e ? e : table_insert(db, schema_find(tables, count, STR("account")), *(const Str *)arg);
 }
 
-/* Bytes whose digests are right and that are no rows of the table: whoever made them had no souk. */
+/* Bytes whose digests are right and that are no rows of the table. */
 static void rows_of_something_else(void **state)
 {
     (void)state;
