@@ -50,7 +50,7 @@ function runTests(phases, keeps) {
   const judged = phases.filter((p) => p !== COUNTED);
   if (phases.includes(COUNTED)) runPhases([COUNTED], { SOUK_ALL: '1' });
   const failed = judged.length > 0 ? runPhases(judged) : 0;
-  fs.appendFileSync(phasesRun, `${phases.join(' ')}\n`); // now: the first phase's build may have made the folder anew
+  fs.appendFileSync(phasesRun, `${phases.join(' ')}\n`); // now: the first phase's build may have made a new folder
   return failed;
 }
 
