@@ -105,14 +105,14 @@ export function dropDatabase(url) {
 }
 
 /**
- * Starts a cluster. With `fsync` it is as durable as the disk allows (for tests that kill it); without, it is fast. `options`:
- * more for the server's command line.
+ * Starts a cluster. With `fsync` it is as durable as the disk allows; without, it is fast. `isInMemory`: where its files are; a test that
+ * kills processes and takes files away itself needs no disk for it. `options`: more for the server's command line.
  * Gives {dir, url}: url is the database `postgres`, whose user may create others.
  */
-export function startCluster({ fsync = false, options = [] } = {}) {
+export function startCluster({ fsync = false, isInMemory = !fsync, options = [] } = {}) {
   const bin = binDir();
   // Not os.tmpdir(): that may be a folder which the user postgres cannot enter.
-  const dir = fs.mkdtempSync(path.join(fsync ? '/tmp' : memoryFolder('/tmp'), 'souk-pg-'));
+  const dir = fs.mkdtempSync(path.join(isInMemory ? memoryFolder('/tmp') : '/tmp', 'souk-pg-'));
   if (`${dir}/.s.PGSQL.5432`.length > SOCKET_PATH_MAX) throw new Error(`${dir} is too long for a unix socket`);
   if (isRoot()) {
     const owner = execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' }).trim();

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDatabase, postmasterPid, startAgain, startCluster, stopCluster, stopServer } from '../../lib/pg.mjs';
+import { createDatabase, postmasterPid, sql, startAgain, startCluster, stopCluster, stopServer } from '../../lib/pg.mjs';
 import { memoryFolder } from '../../lib/memory.mjs';
 
 const SOCKET = '.s.PGSQL.5432';
@@ -16,7 +16,7 @@ export class Power {
   /** Gives a Power whose `database` is for Souk: its servers connect through the socket that cuts. */
   static async open() {
     const p = new Power();
-    p.cluster = startCluster({ fsync: true });
+    p.cluster = startCluster({ fsync: true, isInMemory: true });
     const dir = fs.mkdtempSync(path.join(memoryFolder(), 'souk-'));
     const real = createDatabase(p.cluster.url);
     p.cutter = new Cutter(path.join(p.cluster.dir, SOCKET), path.join(dir, SOCKET));
@@ -85,7 +85,7 @@ export class Power {
   /** The data files as they are on the disk after a checkpoint: what powerOff goes back to. */
   remember() {
     const { dir } = this.cluster;
-    execFileSync('psql', ['-XqAt', '-d', this.database.real, '-c', 'CHECKPOINT'], { stdio: 'ignore' });
+    sql(this.database.real, 'CHECKPOINT');
     const pids = this.#processes();
     this.#signal(pids, 'SIGSTOP');
     fs.rmSync(`${dir}/then`, { recursive: true, force: true });
