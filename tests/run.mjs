@@ -60,6 +60,9 @@ let cluster = null;
 let clusterError = null;
 let clusterCpu = 0;
 let leaks = null;
+/** Stores to copy, by engine, and builds whose validators were made: the phases of a run share them. */
+const prepared = new Map();
+const validated = new Set();
 const programs = process.env.SOUK_CPU ? new CpuByProgram() : null;
 const begun = mark();
 
@@ -179,8 +182,6 @@ async function runPhase(phase, units) {
     checkServerLogs(phase);
   } catch (e) {
     fail(`${phase.name} did not run`, [e.stack ?? String(e)]);
-  } finally {
-    if (phase.prepared) fs.rmSync(phase.prepared.dir, { recursive: true, force: true });
   }
   const skipped = total.skipped - before.skipped;
   console.log(
@@ -208,19 +209,27 @@ function sayPrograms(seconds_) {
 
 /** Stores for the phase's tests to copy: for unit programs only on PostgreSQL, where they are expensive. */
 function prepare(phase) {
-  const souk = path.join(buildDir(phase.build ?? 'release'), 'souk');
   if (phase.engine) makeValidators(phase);
-  if (phase.engine) phase.prepared = prepareStores(souk, phase.engine === 'pg' ? cluster.url : null);
-  else if (phase.run === 'units') phase.prepared = prepareStores(souk, cluster.url, ['store']);
+  if (phase.engine) phase.prepared = storesOn(phase.engine, phase);
+  else if (phase.run === 'units') phase.prepared = storesOn('pg', phase, ['store']);
+}
+
+/** Whichever build makes a store, it is the same: what an earlier phase has made is used again. */
+function storesOn(engine, phase, kinds) {
+  const souk = path.join(buildDir(phase.build ?? 'release'), 'souk');
+  prepared.set(engine, prepareStores(souk, engine === 'pg' ? cluster.url : null, kinds, prepared.get(engine)));
+  return prepared.get(engine);
 }
 
 /** What holds answers against the OpenAPI document: made here, so that the test processes do not all make it at once. */
 function makeValidators(phase) {
   const file = 'tests/api/lib/validators.mjs';
-  if (!fs.existsSync(file)) return;
-  const env = { ...process.env, SOUK_BUILD: buildDir(phase.build ?? 'release') };
+  const dir = buildDir(phase.build ?? 'release');
+  if (validated.has(dir) || !fs.existsSync(file)) return;
+  const env = { ...process.env, SOUK_BUILD: dir };
   const made = spawnSync(process.execPath, [file], { encoding: 'utf8', env });
   if (made.status !== 0) throw made.error ?? new Error(made.stderr);
+  validated.add(dir);
 }
 
 /** One cluster for the whole run. When it does not start, every phase that needs it says why, and none tries again. */
@@ -517,6 +526,8 @@ function clusterSeconds() {
 function cleanUp() {
   for (const pid of running) killGroup(pid);
   running.clear();
+  for (const { dir } of prepared.values()) fs.rmSync(dir, { recursive: true, force: true });
+  prepared.clear();
   if (cluster) {
     const { dir } = cluster;
     clusterCpu = clusterSeconds();

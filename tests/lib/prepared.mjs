@@ -1,7 +1,7 @@
 // tests/lib/prepared.mjs - stores that were made once, by the program's own commands, and are copied for each test that wants
 // one: to make a schema takes ten times as long as to copy it.
 //
-// The test run makes them for each phase and names them in SOUK_PREPARED; a test file that is run by itself makes its own.
+// The test run makes them and names them in SOUK_PREPARED; a test file that is run by itself makes its own.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -24,17 +24,18 @@ const KINDS = {
 };
 
 /**
- * Makes one store of each kind with the program `souk`. cluster: the address of a PostgreSQL to make them in; null: SQLite.
+ * Makes one store of each kind with the program `souk`. cluster: the address of a PostgreSQL to make them in; null: SQLite. earlier: what
+ * was made before for the same engine, to which only the missing kinds are added.
  * Gives {dir, key, kinds: {name: {db, accounts: {name: {id, token}}}}}, which can be written as JSON; `dir` is to be removed
  * when nobody copies any more.
  */
-export function prepareStores(souk, cluster = null, kinds = Object.keys(KINDS)) {
-  const prepared = {
+export function prepareStores(souk, cluster = null, kinds = Object.keys(KINDS), earlier = null) {
+  const prepared = earlier ?? {
     dir: fs.mkdtempSync(path.join(memoryFolder(), 'souk-prepared-')),
     key: randomBytes(32).toString('hex'),
     kinds: {},
   };
-  for (const kind of kinds) {
+  for (const kind of kinds.filter((k) => !(k in prepared.kinds))) {
     const home = path.join(prepared.dir, kind);
     fs.mkdirSync(home);
     const db = cluster ? createDatabase(cluster) : path.join(home, 'souk.db');

@@ -124,13 +124,15 @@ test('64 decisions about one withdrawal: one is made', async () => {
 
 test('control: a wallet that reads and then writes is caught by the same harness', async () => {
   let balance = AFFORDABLE;
+  const writers = [];
   const naive = http.createServer((req, res) => {
     req.resume().on('end', () => {
       const seen = balance;
-      setImmediate(() => {
+      writers.push(() => {
         if (seen >= 1) balance = seen - 1;
         res.writeHead(seen >= 1 ? 200 : 422, { 'Content-Length': 0 }).end();
       });
+      if (writers.length === CONNECTIONS) for (const write of writers) write(); // all have read: no request waits for an answer
     });
   });
   await new Promise((resolve) => {

@@ -94,12 +94,16 @@ export class Kill9 {
 
   /**
    * Load, kill, restart, repeat. strike: what happens under the load; the default kills the first server. The load goes on meanwhile
-   * where something is left to answer. whole: what every order delivered is asked for again, not only that of new ones.
+   * where something is left to answer. width: how many clients there are, of which each gets an answer on average before the strike.
+   * whole: what every order delivered is asked for again, not only that of new ones.
    * Gives how many were acknowledged before the kill, and how many were not.
    */
-  async round(strike = () => this.nodes[0].kill9(), { enough = this.clients, pause_ms = 100, whole = true } = {}) {
+  async round(
+    strike = () => this.nodes[0].kill9(),
+    { width = this.clients, enough = width, pause_ms = 100, whole = true } = {},
+  ) {
     const state = { killed: false, acknowledged: 0, unsure: 0 };
-    const clients = Array.from({ length: this.clients }, (_, i) => this.client(state, i));
+    const clients = Array.from({ length: width }, (_, i) => this.client(state, i));
     while (state.acknowledged < enough) await sleep(5);
     await sleep(Math.random() * pause_ms);
     const { acknowledged } = state;

@@ -6,7 +6,15 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDatabase, postmasterPid, sql, startAgain, startCluster, stopCluster, stopServer } from '../../lib/pg.mjs';
+import {
+  createDatabase,
+  postmasterPid,
+  sql,
+  startAgain,
+  startCluster,
+  stopCluster,
+  stopServer,
+} from '../../lib/pg.mjs';
 import { memoryFolder } from '../../lib/memory.mjs';
 
 const SOCKET = '.s.PGSQL.5432';

@@ -6,9 +6,14 @@ import { Power } from './power.mjs';
 /** Few connections: each has to be made again after a kill. */
 const FEW = { SOUK_WORKERS: '8' };
 
-/** Gives {kill9, power, ways, stop()}: ways is {name: what happens under load}. On SQLite there is one server, on PostgreSQL there are two. */
-export async function openWays({ clients = 16, codes = 8000 } = {}) {
-  if (ENGINE === 'sqlite') {
+const CROWD = 64;
+
+/**
+ * Gives {kill9, power, ways, stop()}: ways is {name: what happens under load}. hasPower: on a PostgreSQL that can be killed, too, there are
+ * two servers; otherwise there is one.
+ */
+export async function openWays({ clients = 16, codes = 8000, hasPower = ENGINE === 'pg' } = {}) {
+  if (!hasPower) {
     const kill9 = await Kill9.open({ clients, codes });
     return { kill9, power: null, ways: { 'the server': () => kill9.nodes[0].kill9() }, stop: () => kill9.stop() };
   }
@@ -42,18 +47,21 @@ export async function openWays({ clients = 16, codes = 8000 } = {}) {
   return { kill9, power, ways, stop: () => kill9.stop() };
 }
 
-/** Kills so many times, each way in turn. Gives {kills: {way: n}, acknowledged, repeated}. */
-export async function killAllWays({ kill9, power, ways }, times, onKill) {
+/** Kills so many times, each way in turn, the first `crowded` times in a crowd. Gives {kills: {way: n}, acknowledged, repeated}. */
+export async function killAllWays({ kill9, power, ways }, times, { crowded = 0 } = {}) {
   const names = Object.keys(ways);
   const sum = { kills: {}, acknowledged: 0, repeated: 0 };
   for (let i = 0; i < times; i++) {
     const name = names[i % names.length];
     if (name === 'the power of PostgreSQL') power.remember();
-    const { acknowledged, repeated } = await kill9.round(ways[name], { pause_ms: 20, whole: i === times - 1 });
+    const { acknowledged, repeated } = await kill9.round(ways[name], {
+      width: i < crowded ? CROWD : undefined,
+      pause_ms: 20,
+      whole: i === times - 1,
+    });
     sum.kills[name] = (sum.kills[name] ?? 0) + 1;
     sum.acknowledged += acknowledged;
     sum.repeated += repeated;
-    onKill?.(name, { acknowledged, repeated });
   }
   return sum;
 }
