@@ -132,6 +132,8 @@ test('a provider cannot change under payments; null takes values away', async ()
     api_key: 'sk_1_long_enough',
   });
   assert.equal((await shop.connect('changing', { api_key: null })).api_key, null);
+  for (const provider of ['razorpay', 'stripe'])
+    assert.equal((await shop.connect('changing', { provider })).provider, provider, 'nothing came through it yet');
   const buyer = await shop.buyerWith([[editor, 1]]);
   await shop.checkout(buyer, 'changing');
   expectError(await shop.admin('PUT', '/api/admin/gateways/changing', { provider: 'razorpay' }), 409, 'invalid_state');

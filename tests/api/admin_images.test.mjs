@@ -84,10 +84,15 @@ test('what is no picture is refused, whatever it is called', async () => {
 
 test('pictures of a large catalogue are found, each with its product', async () => {
   const many = [];
-  for (let i = 0; i < 101; i++) many.push(office.product({ name: `Many ${i}`, position: 200 - i }));
-  const [some, other] = await Promise.all(many).then((all) => [all[3], all[77]]);
+  for (let i = 0; i < 103; i++) many.push(office.product({ name: `Many ${i}`, position: 200 - i }));
+  const all = (await Promise.all(many)).sort((a, b) => a.id - b.id);
+  const [some, other] = [all[3], all[77]];
   dataOf(await add(PNG, 'of some', some.id), 201);
   dataOf(await add(JPEG, 'of other', other.id), 201);
+  for (const hidden of [all[50], all[102]]) {
+    dataOf(await add(PNG, 'not sold', hidden.id), 201);
+    dataOf(await office.owner.patch(`/api/admin/products/${hidden.id}`, { is_active: false }));
+  }
   const listed = dataOf(await office.souk.get('/api/store/products'));
   assert.deepEqual(
     listed

@@ -21,6 +21,7 @@ after(async () => {
 test('licences: revoke and reinstate, unbind, extend, give', async () => {
   const product = await office.product();
   const customer = await office.customer({ balance: 50 });
+  dataOf(await staff.post('/api/admin/licenses', { product_id: product.id, customer_id: customer.id }), 201);
   const key = dataOf(await customer.post('/api/v1/order/create', { product_id: product.id })).delivery.value;
   const verify = (hardware_id) =>
     customer.post('/api/v1/license/verify', { license_key: key, product_id: product.id, hardware_id });
@@ -51,6 +52,17 @@ test('licences: revoke and reinstate, unbind, extend, give', async () => {
     201,
   );
   assert.equal(given.order_id, null);
+  const pro = dataOf(await staff.post(`/api/admin/products/${product.id}/variants`, { name: 'Pro', price: 9 }), 201);
+  const better = dataOf(
+    await staff.post('/api/admin/licenses', { product_id: product.id, variant_id: pro.id, customer_id: customer.id }),
+    201,
+  );
+  assert.equal(better.variant_id, pro.id);
+  const behind = async (limit) => {
+    const { next_cursor } = (await staff.get(`/api/admin/licenses?limit=${limit}`)).json.meta;
+    return dataOf(await staff.get(`/api/admin/licenses?q=${key}&cursor=${next_cursor}`)).map((l) => l.id);
+  };
+  assert.deepEqual([await behind(1), await behind(3)], [[license.id], []], 'a key is on one page');
   expectStatus(
     await customer.post('/api/v1/license/verify', { license_key: given.license_key, product_id: product.id }),
     200,

@@ -184,7 +184,8 @@ test('of an order with several things each is replaced by itself, where that is 
   const { order_id } = dataOf(await customer.post('/api/store/cart/checkout', { pay_with: 'wallet' }), 201);
   const department_id = dataOf(await staff.get('/api/admin/departments')).find((d) => d.is_active).id;
   const question = { department_id, subject: 's', message: 'm', order_id };
-  const ticket = dataOf(await customer.post('/api/customer/tickets', question));
+  const [license] = dataOf(await customer.get('/api/customer/licenses'));
+  const ticket = dataOf(await customer.post('/api/customer/tickets', { ...question, license_id: license.id }));
   const { items } = dataOf(await staff.get(`/api/admin/orders/${order_id}`));
   const replace = (n) => staff.post(`/api/admin/tickets/${ticket.id}/replace-code`, { item_id: items[n].item_id });
   expectStatus(await replace(0), 201);

@@ -36,6 +36,7 @@ test('a failure is tried again under the same id; both secrets sign after a rota
     return d.tries === 1 && d;
   }, 'the failure is recorded');
   assert.equal(failed.status, 'pending');
+  expectError(await shop.admin('POST', `${DELIVERIES}/${id}/resend`), 409, 'invalid_state'); // it will be
   const wait = Date.parse(failed.next_try_at) - Date.parse(failed.attempts[0].at);
   assert.ok(wait >= 3900 && wait <= 16000, `the next try is after about 5 s: ${wait}`);
   assert.deepEqual([failed.attempts[0].status, failed.answer], [500, 'status 500']);
@@ -79,6 +80,12 @@ test('a failure is tried again under the same id; both secrets sign after a rota
     [id],
   );
   assert.deepEqual(await deliveries(`endpoint_id=${endpoint.id}&status=failed`), []);
+  const newer = await ping(endpoint);
+  const { next_cursor } = (await shop.admin('GET', `${DELIVERIES}?endpoint_id=${endpoint.id}&limit=1`)).json.meta;
+  assert.deepEqual(
+    (await deliveries(`endpoint_id=${endpoint.id}&cursor=${next_cursor}`)).map((d) => [d.id, d.id < newer]),
+    [[id, true]],
+  );
   await drop(endpoint);
   assert.deepEqual(await deliveries(`endpoint_id=${endpoint.id}`), []);
   expectError(await shop.admin('GET', `${DELIVERIES}/${id}`), 404, 'not_found');

@@ -101,6 +101,34 @@ test('keys of another system verify as they are, and no other text does', async 
   assert.notEqual((await verify(product, 'old_key_0002')).status, 200, 'revoked');
 });
 
+test('what has no reference is known by the name it gets; a balance with a reference is given once', async () => {
+  const files = [
+    [
+      'products',
+      csv(
+        'name,price,delivery_type,download_url',
+        'Manual,1,download_url,https://x.example/m',
+        'Old manual,1,download_url,http://x.example/o',
+      ),
+      2,
+    ],
+    ['variants', csv('product,name,price', ...Array.from({ length: 9 }, (_, i) => `manual,Print ${i},1`)), 9],
+    ['wallets', csv('ref,email,balance', 'w1,bob@example.com,1.00'), 1],
+  ];
+  for (const [kind, text, count] of files) {
+    assert.deepEqual(await imports(kind, text), [count, 0, 0], kind);
+    assert.deepEqual(await imports(kind, text), [0, count, 0], `${kind} again`);
+  }
+  assert.equal(shop.seed.number("SELECT COUNT(*) FROM product WHERE slug IN ('manual', 'old-manual')"), 2);
+  assert.deepEqual(
+    await imports('wallets', csv('ref,email,balance', 'w1,bob@example.com,7.00', 'w2,bob@example.com,2.00')),
+    [1, 1, 0],
+  );
+  const balance =
+    "SELECT w.balance FROM ledger_account w JOIN account a ON a.id = w.owner_id WHERE a.email = 'bob@example.com'";
+  assert.equal(shop.seed.number(balance), 300);
+});
+
 test('every bad line is named with its number and reason, and nothing is imported', async () => {
   const state = () =>
     shop.seed
@@ -170,6 +198,7 @@ test('every bad line is named with its number and reason, and nothing is importe
         [3, /description: is too long, or not UTF-8/],
       ],
     ],
+    ['customers', Buffer.from('email\n\xff@example.com\n', 'latin1'), [[2, /email: is not/]]],
     [
       'variants',
       csv('product,name,price', 'nowhere,X,1', 'editor,,1', ',X,1'),

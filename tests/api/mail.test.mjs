@@ -85,6 +85,8 @@ test('staff send an order’s mail again; what was not delivered has none', asyn
   assert.equal(timeline.filter((t) => t.kind === 'sent_again').length, 1);
   const again = await mailTo(buyer.email, 2);
   assert.equal(again.text, first.text);
+  const seen = (await shop.order(buyer, order_id)).timeline.map((t) => t.kind);
+  assert.ok(seen.includes('delivered') && !seen.includes('sent_again'), 'what staff did by hand is theirs to know');
 });
 
 test('by wallet too', async () => {

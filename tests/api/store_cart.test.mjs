@@ -264,6 +264,9 @@ test("a line that nobody touched for a week takes today's price at the next read
     [11, 6],
   );
   assert.equal(cart.total, 23);
+  age(7.1); // and the price is still what was shown
+  const again = await souk.post('/api/store/cart/checkout', { pay_with: 'wallet' }, { token: s.token });
+  expectError(again, 402, 'insufficient_balance');
 });
 
 test('a sum that does not fit is refused, not wrapped', async () => {

@@ -259,7 +259,12 @@ static void books_differ(void **state)
     books.entries[BOOK_REFUNDS] = much;
     assert_err(store_swept(compare), OK);
     assert_err(store_swept(ask_due), OK);
+    int64_t asked = count_of("SELECT COUNT(*) FROM outbox WHERE kind = 'reconcile'");
     assert_err(store_swept(ask_due), OK);
+    assert_int_equal(count_of("SELECT COUNT(*) FROM outbox WHERE kind = 'reconcile'"), asked);
+    sql("UPDATE reconciliation SET asked_at = 1");
+    assert_err(store_tx(TX_READ, ask_due), OK);
+    assert_true(count_of("SELECT COUNT(*) FROM outbox WHERE kind = 'reconcile'") > asked);
 }
 
 /* ---- webhooks ---- */
@@ -349,7 +354,10 @@ static void endpoints(void **state)
     assert_err(store_swept(hook_try), OK);
     for (int i = 0; i < 12; i++) { /* rests for longer and longer, up to a limit, and is switched off in the end */
         health = (struct webhook_health){.failed = 1};
+        if (i == 1) endpoint.failures = 1000000;
         assert_err(store_swept(hook_release), OK);
+        int64_t rest = count_of("SELECT paused_until FROM webhook_endpoint") - hook_now.ms;
+        assert_true(i == 0 ? rest > 0 && rest < 30 * TIME_SECOND : rest == 30 * TIME_SECOND);
         hook_now.ms += 2 * TIME_DAY;
         enum err e = store_swept(hook_lease);
         if (e) break;
@@ -357,9 +365,18 @@ static void endpoints(void **state)
     assert_int_equal(count_of("SELECT is_enabled FROM webhook_endpoint"), 0);
     want_endpoint.is_enabled = true;
     assert_err(store_swept(hook_change), OK);
+    sql("UPDATE webhook_delivery SET status = 'pending', done_at = NULL");
+    want_endpoint.is_enabled = false; /* by hand: nothing waits for an endpoint that is off */
+    assert_err(store_swept(hook_change), OK);
+    assert_int_equal(count_of("SELECT COUNT(*) FROM webhook_delivery WHERE status = 'pending'"), 0);
+    want_endpoint.is_enabled = true;
+    assert_err(store_swept(hook_change), OK);
     assert_err(store_swept(hook_lease), OK);
     assert_err(store_swept(hook_free), OK);
     assert_err(store_swept(hook_free), OK);
+    assert_err(store_swept(hook_lease), OK);
+    assert_err(store_tx(TX_READ, hook_free), OK); /* which finds that it has to write */
+    assert_int_equal(count_of("SELECT leased_until FROM webhook_endpoint"), 0);
     assert_err(store_swept(hook_lease), OK);
     health = (struct webhook_health){.failed = 1, .is_gone = true};
     assert_err(store_swept(hook_release), OK);
@@ -443,15 +460,28 @@ static void jobs(void **state)
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) assert_err(store_swept(links[i]), OK);
     sql("INSERT INTO variant (product_id, name, price, is_active)"
         " SELECT id, 'Large', 900, 1 FROM product WHERE slug = 'codes'");
+    sql("INSERT INTO variant (product_id, name, price, is_active)"
+        " SELECT id, 'Small', 400, 1 FROM product WHERE slug = 'codes'");
     sql("UPDATE license SET expires_at = 1700000000001");
     sql("INSERT INTO token (account_id, kind, hash, hint, scopes, created_at, expires_at)"
         " SELECT id, 'login', X'00', '', 1, 1, 2 FROM account WHERE email = 'ada@example.com'");
     sql("INSERT INTO notification (account_id, kind, message, created_at) SELECT id, 'x', 'x', 1 FROM account");
-    for (int round = 0; round < 2; round++) {
+    static const char *const between[] = {
+        /* The codes go, come back, and are gone again between the looks. */
+        "UPDATE serial SET taken_by = (SELECT MIN(id) FROM order_item), taken_at = 7 WHERE taken_by IS NULL",
+        "UPDATE serial SET taken_by = NULL, taken_at = NULL WHERE taken_at = 7",
+        "DELETE FROM serial",
+        "SELECT 1",
+    };
+    static const int64_t told[] = {0, 2, 2, 4}; /* that a pool is empty: of two, each time that they become so */
+    assert_err(store_tx(TX_READ, job_links), OK);
+    assert_int_equal(count_of("SELECT COUNT(*) FROM mail_link"), 0);
+    for (int round = 0; round < 4; round++) {
         for (size_t i = 0; i < sizeof all / sizeof *all; i++) assert_err(store_swept(all[i]), OK);
-        /* New codes came and went between the looks. */
-        sql(round ? "SELECT 1" : "DELETE FROM serial");
+        assert_int_equal(count_of("SELECT COUNT(*) FROM event WHERE type = 'stock.empty'"), told[round]);
+        sql(between[round]);
     }
+    assert_int_equal(count_of("SELECT COUNT(*) FROM event WHERE type = 'stock.low'"), 2);
     assert_int_equal(count_of("SELECT COUNT(*) FROM mail_link"), 0);
     assert_int_equal(count_of("SELECT COUNT(*) FROM token WHERE expires_at = 2"), 0);
 }

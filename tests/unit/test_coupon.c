@@ -214,6 +214,17 @@ static enum err limits(struct db *db)
     assert_err(coupon_reclaim(db, older, now), ERR_COUPON_USED);
     assert_err(coupon_find(db, each.id, &each), OK);
     assert_true(each.uses == 1);
+
+    /* With both limits the use that was counted for all is given back when the customer may not have it. */
+    want = (struct coupon){.code = STR("ONE-OF-FIVE"), .max_uses = 5, .max_uses_per_customer = 1};
+    struct coupon both = make_coupon(db, want, NULL, 0);
+    older = make_order(db, ada), newer = make_order(db, ada);
+    assert_err(redeem(db, &both, ada, older, now), OK);
+    assert_err(coupon_release(db, older, now), OK);
+    assert_err(redeem(db, &both, ada, newer, now), OK);
+    assert_err(coupon_reclaim(db, older, now), ERR_COUPON_USED);
+    assert_err(coupon_find(db, both.id, &both), OK);
+    assert_true(both.uses == 1);
     return OK;
 }
 

@@ -72,6 +72,19 @@ static void a_wrong_character_is_found(void **state)
     }
 }
 
+/* Characters beside the letters and digits, on either side. */
+static void another_character_is_none(void **state)
+{
+    (void)state;
+    char text[29];
+    Str key = license_key_make(&arena, (Str){0});
+    for (const char *c = "/:@[`{~\x7f\xff"; *c; c++) {
+        memcpy(text, key.ptr, sizeof text);
+        text[0] = *c;
+        assert_false(is_key((Str){text, sizeof text}));
+    }
+}
+
 static void a_swap_of_any_two_is_found(void **state)
 {
     (void)state;
@@ -160,6 +173,7 @@ int main(void)
         cmocka_unit_test_teardown(has_five_groups_of_five, empty_arena),
         cmocka_unit_test_teardown(every_character_is_random, empty_arena),
         cmocka_unit_test_teardown(a_wrong_character_is_found, empty_arena),
+        cmocka_unit_test_teardown(another_character_is_none, empty_arena),
         cmocka_unit_test_teardown(a_swap_of_any_two_is_found, empty_arena),
         cmocka_unit_test_teardown(is_read_generously, empty_arena),
         cmocka_unit_test_teardown(the_prefix_is_part_of_the_key, empty_arena),

@@ -3,6 +3,7 @@
 
 #include "domain/mail.h"
 #include "domain/outbox.h"
+#include "domain/outbox_desk.h"
 #include "domain/password_reset.h"
 #include "domain/retention.h"
 
@@ -46,6 +47,32 @@ static enum err outbox(struct db *db)
     return OK;
 }
 
+/* What staff read of each; no text of a message, and no link. */
+static enum err desk(struct db *db)
+{
+    static const struct {
+        struct outbox_item item;
+        const char *what;
+        enum outbox_group group;
+    } rows[] = {
+        {{.kind = OUTBOX_RECONCILE, .payload = STR("1")}, "compare a gateway's books with ours", OUTBOX_GROUP_GATEWAY},
+        {{.kind = OUTBOX_RESET, .payload = STR("ada@example.com")}, "ada@example.com: a new password", OUTBOX_GROUP_MAIL},
+        {{.kind = OUTBOX_MAIL, .payload = STR("not a mail")}, "a message that cannot be read", OUTBOX_GROUP_MAIL},
+    };
+    const size_t n = sizeof rows / sizeof *rows;
+    struct outbox_view *views;
+    size_t count;
+    Id id;
+    for (size_t i = 0; i < n; i++) assert_int_equal(outbox_add(db, &rows[i].item, NOW, NOW, &id), OK);
+    assert_int_equal(outbox_list(db, &(struct outbox_filter){0}, (Id){0}, 10, &views, &count), OK);
+    assert_int_equal(count, n);
+    for (size_t i = 0; i < n; i++) { /* the newest first */
+        assert_true(str_eq(views[n - 1 - i].what, str_from(rows[i].what)));
+        assert_int_equal(outbox_group_of(rows[i].item.kind), rows[i].group);
+    }
+    return OK;
+}
+
 static enum err resets(struct db *db)
 {
     Id account, owner;
@@ -64,6 +91,11 @@ static enum err resets(struct db *db)
     assert_int_equal(password_reset_finish(db, newer, STR("hash2"), later), ERR_NOT_FOUND);
     assert_int_equal(password_reset_look(db, token, later, &owner), ERR_NOT_FOUND); /* using one up ends the others */
     assert_int_equal(number(db, "SELECT COUNT(*) FROM account WHERE password_hash = 'hash'"), 1);
+    /* Who was switched off gets no link, and no answer that differs. */
+    assert_int_equal(db_script(db, "UPDATE account SET is_active = 0 WHERE email = 'ada@example.com'"), OK);
+    assert_int_equal(password_reset_begin(db, STR("ada@example.com"), NOW, &account, &token), OK);
+    assert_int_equal(token.len, 0);
+    assert_false(id_is(account));
     return OK;
 }
 
@@ -114,6 +146,7 @@ static enum err mails(struct db *db)
 }
 
 TEST(outbox)
+TEST(desk)
 TEST(resets)
 TEST(mails)
 
@@ -121,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_BOTH(test_outbox),
+        ON_BOTH(test_desk),
         ON_BOTH(test_resets),
         ON_BOTH(test_mails),
     };

@@ -12,6 +12,14 @@ static enum err disputes(struct db *db)
     dispute.refund_ref = STR("dp_1");
     assert_int_equal(receive(db, &dispute).status, WEBHOOK_REVIEW);
     assert_int_equal(number(db, "SELECT COUNT(*) FROM license WHERE on_hold = 1"), 1);
+    /* Told again, with a date by which it must be answered; told once more without one, which changes nothing. */
+    for (int64_t due = 1800000000000; due >= 0; due -= 1800000000000) {
+        dispute = event_of(db, &p, EVENT_DISPUTED);
+        dispute.refund_ref = STR("dp_1");
+        dispute.due_at = (Time){due};
+        assert_int_equal(receive(db, &dispute).status, WEBHOOK_REVIEW);
+        assert_int_equal(number(db, "SELECT due_at FROM dispute"), 1800000000000);
+    }
     struct payment_event closed = event_of(db, &p, EVENT_DISPUTE_CLOSED);
     closed.refund_ref = STR("dp_1");
     closed.outcome = DISPUTE_WON;

@@ -4,6 +4,7 @@
 
 #include "backup/restore.h"
 #include "db/migrate.h"
+#include "domain/vault.h"
 
 static char folder[128], archive[160], target[160];
 
@@ -122,11 +123,30 @@ static void an_unknown_schema_is_refused(void **state)
     assert_int_not_equal(access(target, F_OK), 0);
 }
 
+/* The key that comes out of a backup is never put over another one, nor said to be kept where it is not. */
+static void a_key_is_written_once(void **state)
+{
+    (void)state;
+    char path[160], nowhere[160], why[ARCHIVE_WHY_BYTES] = "";
+    uint8_t key[VAULT_KEY_BYTES] = {1}, other[VAULT_KEY_BYTES] = {2}, read[VAULT_KEY_BYTES];
+    snprintf(path, sizeof path, "%s/souk.key", folder);
+    snprintf(nowhere, sizeof nowhere, "%s/none/souk.key", folder);
+    assert_int_equal(vault_write(path, key, why, sizeof why), OK);
+    assert_int_equal(vault_write(path, key, why, sizeof why), OK);
+    assert_int_equal(vault_write(path, other, why, sizeof why), ERR_CONFLICT);
+    assert_non_null(strstr(why, "another key"));
+    assert_int_equal(vault_read(path, "", read, why, sizeof why), OK);
+    assert_memory_equal(read, key, sizeof key);
+    assert_int_equal(vault_write(nowhere, key, why, sizeof why), ERR_INTERNAL);
+    assert_non_null(strstr(why, "cannot make the key file"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_older_schema_is_brought_up_to_date, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_unknown_schema_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_key_is_written_once, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include "domain/product.h"
 #include "domain/sealed_code.h"
 #include "domain/serial.h"
+#include "domain/serial_hint.h"
 #include "unit.h"
 
 static const Time now = {1000000};
@@ -354,6 +355,29 @@ static void test_waits_for_rollback(void **state)
     assert_err(e, ERR_ROLLED_BACK);
 }
 
+/* Two pools whose hints would be kept in one place: the later takes it, and what the earlier finds changes nothing. */
+static void test_hints_in_one_place(void **state)
+{
+    (void)state;
+    const Id shop = {INT64_C(77777777777)}, none = {0};
+    serial_hint(shop, none, now);
+    serial_hint_note(shop, none, none, (Id){5});
+    assert_int_equal(serial_hint_peek(shop, none).v, 5);
+    Id variant = {0};
+    while (serial_hint_peek(shop, none).v == 5) {
+        variant.v++;
+        assert_true(variant.v < 100000);
+        serial_hint(shop, variant, now);
+    }
+    assert_int_equal(serial_hint_peek(shop, none).v, 0);
+    serial_hint_note(shop, none, none, (Id){6});
+    assert_int_equal(serial_hint_peek(shop, none).v, 0);
+    assert_int_equal(serial_hint_peek(shop, variant).v, 0);
+    serial_hint_note(shop, variant, none, (Id){7});
+    assert_int_equal(serial_hint_peek(shop, variant).v, 7);
+    serial_hint_forget(shop);
+}
+
 #define ON_BOTH_WITH_CODES(f)                                                                                          \
     {"sqlite " #f, f, open_sqlite, store_close, NULL},                                                                 \
     {                                                                                                                  \
@@ -364,6 +388,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         {"sqlite test_masks", test_masks},
+        {"sqlite test_hints_in_one_place", test_hints_in_one_place},
         ON_BOTH_WITH_CODES(test_order_of_pools),
         ON_BOTH_WITH_CODES(test_many_at_once),
         ON_BOTH_WITH_CODES(test_imports),
