@@ -32,7 +32,7 @@ Str addressee_what(struct page *p, Id order, Id payment)
 {
     if (id_is(order)) return words_fill(p, WORD_mail_order, 0, (Str[]){page_int(p, order.v)}, 1);
     if (id_is(payment)) return words_fill(p, WORD_mail_topup, 0, (Str[]){page_int(p, payment.v)}, 1);
-    return words_text(p->lang, WORD_mail_payment);
+    return words_text(p->lang, WORD_mail_unknown);
 }
 
 Str addressee_amount(const struct page *p, Money amount, Str currency)

@@ -111,6 +111,12 @@ test('with --base-url the link is absolute', async (t) => {
   expectStatus(await other.souk.get(new URL(deliveries[0].value).pathname), 302);
 });
 
+test('a link with a letter that none has leads nowhere', async () => {
+  const right = await link(fileProduct());
+  expectStatus(await shop.souk.get(right), 200);
+  expectError(await shop.souk.get(right.replace(/.$/, '~')), 404, 'not_found');
+});
+
 test('without --base-url the link is absolute, too: it leads to the address that is listened on', async () => {
   const { order_id, delivery } = await shop.bought(ada, { product_id: fileProduct().id });
   assert.ok(delivery.value.startsWith(`${shop.souk.url}/download/`), delivery.value);

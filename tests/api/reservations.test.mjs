@@ -105,9 +105,24 @@ test('several units, some of them of the shared pool, are all kept and all deliv
       { token: buyer.token },
     ),
   );
+  const tool = shop.seed.product({ name: 'Tool', price: 100 }); // which needs no code
+  dataOf(await shop.souk.post('/api/store/cart/add', { product_id: tool.id, quantity: 1 }, { token: buyer.token }));
   const { order_id: id } = await shop.checkout(buyer, LABELS.stripe);
   assert.ok((await shop.order(buyer, id)).reserved_until);
-  await event('payment_intent.succeeded', { id, amount: 1500, intent: `pi_rs_v${id}` });
+  // While a code cannot be opened nothing is delivered, and nothing is lost: the gateway sends its message again.
+  const [codes] = shop.seed.sql(`SELECT MIN(id), MAX(id) FROM serial WHERE taken_by = (SELECT MIN(id) FROM order_item
+    WHERE order_id = ${id});`);
+  shop.seed.sql(`CREATE TABLE kept AS SELECT id, sealed_code FROM serial WHERE id IN (${codes});`);
+  const put = (which) =>
+    shop.seed.sql(`UPDATE serial SET sealed_code = (SELECT k.sealed_code FROM kept k WHERE k.id ${which} serial.id)
+      WHERE id IN (${codes});`);
+  const succeeded = stripeEvent('payment_intent.succeeded', { order: id, amount: 1600, intent: `pi_rs_v${id}` });
+  put('<>');
+  expectError(await shop.event('stripe', succeeded), 500, 'internal');
+  assert.equal((await shop.order(buyer, id)).status, 'pending');
+  put('=');
+  shop.seed.sql('DROP TABLE kept;');
+  dataOf(await shop.event('stripe', succeeded));
   const delivered = (await shop.order(buyer, id)).items[0].deliveries;
   assert.deepEqual(
     delivered.map((d) => d.unit),

@@ -303,6 +303,17 @@ test('a new address is proved by its own link; the old one is told, and its link
   assert.notEqual(again.status, 303);
 });
 
+test('a new address is asked for three times an hour', async () => {
+  const b = await registered();
+  await b.open('/account/settings');
+  for (let i = 0; i < 3; i++)
+    await b.submit('/account/settings/email', { email: `n${i}-${b.email}`, password: PASSWORD }, { expect: 303 });
+  await b.open('/account/settings');
+  const refused = await b.submit('/account/settings/email', { email: `n3-${b.email}`, password: PASSWORD });
+  assert.equal(refused.status, 429);
+  assert.equal(mail.sink.mails.filter((m) => m.to === `n3-${b.email}`).length, 0);
+});
+
 test('where the store asks for a proved address, an unproven account does not buy', async () => {
   dataOf(await shop.admin('PATCH', '/api/admin/settings', { require_verified_email: true }));
   const b = await registered();

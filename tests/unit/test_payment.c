@@ -351,6 +351,9 @@ static enum err envelopes(struct db *db)
     assert_int_equal(payment_receive(db, &gateway, &e, STR("{\"a\":1}"), NOW, &o), OK);
     assert_int_equal(payment_receive(db, &gateway, &e, STR("{\"a\":1}"), NOW, &o), OK);
     assert_int_equal(o.event.v, 0);
+    e.delivery_id = STR("tr-2"); /* sent once more, in another envelope */
+    assert_int_equal(payment_receive(db, &gateway, &e, STR("{\"a\":1}"), NOW, &o), OK);
+    assert_int_equal(o.event.v, 0);
     struct payment_event forged = event_of(db, &p, EVENT_SUCCEEDED);
     forged.delivery_id = STR("tr-1");
     assert_int_equal(payment_receive(db, &gateway, &forged, STR("{\"a\":2}"), NOW, &o), ERR_SIGNATURE_INVALID);
