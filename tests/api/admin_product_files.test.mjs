@@ -1,5 +1,7 @@
 // The file that a product delivers.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { assertInvariants } from '../lib/checker.mjs';
 import { openOffice } from './lib/admin.mjs';
@@ -44,6 +46,13 @@ test('a file: put, delivered, replaced, taken away; too large ones and strangers
   assert.equal(dataOf(unnamed).file_name, 'no-name.bin');
   expectError(await put('x'.repeat(200001)), 413, 'body_too_large');
   expectError(await put(bytes, '', customer), 403, 'insufficient_scope');
+  // What an upload left behind that was cut off goes at the next start, and nothing else does.
+  const folder = path.join(souk.env.SOUK_DATA ?? `${souk.dbArg}.d`, 'files');
+  const files = fs.readdirSync(folder).sort();
+  fs.writeFileSync(path.join(folder, '.upload-cut-off'), 'half');
+  await souk.restart();
+  assert.deepEqual(fs.readdirSync(folder).sort(), files);
+  assert.equal((await souk.get(delivery.value.replace(/^.*\/download/, '/download'))).text, 'second edition');
   assert.equal(dataOf(await staff.delete(target)).file_name, null);
-  expectError(await souk.get(delivery.value), 404, 'not_found');
+  expectError(await souk.get(delivery.value.replace(/^.*\/download/, '/download')), 404, 'not_found');
 });

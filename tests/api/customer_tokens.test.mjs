@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
+import { seeder } from './lib/seed.mjs';
 import { startSouk } from './lib/souk.mjs';
 
 const TOKEN = /^souk_[a-z]+_[0-9A-Za-z]{38}$/;
@@ -22,6 +23,13 @@ function freshEmail() {
 function createToken(token, body, options) {
   return souk.post('/api/customer/tokens', body, { token, ...options });
 }
+
+test('nobody who was switched off is let in by a token', async () => {
+  const who = await souk.customer();
+  const { token } = dataOf(await createToken(who.token, { name: 'kept' }), 201);
+  seeder(souk).sql(`UPDATE account SET is_active = 0 WHERE id = ${who.id};`);
+  expectError(await souk.get('/api/customer/wallet', { token }), 401, 'token_invalid');
+});
 
 test('a customer makes, lists and revokes named tokens', async () => {
   const who = await souk.customer();

@@ -131,7 +131,8 @@ test('a sealed code belongs to its row: moved to another it opens nothing, and n
   seed.sql(
     `UPDATE serial SET sealed_code = (SELECT s.sealed_code FROM serial s WHERE s.id = ${rows[1]}) WHERE id = ${rows[0]};`,
   );
-  expectError(await buyer.post('/api/v1/order/create', { product_id: pool.id }), 500, 'internal');
+  for (const quantity of [1, 2])
+    expectError(await buyer.post('/api/v1/order/create', { product_id: pool.id, quantity }), 500, 'internal');
   assert.equal(seed.number(`SELECT COUNT(*) FROM serial WHERE product_id = ${pool.id} AND taken_by IS NULL`), 2);
 });
 

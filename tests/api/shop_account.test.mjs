@@ -396,7 +396,11 @@ test('name, sessions and tokens', async () => {
   await b.open('/account/settings');
   await b.submit('/account/settings/profile', { name: 'New <i>Name</i>' }, { expect: 303 });
   assert.match(b.text, /Saved\./);
-  assert.equal(b.form('/account/settings/profile').fields.name, 'New <i>Name</i>');
+  const { csrf, name } = b.form('/account/settings/profile').fields;
+  assert.equal(name, 'New <i>Name</i>');
+  // Nobody could send the link that proves another address.
+  const moved = await b.post('/account/settings/email', { csrf, email: `new-${b.email}`, password: PASSWORD });
+  assert.equal(moved.status, 409);
 
   const second = new Browser(shop.souk.url);
   await second.open('/login');

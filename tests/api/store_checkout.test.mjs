@@ -130,6 +130,17 @@ test('a coupon is redeemed with the order; one that stopped being valid is an er
   assert.equal((await cart(buyer)).coupon, null);
 });
 
+test('a file that was taken away is not sold, also with a coupon that many share', async () => {
+  const file = shop.seed.product({ delivery_type: 'download_url', download_url: 'https://cdn.example/x', price: 100 });
+  shop.seed.coupon({ code: 'SHARED', kind: 'percent', value: 1000, max_uses: 5 });
+  const buyer = await shop.buyerWith([[file, 1]], { balance: 1000 });
+  dataOf(await shop.souk.post('/api/store/cart/coupon', { code: 'shared' }, { token: buyer.token }));
+  shop.seed.update('product', file.id, { download_url: '' });
+  expectError(await shop.checkoutAnswer(buyer, 'wallet'), 409, 'out_of_stock');
+  assert.equal(shop.seed.number("SELECT uses FROM coupon WHERE code = 'SHARED'"), 0);
+  assert.equal((await shop.wallet(buyer)).balance, 10);
+});
+
 test('a total of nothing is confirmed at once, whatever it was to be paid with', async () => {
   shop.seed.coupon({ code: 'FREE', kind: 'percent', value: 10000, max_uses_per_customer: null });
   for (const way of ['wallet', 'card_gateway_a']) {

@@ -197,6 +197,14 @@ static enum err sell(struct db *db)
     return OK;
 }
 
+static enum err refund_other(struct db *db)
+{
+    struct payment_event e = refund_of(db, &unpaid, 50);
+    e.refund_ref = STR("re_other");
+    receive(db, &e);
+    return OK;
+}
+
 static enum err compare(struct db *db)
 {
     return reconciliation_compare(db, &gateway, &books, (Time){NOW.ms + 1});
@@ -217,6 +225,7 @@ static void books_differ(void **state)
     sql("UPDATE payment SET reference = 'ours-1' WHERE id = (SELECT MIN(id) FROM payment)");
     snprintf(reference, sizeof reference, "ours-1");
     struct book_entry refunds[] = {
+        {.ref = STR("re_10"), .payment_ref = str_from(name), .amount = {9}, .currency = STR("USD"), .is_pending = true},
         {.ref = STR("re_9"), .payment_ref = str_from(name), .amount = {4000}, .currency = STR("USD")},
         {.ref = STR("re_8"), .payment_ref = str_from(name), .amount = {500}, .currency = STR("USD")},
         {.ref = STR("re_7"), .payment_ref = str_from(name), .amount = {1}, .currency = STR("USD"), .is_pending = true},
@@ -246,6 +255,10 @@ static void books_differ(void **state)
     assert_err(store_swept(compare), OK);
     int64_t differences = count_of("SELECT COUNT(*) FROM review WHERE kind = 'reconciliation'");
     assert_true(differences >= 5);
+    sql("UPDATE dispute SET status = 'lost'"); /* decided there, and here */
+    assert_err(store_swept(compare), OK);
+    assert_int_equal(count_of("SELECT COUNT(*) FROM review WHERE kind = 'reconciliation'"), differences);
+    sql("UPDATE dispute SET status = 'open'");
     assert_err(store_swept(compare), OK);
     assert_int_equal(count_of("SELECT COUNT(*) FROM review WHERE kind = 'reconciliation'"), differences);
     books = (struct books){.since = books.since, .until = {LATER.ms}, .names_refunds = true, .has_disputes = true};
@@ -257,7 +270,11 @@ static void books_differ(void **state)
     };
     much[0].next = &much[1];
     books.entries[BOOK_REFUNDS] = much;
+    assert_err(store_tx(TX_WRITE, refund_other), OK);
+    sql("UPDATE refund SET is_outside = 0"); /* asked for by us: more than enough of one is in the books, the other is
+                                                not */
     assert_err(store_swept(compare), OK);
+    assert_int_equal(count_of("SELECT COUNT(*) FROM review WHERE reason LIKE '%refund re_other%'"), 1);
     assert_err(store_swept(ask_due), OK);
     int64_t asked = count_of("SELECT COUNT(*) FROM outbox WHERE kind = 'reconcile'");
     assert_err(store_swept(ask_due), OK);
@@ -595,6 +612,12 @@ static enum err setup(struct db *db)
     return setup_begin(db, NOW, &setup_token);
 }
 
+static enum err finish_setup(struct db *db)
+{
+    struct account owner = {.email = STR("first@example.com"), .role = ROLE_OWNER}, made;
+    return setup_finish(db, setup_token, &owner, NOW, &made);
+}
+
 static void people(void **state)
 {
     (void)state;
@@ -618,6 +641,8 @@ static void people(void **state)
     sql("UPDATE account SET role = 'customer'");
     assert_err(store_swept(setup), OK);
     assert_true(setup_token.len > 0);
+    assert_err(store_swept(finish_setup), OK);
+    assert_err(store_swept(finish_setup), ERR_NOT_FOUND); /* the second who opened the link */
 }
 
 /* ---- the folder of backups ---- */

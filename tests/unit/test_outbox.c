@@ -56,7 +56,9 @@ static enum err desk(struct db *db)
         enum outbox_group group;
     } rows[] = {
         {{.kind = OUTBOX_RECONCILE, .payload = STR("1")}, "compare a gateway's books with ours", OUTBOX_GROUP_GATEWAY},
-        {{.kind = OUTBOX_RESET, .payload = STR("ada@example.com")}, "ada@example.com: a new password", OUTBOX_GROUP_MAIL},
+        {{.kind = OUTBOX_RESET, .payload = STR("ada@example.com")},
+         "ada@example.com: a new password",
+         OUTBOX_GROUP_MAIL},
         {{.kind = OUTBOX_MAIL, .payload = STR("not a mail")}, "a message that cannot be read", OUTBOX_GROUP_MAIL},
     };
     const size_t n = sizeof rows / sizeof *rows;
