@@ -89,6 +89,7 @@ test('pictures of a large catalogue are found, each with its product', async () 
   const [some, other] = [all[3], all[77]];
   dataOf(await add(PNG, 'of some', some.id), 201);
   dataOf(await add(JPEG, 'of other', other.id), 201);
+  dataOf(await add(JPEG, 'once more', some.id), 201);
   for (const hidden of [all[50], all[102]]) {
     dataOf(await add(PNG, 'not sold', hidden.id), 201);
     dataOf(await office.owner.patch(`/api/admin/products/${hidden.id}`, { is_active: false }));
@@ -100,7 +101,7 @@ test('pictures of a large catalogue are found, each with its product', async () 
       .map((p) => [p.id, p.images.map((i) => i.alt)])
       .sort((a, b) => a[0] - b[0]),
     [
-      [some.id, ['of some']],
+      [some.id, ['of some', 'once more']],
       [other.id, ['of other']],
     ].sort((a, b) => a[0] - b[0]),
   );

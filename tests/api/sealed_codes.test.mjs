@@ -142,7 +142,8 @@ test('whatever is sealed and was damaged is refused as a whole, and nothing is m
   const other = await office.product({ delivery_type: 'serial_code' });
   dataOf(await owner.post(`/api/admin/products/${other.id}/serials`, { codes: ['DAMAGED-ONE-1', 'DAMAGED-ONE-2'] }));
   const headers = { 'Idempotency-Key': 'damaged' };
-  const order = dataOf(await buyer.post('/api/v1/order/create', { product_id: other.id }, { headers }));
+  const both = { product_id: other.id, quantity: 2 };
+  const order = dataOf(await buyer.post('/api/v1/order/create', both, { headers }));
   const hook = dataOf(
     await owner.post('/api/admin/webhook-endpoints', { url: 'https://a.example/', events: ['*'], is_enabled: false }),
     201,
@@ -158,7 +159,7 @@ test('whatever is sealed and was damaged is refused as a whole, and nothing is m
       [buyer, 'get', '/api/customer/licenses'],
       [owner, 'get', '/api/admin/licenses'],
     ],
-    'idempotency SET answer': [[buyer, 'post', '/api/v1/order/create', { product_id: other.id }, { headers }]],
+    'idempotency SET answer': [[buyer, 'post', '/api/v1/order/create', both, { headers }]],
     'webhook_endpoint SET secret': [[owner, 'get', `/api/admin/webhook-endpoints/${hook.id}`]],
     'gateway SET api_key': [[owner, 'get', '/api/admin/gateways']],
     'gateway SET secrets': [[owner, 'get', '/api/admin/gateways']],

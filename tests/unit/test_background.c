@@ -25,6 +25,7 @@
 #include "domain/stock_notice.h"
 #include "domain/ticket.h"
 #include "domain/token.h"
+#include "domain/token_cache.h"
 #include "domain/vitals.h"
 #include "domain/webhook_delivery.h"
 #include "domain/webhook_endpoint.h"
@@ -467,6 +468,12 @@ static enum err begin_change(struct db *db)
     return email_change_begin(db, ada, STR("new@example.com"), NOW);
 }
 
+static enum err one_more_pool(struct db *db)
+{
+    store_product(db, "more", "serial_code", 5);
+    return OK;
+}
+
 static void jobs(void **state)
 {
     (void)state;
@@ -474,6 +481,7 @@ static void jobs(void **state)
                                                    job_licenses, job_events, job_tokens, job_links, job_retention};
     static enum err (*const links[])(struct db *) = {begin_reset, begin_proof, begin_change};
     assert_err(store_tx(TX_WRITE, sell), OK);
+    assert_err(store_tx(TX_WRITE, one_more_pool), OK);
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) assert_err(store_swept(links[i]), OK);
     sql("INSERT INTO variant (product_id, name, price, is_active)"
         " SELECT id, 'Large', 900, 1 FROM product WHERE slug = 'codes'");
@@ -490,7 +498,8 @@ static void jobs(void **state)
         "DELETE FROM serial",
         "SELECT 1",
     };
-    static const int64_t told[] = {0, 2, 2, 4}; /* that a pool is empty: of two, each time that they become so */
+    static const int64_t told[] = {1, 3, 3,
+                                   5}; /* that a pool is empty: one always, two each time that they become so */
     assert_err(store_tx(TX_READ, job_links), OK);
     assert_int_equal(count_of("SELECT COUNT(*) FROM mail_link"), 0);
     for (int round = 0; round < 4; round++) {
@@ -645,6 +654,22 @@ static void people(void **state)
     assert_err(store_swept(finish_setup), ERR_NOT_FOUND); /* the second who opened the link */
 }
 
+/* Two tokens in one slot: neither is ever taken for the other. */
+static void cached_tokens(void **state)
+{
+    (void)state;
+    uint8_t one[TOKEN_HASH_BYTES] = {0, 1, 2}, other[TOKEN_HASH_BYTES] = {9, 1, 2};
+    const struct token_row row = {.token_id = {5}};
+    struct token_row found = {0};
+    token_cache_keep(one, 7, &row);
+    assert_true(token_cache_find(one, 7, &found));
+    assert_int_equal(found.token_id.v, 5);
+    assert_false(token_cache_find(other, 7, &found));
+    assert_false(token_cache_find(one, 8, &found)); /* something was written since */
+    token_cache_keep(other, 7, &row);
+    assert_false(token_cache_find(one, 7, &found));
+}
+
 /* ---- the folder of backups ---- */
 
 static char folder[128];
@@ -753,6 +778,7 @@ int main(void)
                                        SWEPT(endpoints),
                                        SWEPT(jobs),
                                        SWEPT(people),
+                                       cmocka_unit_test(cached_tokens),
                                        {"backups_are_kept", backups_are_kept, open_folder, close_folder, NULL},
                                        {"hooks_are_run", hooks_are_run, open_folder, close_folder, NULL}};
     return cmocka_run_group_tests(tests, open_vault, NULL);

@@ -300,6 +300,10 @@ static void test_mails_that_are_not_sent(void **state)
         outbound_call(o, &job);
         assert_non_null(job.failure);
     }
+    outbound_cancel(o); /* what comes then is not begun */
+    struct outbound_job late = {.mail = &mails[0], .arena = &a};
+    outbound_call(o, &late);
+    assert_string_equal(late.failure, "the server is stopping");
     outbound_cancel(NULL);
     outbound_stop(NULL);
     outbound_stop(o);

@@ -387,14 +387,10 @@ static void test_hints_in_one_place(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        {"sqlite test_masks", test_masks},
-        {"sqlite test_hints_in_one_place", test_hints_in_one_place},
-        ON_BOTH_WITH_CODES(test_order_of_pools),
-        ON_BOTH_WITH_CODES(test_many_at_once),
-        ON_BOTH_WITH_CODES(test_imports),
-        ON_BOTH_WITH_CODES(test_counts),
-        ON_BOTH_WITH_CODES(test_race),
-        ON_BOTH_WITH_CODES(test_waits_for_rollback),
+        {"sqlite test_masks", test_masks},       {"sqlite test_hints_in_one_place", test_hints_in_one_place},
+        ON_BOTH_WITH_CODES(test_order_of_pools), ON_BOTH_WITH_CODES(test_many_at_once),
+        ON_BOTH_WITH_CODES(test_imports),        ON_BOTH_WITH_CODES(test_counts),
+        ON_BOTH_WITH_CODES(test_race),           ON_BOTH_WITH_CODES(test_waits_for_rollback),
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, NULL, NULL);
