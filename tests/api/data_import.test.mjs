@@ -112,7 +112,7 @@ test('what has no reference is known by the name it gets; a balance with a refer
       ),
       2,
     ],
-    ['variants', csv('product,name,price', ...Array.from({ length: 9 }, (_, i) => `manual,Print ${i},1`)), 9],
+    ['variants', csv('product,name,price', ...Array.from({ length: 17 }, (_, i) => `manual,Print ${i},1`)), 17],
     ['wallets', csv('ref,email,balance', 'w1,bob@example.com,1.00'), 1],
   ];
   for (const [kind, text, count] of files) {
@@ -120,6 +120,8 @@ test('what has no reference is known by the name it gets; a balance with a refer
     assert.deepEqual(await imports(kind, text), [0, count, 0], `${kind} again`);
   }
   assert.equal(shop.seed.number("SELECT COUNT(*) FROM product WHERE slug IN ('manual', 'old-manual')"), 2);
+  const listed = dataOf(await shop.souk.get('/api/store/products'));
+  assert.equal(listed.find((p) => p.slug === 'manual').variants.length, 17);
   assert.deepEqual(
     await imports('wallets', csv('ref,email,balance', 'w1,bob@example.com,7.00', 'w2,bob@example.com,2.00')),
     [1, 1, 0],
