@@ -49,7 +49,8 @@ int main(int argc, char **argv)
         help(stdout, NULL);
         return EXIT_OK;
     }
-    if (argc && strcmp(argv[0], "--version") == 0) argv[0] = (char[]){"version"};
+    static char version[] = "version";
+    if (argc && strcmp(argv[0], "--version") == 0) argv[0] = version;
     for (const struct command *c = commands; c->words; c++) {
         int n = words_match(c->words, argc, argv);
         if (!n) continue;

@@ -30,6 +30,10 @@ test('an event that had to wait for staff can be tried again', async () => {
   assert.equal((await shop.order(second.buyer, second.id)).status, 'pending');
   const [event] = await shop.events('review');
   assert.match(event.reason, /out of stock/);
+  const act = (what, body) =>
+    shop.souk.post(`/api/customer/orders/${second.id}/${what}`, body, { token: second.buyer.token });
+  expectError(await act('cancel'), 409, 'invalid_state');
+  expectError(await act('pay', { pay_with: 'card_gateway_a' }), 409, 'invalid_state', undefined);
   shop.seed.serials(codes, ['ANOTHER']);
   // The payment has succeeded: trying the event again confirms and delivers, with the gateway's money.
   const replayed = dataOf(await shop.admin('POST', `/api/admin/webhook-events/${event.id}/replay`));
@@ -56,6 +60,8 @@ test('money in a currency that there is not has no amount', async () => {
 
 test('the message of a handled event is kept for half a year, its facts for ever; what waits for staff is kept whole', async () => {
   const all = await shop.events();
+  const first = await shop.admin('GET', '/api/admin/webhook-events?&limit=1');
+  assert.match(first.headers.link, /webhook-events\?limit=1&cursor=/);
   const [handled] = all.filter((e) => e.status === 'handled');
   const old = Date.now() - 200 * 86400000;
   shop.seed.sql(`UPDATE webhook_event SET received_at = ${old} WHERE id = ${handled.id};

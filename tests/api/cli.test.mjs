@@ -47,7 +47,7 @@ function expectFailure(run, code, message) {
 }
 
 test('version prints the version alone', async () => {
-  assert.match(expectOk(await runSouk(['version'])), /^souk \d+\.\d+\.\d+\n$/);
+  for (const word of ['version', '--version']) assert.match(expectOk(await runSouk([word])), /^souk \d+\.\d+\.\d+\n$/);
 });
 
 test('without a command, with an unknown one or an unknown option: usage, 2', async () => {

@@ -327,8 +327,9 @@ test('a pending order is cancelled once', async () => {
   assert.match(b.page, /href="\/pay\/[0-9a-f]+o[0-9a-f]+"/);
   await b.submit(`${order}/cancel`, {}, { expect: 303 });
   assert.match(b.text, /Cancelled/);
-  const paid = await bought(b);
   const { csrf } = b.form('/logout').fields;
+  assert.equal((await b.post(`${order}/cancel`, { csrf })).status, 409, 'once');
+  const paid = await bought(b);
   const late = await b.post(`${paid}/cancel`, { csrf });
   assert.equal(late.status, 409);
   assert.match(late.text, /no longer possible/);

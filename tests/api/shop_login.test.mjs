@@ -225,6 +225,7 @@ test('a session ends with its time, and with the account', async () => {
   assert.ok(await isIn());
   sql(`account SET is_active = 0 WHERE id = ${account}`);
   assert.ok(!(await isIn()));
+  assert.equal((await login(browser(), b.email)).status, 401, 'the right password opens nothing');
   sql(`account SET is_active = 1 WHERE id = ${account}`);
   sql(`token SET expires_at = ${Date.now() + 86400000} WHERE kind = 'shop' AND account_id = ${account}`);
   assert.ok(await isIn(), 'and it goes on for a month');

@@ -91,6 +91,17 @@ test('what is not sold any more is refused by name', async () => {
   const answer = expectFields(await shop.checkoutAnswer(buyer, 'wallet'), { items: 'unknown_id' });
   assert.equal(answer.json.product, 'Old <tool>');
   assert.equal((await cart(buyer)).items.length, 2);
+
+  const sizes = shop.seed.product({ name: 'Sizes', price: 100 });
+  const variants = ['S', 'L'].map((name) => shop.seed.variant(sizes, { name, price: 100 }));
+  const other = await shop.buyer({ balance: 100000 });
+  const line = { product_id: sizes.id, variant_id: variants[0].id, quantity: 1 };
+  dataOf(await shop.souk.post('/api/store/cart/add', line, { token: other.token }));
+  for (const variant of variants) {
+    shop.seed.update('variant', variant.id, { is_active: 0 }); // the chosen one, then every one
+    const refused = expectFields(await shop.checkoutAnswer(other, 'wallet'), { items: 'unknown_id' });
+    assert.equal(refused.json.product, 'Sizes');
+  }
 });
 
 test('what staff delete while it is in a cart: never a silently higher price, never less than was shown', async () => {

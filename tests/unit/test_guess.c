@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "serve/guess.h"
+#include "serve/limit.h"
 
 #define SECOND INT64_C(1000000000)
 #define FREE 3
@@ -114,6 +115,23 @@ static void test_memory_is_bounded_and_the_present_is_kept(void **state)
     assert_int_equal(guess("ada"), 15);
 }
 
+/* The limiter keeps the newest callers as well, and knows rates that are none in effect. */
+static void test_a_limit_is_kept_among_many_callers(void **state)
+{
+    (void)state;
+    struct limiter *l = limiter_new();
+    char who[32];
+    for (int i = 0; i < 200000; i++) {
+        snprintf(who, sizeof who, "stranger %d", i);
+        now += 1000;
+        limiter_charge(l, 'c', str_from(who), 10, now);
+    }
+    for (int i = 0; i < 10; i++) assert_true(limiter_charge(l, 'c', STR("ada"), 10, now).allowed);
+    assert_false(limiter_charge(l, 'c', STR("ada"), 10, now).allowed);
+    assert_true(limiter_charge(l, 'c', STR("eve"), INT64_C(100000000000), now).allowed);
+    limiter_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +141,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_is_undone_was_not_made, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_hour_without_a_guess_is_forgotten, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_is_bounded_and_the_present_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_limit_is_kept_among_many_callers, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,6 +185,8 @@ static void odd_markup(void **state)
     assert_true(has(parts.html, "href=\"//other.example/x\""));
     assert_true(has(parts.html, "href=\"https://shop.example/help\""));
     assert_false(has(parts.html, "<div>s") || has(parts.html, "<img"));
+    render("![](javascript:1)\n\nx\n", &v); /* nothing is left of the first paragraph */
+    assert_true(has(text_body(), "x\n"));
     struct mail_text t = {.subject = STR("s"), .body = STR("{{items}}\n")};
     struct mail_values list = {0};
     list.of[PARAM_items] = STR("=KEY-ALONE\n");

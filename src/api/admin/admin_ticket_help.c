@@ -72,7 +72,7 @@ static enum err say(struct request *req, const char *action, enum word word, Str
     struct page p;
     enum err e = customer_page(req, &p);
     if (e) return e;
-    Str text = words_fill(&p, word, 0, (Str[]){a, b}, b.len ? 2 : a.len ? 1 : 0);
+    Str text = words_fill(&p, word, 0, (Str[]){a, b}, b.len ? 2 : 1);
     if (in->message.len) text = str_printf(req->arena, "%.*s\n\n%.*s", STR_FMT(text), STR_FMT(in->message));
     return ticket_answer(req, action, text);
 }
