@@ -72,6 +72,8 @@ test('coupons: percent with two decimals, fixed in money, limits that can be tak
   const times = { starts_at: '2026-01-01T00:00:00Z', expires_at: '2999-01-01T00:00:00Z' };
   const wide = dataOf(await staff.patch(target, { ...times, min_total: 5, is_active: true, max_uses_per_customer: 9 }));
   assert.deepEqual([wide.starts_at, wide.min_total, wide.max_uses_per_customer], ['2026-01-01T00:00:00Z', 5, 9]);
+  const open = dataOf(await staff.patch(target, { expires_at: null }));
+  assert.deepEqual([open.starts_at, open.expires_at], ['2026-01-01T00:00:00Z', null]);
   const bare = dataOf(await staff.patch(target, { starts_at: null, expires_at: null, max_uses_per_customer: null }));
   assert.deepEqual([bare.starts_at, bare.expires_at, bare.max_uses_per_customer, bare.value], [null, null, null, 3]);
   expectFields(await staff.patch(target, { value: 9e18 }), { value: 'out_of_range' });

@@ -357,7 +357,12 @@ test('BTCPay without an API key: nothing is believed, nothing is lost', async ()
   // Staff put the key in and try again.
   const { provider, ...config } = player.config;
   await shop.connect('keyless', config);
-  assert.equal(dataOf(await shop.admin('POST', `/api/admin/webhook-events/${event.id}/replay`)).status, 'handled');
+  const replay = () => shop.admin('POST', `/api/admin/webhook-events/${event.id}/replay`);
+  player.fail({ status: 500, match: /^GET/ });
+  expectError(await replay(), 503, 'unavailable');
+  player.failures.length = 0;
+  assert.equal((await shop.events('review'))[0].id, event.id, 'it still waits');
+  assert.equal(dataOf(await replay()).status, 'handled');
   assert.equal(await order.status(), 'confirmed');
 });
 

@@ -46,6 +46,11 @@ test('orders: found by number and address; refunded in part, then whole; what wa
   expectError(await staff.post(`${target}/refund`), 409, 'invalid_state');
   const entry = await office.audited('order.refund');
   assert.deepEqual([entry.before.status, entry.after.status], ['confirmed', 'refunded']);
+  const gift = await office.product({ price: 0 });
+  const free = dataOf(await customer.post('/api/v1/order/create', { product_id: gift.id }));
+  const closed = await staff.post(`/api/admin/orders/${free.order_id}/refund`);
+  assert.equal(dataOf(closed).status, 'refunded');
+  assert.match(closed.json.message, /nothing to refund/);
 });
 
 test('an order that waits is found by the reference of its payment, and confirmed by hand', async () => {

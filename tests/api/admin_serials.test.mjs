@@ -60,6 +60,7 @@ test(`${CODES} serials in one request; again: all duplicates; JSON and text; not
   expectFields(await staff.post(target, '\n'.repeat(500001), { type: 'text/plain' }), { codes: 'too_many' });
   expectFields(await staff.post(target, { codes: [] }), { codes: 'too_few' });
   expectFields(await staff.post(target, { codes: ['x'], variant_id: 999 }), { variant_id: 'unknown_id' });
+  expectError(await staff.post('/api/admin/products/999999/serials', { codes: ['x'] }), 404, 'not_found');
   assert.equal(dataOf(await staff.get(target)).pools[0].free, CODES + 1);
   assert.equal((await office.audited('serial.import')).after.added, 1);
   expectError(

@@ -153,6 +153,9 @@ test('staff extend a licence and replace its key out of the ticket', async () =>
   expectError(await help.act('extend', { expires_at: until }), 409, 'invalid_state');
   assert.match(said(await help.read())[0], /^Your licence for Game is valid until .*2031.* now\.$/);
   assert.equal(dataOf(await help.customer.get('/api/customer/licenses'))[0].expires_at, until);
+  expectStatus(await help.act('extend', { expires_at: null }), 201);
+  assert.doesNotMatch(said(await help.read())[1], /2031/);
+  assert.equal(dataOf(await help.customer.get('/api/customer/licenses'))[0].expires_at, null);
 
   expectStatus(await help.verify(help.key, 'old'), 200);
   const once = { headers: { 'Idempotency-Key': `replace-${help.id}` } };
@@ -167,7 +170,7 @@ test('staff extend a licence and replace its key out of the ticket', async () =>
   expectStatus(await help.verify(license.license_key, 'new'), 200);
   const order = dataOf(await help.customer.get(`/api/customer/orders/${help.order.order_id}`));
   assert.equal(order.items[0].deliveries[0].value, license.license_key);
-  assert.equal(said(await help.read()).length, 2);
+  assert.equal(said(await help.read()).length, 3);
 });
 
 test('of an order with several things each is replaced by itself, where that is possible', async () => {

@@ -45,6 +45,9 @@ test('a quoted key is the same key', async () => {
   const first = await souk.post('/api/customer/tokens', { name: 'q' }, withKey(key, token));
   const again = await souk.post('/api/customer/tokens', { name: 'q' }, withKey(`"${key}"`, token));
   assert.deepEqual(again.bytes, first.bytes);
+  const half = await souk.post('/api/customer/tokens', { name: 'q' }, withKey(`"${key}`, token));
+  expectStatus(half, 201);
+  assert.notDeepEqual(half.bytes, first.bytes, 'one quotation mark belongs to the key');
 });
 
 test('another body under the same key is refused and has no effect', async () => {

@@ -97,6 +97,8 @@ test('it fails on demand, and can be paid after all; twice and late', async () =
   const { order_id, payment } = await shop.checkout(buyer, 'sandbox');
   await press(payment.url, { action: 'fail', twice: '1' });
   await shop.until(async () => (await shop.order(buyer, order_id)).status === 'cancelled', 'cancelled');
+  const failed = await shop.payment(buyer, payment.reference);
+  assert.deepEqual([failed.status, failed.url], ['failed', payment.url], 'it may be tried once more');
   await press(payment.url, { action: 'pay', twice: '1', late: '1' });
   assert.equal((await shop.order(buyer, order_id)).status, 'cancelled');
   const waiting = shop.seed.number(

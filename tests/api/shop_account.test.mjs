@@ -329,6 +329,8 @@ test('a pending order is cancelled once', async () => {
   assert.match(b.text, /Cancelled/);
   const { csrf } = b.form('/logout').fields;
   assert.equal((await b.post(`${order}/cancel`, { csrf })).status, 409, 'once');
+  const byStaff = await shop.admin('POST', `/api/admin/orders/${order.split('/').pop()}/cancel`);
+  assert.equal(byStaff.status, 409, 'by staff as well');
   const paid = await bought(b);
   const late = await b.post(`${paid}/cancel`, { csrf });
   assert.equal(late.status, 409);

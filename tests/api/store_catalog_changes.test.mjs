@@ -135,11 +135,14 @@ test(
     const product = await office.product({ price: 0, delivery_type: 'serial_code' });
     dataOf(await owner.post(`/api/admin/products/${product.id}/serials`, { codes: ['last'] }));
     assert.equal((await shown(product)).in_stock, true);
+    assert.match(await paged(product), /InStock/);
     // As after two transactions that each still saw the other's code: nobody has counted the revision on.
     seeder(office.souk).sql(`DELETE FROM serial WHERE product_id = ${product.id};`);
     const end = Date.now() + 20000;
     while ((await shown(product)).in_stock && Date.now() < end) await sleep(100);
     assert.equal((await shown(product)).in_stock, false);
+    while (!/OutOfStock/.test(await paged(product)) && Date.now() < end) await sleep(100);
+    assert.match(await paged(product), /OutOfStock/);
   },
 );
 

@@ -97,6 +97,10 @@ test('what is not sold any more is refused by name', async () => {
   const other = await shop.buyer({ balance: 100000 });
   const line = { product_id: sizes.id, variant_id: variants[0].id, quantity: 1 };
   dataOf(await shop.souk.post('/api/store/cart/add', line, { token: other.token }));
+  const plain = shop.seed.product({ name: 'Plain', price: 100 });
+  const third = await shop.buyerWith([[plain, 1]], { balance: 100000 });
+  shop.seed.variant(plain, { name: 'One', price: 100 }); // now one has to be chosen
+  expectFields(await shop.checkoutAnswer(third, 'wallet'), { items: 'unknown_id' });
   for (const variant of variants) {
     shop.seed.update('variant', variant.id, { is_active: 0 }); // the chosen one, then every one
     const refused = expectFields(await shop.checkoutAnswer(other, 'wallet'), { items: 'unknown_id' });

@@ -128,6 +128,7 @@ static void starts_over(void **state)
     arena_reset(&arena);
     assert_null(arena.block);
     assert_non_null(arena_alloc(&arena, 1));
+    free(memory_take(0));
     free(memory_zeroed(0, 0)); /* nothing is something that can be freed, whatever the library does */
     free(memory_grow(NULL, 0));
     arena_done(&arena);

@@ -75,6 +75,7 @@ static void copies(void **state)
     assert_str(copy, "MiXed \xc3\x89");
     assert_str(str_lower(&arena, copy), "mixed \xc3\x89");
     assert_str(str_upper(&arena, copy), "MIXED \xc3\x89");
+    assert_str(str_upper(&arena, STR("az{`@")), "AZ{`@");
     assert_string_equal(str_cstr(&arena, (Str){"abcdef", 3}), "abc");
     assert_string_equal(str_cstr(&arena, (Str){0}), "");
     assert_int_equal(str_from(NULL).len, 0);

@@ -60,8 +60,7 @@ static enum err post_order(struct request *req)
     const struct order_body *in = req->body;
     struct order_line line = {.quantity = in->quantity ? in->quantity : 1};
     enum err e = catalog_offer(req->db, in->product_id, in->variant_id, VARIANT_DEFAULT, &line.offer);
-    if (e == ERR_FIELD_REQUIRED || e == ERR_FIELD_NOT_FOUND || e == ERR_FIELD_CONFLICT)
-        return request_bad_field(req, "variant_id", e);
+    if (e == ERR_FIELD_NOT_FOUND || e == ERR_FIELD_CONFLICT) return request_bad_field(req, "variant_id", e);
     if (e) return e;
     line.unit_price = line.offer.price;
 
