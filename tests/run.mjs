@@ -119,8 +119,17 @@ async function runPhases(phases, fileWords) {
     if (units.length === 0) continue;
     if (phase.build && !built.has(phase.build)) built.set(phase.build, build(phase.build));
     if (phase.build && !built.get(phase.build)) continue;
+    if (hasHelper(phase) && !built.has('release')) built.set('release', build('release'));
     await runPhase(phase, units);
   }
+}
+
+/**
+ * In the whole run the sanitizers' phases have the release build for commands that are not the subject of a test
+ * (tests/api/lib/souk.mjs). It has been made for other phases by then. A phase that is named does without.
+ */
+function hasHelper(phase) {
+  return isWhole && Boolean(phase.engine) && ['asan', 'tsan'].includes(phase.build);
 }
 
 /** Ends the run, at whatever point it is. */
@@ -216,7 +225,7 @@ function prepare(phase) {
 
 /** Whichever build makes a store, it is the same: what an earlier phase has made is used again. */
 function storesOn(engine, phase, kinds) {
-  const souk = path.join(buildDir(phase.build ?? 'release'), 'souk');
+  const souk = path.join(buildDir(hasHelper(phase) ? 'release' : (phase.build ?? 'release')), 'souk');
   prepared.set(engine, prepareStores(souk, engine === 'pg' ? cluster.url : null, kinds, prepared.get(engine)));
   return prepared.get(engine);
 }
@@ -270,6 +279,7 @@ function buildDir(build_) {
 function environment(phase) {
   const env = { ...process.env, ...SANITIZER_ENV, SOUK_LOG_DIR: phase.logs, ...phase.env };
   if (phase.build) env.SOUK_BUILD = buildDir(phase.build);
+  if (hasHelper(phase)) env.SOUK_HELPER = buildDir('release');
   if (phase.engine) env.SOUK_ENGINE = phase.engine;
   if (cluster) env.SOUK_TEST_PG = cluster.url;
   if (phase.engine) env.SOUK_PREPARED = JSON.stringify(phase.prepared);

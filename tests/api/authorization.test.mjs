@@ -10,7 +10,7 @@ const PASSWORD = 'correct horse battery';
 const MISSING_ID = '9007199254740991';
 
 const database = freshStore();
-const cli = (args) => runSouk([...args, '--db', database.dbArg], { cwd: database.dir, env: database.env });
+const cli = (args) => runSouk([...args, '--db', database.dbArg], { cwd: database.dir, env: database.env, helps: true });
 let souk;
 let routes;
 const tokens = {};
@@ -23,7 +23,7 @@ before(async () => {
   ]) {
     const made = await runSouk(
       ['account', 'create', '--email', email, '--role', role, '--password-stdin', '--db', database.dbArg],
-      { cwd: database.dir, env: database.env, input: `${PASSWORD}\n` },
+      { cwd: database.dir, env: database.env, input: `${PASSWORD}\n`, helps: true },
     );
     assert.equal(made.code, 0, made.stderr);
   }
@@ -32,7 +32,7 @@ before(async () => {
   tokens.power = await tokenOf('owner@example.com', 'admin,owner');
   tokens.staff = await tokenOf('staff@example.com', 'admin');
   tokens.plain = await tokenOf('customer@example.com', 'customer,store,catalog,verify,order');
-  routes = (await runSouk(['routes'])).stdout
+  routes = (await runSouk(['routes'], { helps: true })).stdout
     .trimEnd()
     .split('\n')
     .map((line) => {

@@ -22,13 +22,13 @@ const folder = (server) => server.env.SOUK_DATA ?? `${server.dbArg}.d`;
 const socketOf = (server) => path.join(folder(server), 'control.sock');
 
 async function ok(args, options) {
-  const run = await souk.cli(args, options);
+  const run = await souk.cli(args, { talks: true, ...options });
   assert.equal(run.code, 0, run.stderr);
   return run.stdout;
 }
 
 async function refused(args, code, message, options) {
-  const run = await souk.cli(args, options);
+  const run = await souk.cli(args, { talks: true, ...options });
   assert.equal(run.code, code, run.stdout + run.stderr);
   assert.equal(run.stdout, '');
   assert.match(run.stderr, message);
@@ -157,7 +157,7 @@ test('a server that talks nonsense, or is gone before it has answered', { skip: 
       connection.once('data', () => (answer === HANGS_UP ? connection.destroy() : connection.end(answer)));
     });
     await new Promise((resolve) => server.listen(place, resolve));
-    const run = await souk.cli([...args, '--control-socket', 'nonsense.sock'], { input });
+    const run = await souk.cli([...args, '--control-socket', 'nonsense.sock'], { talks: true, input });
     await new Promise((resolve) => server.close(resolve));
     return run;
   };
@@ -223,7 +223,7 @@ test('what is not a command is dropped, and the next one is heard', async () => 
 
 test('a server that is not there is no hindrance: after kill -9, beside a stale socket, and when another store answers', async (t) => {
   const other = await startSouk({ t });
-  const create = (email, more = []) => other.cli(['account', 'create', '--email', email, ...more]);
+  const create = (email, more = []) => other.cli(['account', 'create', '--email', email, ...more], { talks: true });
   await other.kill9();
   assert.ok(fs.existsSync(socketOf(other)));
   assert.equal((await create('one@example.com')).code, 0); // by itself
@@ -265,9 +265,11 @@ test(
 
 test('switched off, and for commands that are not the server’s: as without a server', async () => {
   for (const [i, place] of ['off', '/souk-is-not-here.sock', `${'long'.repeat(50)}.sock`].entries()) {
-    const run = await souk.cli(['account', 'create', '--email', `off${i}@example.com`, '--control-socket', place]);
+    const run = await souk.cli(['account', 'create', '--email', `off${i}@example.com`, '--control-socket', place], {
+      talks: true,
+    });
     if (ENGINE === 'sqlite') assert.match(run.stderr, /in use by another souk/);
     assert.equal(run.code, ENGINE === 'sqlite' ? 1 : 0);
   }
-  assert.equal((await souk.cli(['check'])).code, 0);
+  assert.equal((await souk.cli(['check'], { helps: true })).code, 0);
 });

@@ -22,7 +22,7 @@ before(async () => {
 after(async () => {
   if (!store) return;
   try {
-    const check = await souk.cli(['check']);
+    const check = await souk.cli(['check'], { helps: true });
     assert.equal(check.code, 0, check.stdout + check.stderr);
   } finally {
     await store.stop();

@@ -49,7 +49,7 @@ after(async () => {
   if (!store) return;
   try {
     assertInvariants(store.database.dbArg);
-    const check = await souk.cli(['check']);
+    const check = await souk.cli(['check'], { helps: true });
     assert.equal(check.code, 0, check.stdout + check.stderr);
   } finally {
     await store.stop();
@@ -434,7 +434,7 @@ test('the largest amount is exact, in and out', async () => {
     assert.match((await rich.souk.get(WALLET, { token })).text, /"balance":0\.01,.*"held":92233720368547758\.06,/);
     expectFields(await rich.souk.post(WITHDRAW, '{"amount":0.02}', { token }), { amount: 'exceeds_balance' });
     assertInvariants(rich.database.dbArg);
-    const check = await rich.souk.cli(['check']);
+    const check = await rich.souk.cli(['check'], { helps: true });
     assert.equal(check.code, 0, check.stdout + check.stderr);
   } finally {
     await rich.stop();

@@ -67,7 +67,7 @@ async function loggedIn() {
 }
 before(async () => {
   office = await openOffice();
-  routes = (await runSouk(['routes'])).stdout
+  routes = (await runSouk(['routes'], { helps: true })).stdout
     .trimEnd()
     .split('\n')
     .map((line) => line.split(' '))

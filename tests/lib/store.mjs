@@ -6,9 +6,10 @@ import { execute } from './sql.mjs';
 
 const quote = (text) => `'${text.replaceAll("'", "''")}'`;
 
-/** Runs a command on a database that no server needs to hold; gives its output without the line end. */
-export async function command(database, args, expectedCode = 0) {
-  const run = await runSouk([...args, '--db', database.dbArg], { cwd: database.dir, env: database.env });
+/** Runs a command on a database that no server needs to hold; gives its output without the line end. Options as for runSouk. */
+export async function command(database, args, expectedCode = 0, options = {}) {
+  const where = { cwd: database.dir, env: database.env };
+  const run = await runSouk([...args, '--db', database.dbArg], { ...where, ...options });
   assert.equal(run.code, expectedCode, `souk ${args.join(' ')}: ${run.code}\n${run.stdout}${run.stderr}`);
   return run.stdout.trimEnd();
 }
@@ -24,8 +25,9 @@ export async function command(database, args, expectedCode = 0) {
 export async function startStore({ customers = {}, departments = [], currency, sql, engine, args } = {}) {
   const database = freshStore(engine);
   const store = { database };
+  const make = (args) => command(database, args, 0, { helps: true });
   try {
-    if (currency) await command(database, ['init', '--currency', currency]);
+    if (currency) await make(['init', '--currency', currency]);
     for (const [name, wish] of Object.entries(customers)) {
       const {
         balance = null,
@@ -34,21 +36,10 @@ export async function startStore({ customers = {}, departments = [], currency, s
         role = 'customer',
       } = typeof wish === 'object' && wish !== null ? wish : { balance: wish };
       const email = `${name}@example.com`;
-      const id = Number(
-        await command(database, ['account', 'create', '--email', email, '--name', name, '--role', role]),
-      );
+      const id = Number(await make(['account', 'create', '--email', email, '--name', name, '--role', role]));
       if (balance !== null) credits.push([balance, 'Opening balance']);
       for (const [amount, description] of credits) {
-        await command(database, [
-          'wallet',
-          'credit',
-          '--email',
-          email,
-          '--amount',
-          amount,
-          '--description',
-          description,
-        ]);
+        await make(['wallet', 'credit', '--email', email, '--amount', amount, '--description', description]);
       }
       if (credit_limit) {
         execute(
@@ -57,7 +48,7 @@ export async function startStore({ customers = {}, departments = [], currency, s
           ON CONFLICT (owner_id) DO UPDATE SET credit_limit = excluded.credit_limit`,
         );
       }
-      const token = await command(database, ['token', 'create', '--email', email]);
+      const token = await make(['token', 'create', '--email', email]);
       store[name] = { id, email, token };
     }
     for (const d of departments) {

@@ -11,6 +11,8 @@ import { releaseEngines } from '../../lib/heads.mjs';
 import { recordExample } from './examples.mjs';
 import { compilerOf, pointerOf, validatorsOf } from './validators.mjs';
 
+const stepsOf = (bare) => bare.split('/').length;
+
 export class Document {
   /** validators: functions that are made already (validators.mjs). */
   constructor(document, validators = new Map()) {
@@ -23,12 +25,19 @@ export class Document {
         literal: template.split('/').filter((s) => !s.startsWith('{')).length,
       }))
       .sort((a, b) => b.literal - a.literal);
+    this.byLength = new Map();
+    for (const t of this.templates) this.byLength.set(stepsOf(t.template), [...this.ofLength(t.template), t]);
+    this.patterns = new Map();
+  }
+
+  ofLength(bare) {
+    return this.byLength.get(stepsOf(bare)) ?? [];
   }
 
   /** The path template that `target` matches, or null. */
   templateOf(target) {
     const bare = target.split('?')[0];
-    return this.templates.find((t) => t.pattern.test(bare))?.template ?? null;
+    return this.ofLength(bare).find((t) => t.pattern.test(bare))?.template ?? null;
   }
 
   /** Throws an AssertionError that says what is not as described. */
@@ -99,9 +108,14 @@ export class Document {
         continue;
       }
       const { pattern, const: constant } = header.schema ?? {};
-      if (pattern) assert.match(value, new RegExp(pattern), `${where}: ${name}`);
+      if (pattern) assert.match(value, this.patternOf(pattern), `${where}: ${name}`);
       if (constant) assert.equal(value, constant, `${where}: ${name}`);
     }
+  }
+
+  patternOf(text) {
+    if (!this.patterns.has(text)) this.patterns.set(text, new RegExp(text));
+    return this.patterns.get(text);
   }
 
   /** A request that succeeded must have been one that the document allows. */

@@ -94,7 +94,7 @@ export class Shop {
 
   /** `souk check` finds nothing. */
   async check() {
-    const run = await this.souk.cli(['check']);
+    const run = await this.souk.cli(['check'], { helps: true });
     assert.equal(run.code, 0, `souk check: ${run.stdout}${run.stderr}`);
   }
 }

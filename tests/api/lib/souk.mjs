@@ -2,6 +2,7 @@
 //
 //   SOUK_BUILD    the build folder (default: build)
 //   SOUK_ENGINE   sqlite (default) or pg
+//   SOUK_HELPER   the folder of the release build, in a sanitizer's phase of the whole test run (see HELPER)
 //   SOUK_TEST_PG  URL of a database in a cluster where databases may be created; without it a cluster is started
 //   SOUK_PREPARED stores to copy (tests/lib/prepared.mjs), as JSON; without it they are made
 //   SOUK_LEAKS    `some`: only the first server of a test file is checked for leaks, where checks are slow
@@ -29,6 +30,12 @@ export { IS_ASAN, IS_TSAN, SLOW };
 
 export const ENGINE = process.env.SOUK_ENGINE ?? 'sqlite';
 export const BINARY = path.join(BUILD, 'souk');
+
+/**
+ * The program for what is not the subject of a test: to start one with a sanitizer takes three times as long. Where the release build may not be there,
+ * it is the one under test.
+ */
+export const HELPER = path.join(process.env.SOUK_HELPER ?? BUILD, 'souk');
 
 const START_MS = 20000 * SLOW;
 const STOP_MS = 40000 * (SLOW > 1 ? 3 : 1);
@@ -64,7 +71,7 @@ function clusterUrl() {
 
 function preparedStores(engine) {
   if (process.env.SOUK_PREPARED && engine === ENGINE) return JSON.parse(process.env.SOUK_PREPARED);
-  if (!ownPrepared.has(engine)) ownPrepared.set(engine, prepareStores(BINARY, engine === 'pg' ? clusterUrl() : null));
+  if (!ownPrepared.has(engine)) ownPrepared.set(engine, prepareStores(HELPER, engine === 'pg' ? clusterUrl() : null));
   return ownPrepared.get(engine);
 }
 
@@ -73,7 +80,11 @@ function environment(extra, checksLeaks) {
   if (!checksLeaks && process.env.SOUK_LEAKS === 'some')
     env.ASAN_OPTIONS = env.ASAN_OPTIONS.replace('detect_leaks=1', 'detect_leaks=0');
   for (const name of Object.keys(env)) {
-    if (/^SOUK_(BUILD|ENGINE|TEST_PG|TEST_PG_STORE|PREPARED|LEAKS|LOG_DIR|TEST_FILE|FUZZ_SECONDS|FAULTS)$/.test(name))
+    if (
+      /^SOUK_(BUILD|HELPER|ENGINE|TEST_PG|TEST_PG_STORE|PREPARED|LEAKS|LOG_DIR|TEST_FILE|FUZZ_SECONDS|FAULTS)$/.test(
+        name,
+      )
+    )
       delete env[name];
   }
   return env;
@@ -120,14 +131,25 @@ function databaseOf(engine, make) {
 
 /**
  * Runs `souk ARGS` to its end; gives {code, signal, stdout, stderr}. Sanitizer reports and failed assertions throw.
- * `leaks`: look for leaks also where that is slow.
+ * `leaks`: look for leaks also where that is slow. `helps`: the command is not the subject of the test, which makes something ready by it, or
+ * asks at its end whether all is well. A command has no threads to speak of: ThreadSanitizer is for those that talk to a server
+ * (`talks`); AddressSanitizer runs all the others.
  */
 export function runSouk(
   args,
-  { cwd = os.tmpdir(), env = {}, input = '', timeout_ms = 60000 * SLOW, leaks = false } = {},
+  {
+    cwd = os.tmpdir(),
+    env = {},
+    input = '',
+    timeout_ms = 60000 * SLOW,
+    leaks = false,
+    helps = false,
+    talks = false,
+  } = {},
 ) {
+  const program = helps || (IS_TSAN && !talks) ? HELPER : BINARY;
   return new Promise((resolve, reject) => {
-    const child = spawn(BINARY, args, { cwd, env: environment(env, leaks), stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(program, args, { cwd, env: environment(env, leaks), stdio: ['pipe', 'pipe', 'pipe'] });
     const out = { stdout: [], stderr: [] };
     const timer = setTimeout(() => child.kill('SIGKILL'), timeout_ms);
     child.stdout.on('data', (c) => out.stdout.push(c));
