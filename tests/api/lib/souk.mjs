@@ -132,8 +132,8 @@ function databaseOf(engine, make) {
 /**
  * Runs `souk ARGS` to its end; gives {code, signal, stdout, stderr}. Sanitizer reports and failed assertions throw.
  * `leaks`: look for leaks also where that is slow. `helps`: the command is not the subject of the test, which makes something ready by it, or
- * asks at its end whether all is well. A command has no threads to speak of: ThreadSanitizer is for those that talk to a server
- * (`talks`); AddressSanitizer runs all the others.
+ * asks at its end whether all is well. A command has no threads to speak of: ThreadSanitizer runs those of the test about commands
+ * and servers (`talks`), AddressSanitizer all.
  */
 export function runSouk(
   args,
