@@ -75,7 +75,7 @@ static struct stmt *prepare(struct db *db, const char *sql)
     return &st->stmt;
 }
 
-static void bind(struct stmt *st, int n, enum bind_kind kind, const char *value, size_t length)
+static void bind_value(struct stmt *st, int n, enum bind_kind kind, const char *value, size_t length)
 {
     struct pg_stmt *s = stmt_of(st);
     assert(length < 1 << 30);  /* the server's own limit */
@@ -89,16 +89,16 @@ static void bind_number(struct stmt *st, int n, int64_t v)
 {
     uint64_t *number = &stmt_of(st)->numbers[(n - 1) % PG_PARAMS_MAX];
     *number = htobe64((uint64_t)v);
-    bind(st, n, BIND_INT, (const char *)number, sizeof *number);
+    bind_value(st, n, BIND_INT, (const char *)number, sizeof *number);
 }
 
 static void bind_string(struct stmt *st, int n, enum bind_kind kind, Str s)
 {
-    bind(st, n, kind, s.ptr, s.len);
+    bind_value(st, n, kind, s.ptr, s.len);
 }
 static void bind_nothing(struct stmt *st, int n, enum bind_kind kind)
 {
-    bind(st, n, kind, NULL, 0);
+    bind_value(st, n, kind, NULL, 0);
 }
 
 static void send_own(struct pg_db *c, enum pg_own which, enum sent_kind kind)
@@ -114,7 +114,7 @@ void postgres_open_transaction(struct pg_db *c)
     c->wrote = false;
 }
 
-static void send(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind)
+static void send_statement(struct pg_db *c, struct pg_stmt *st, enum sent_kind kind)
 {
     if (st->stmt.bound != st->params) {
         mistake(&st->stmt, "the wrong number of parameters is bound", -1);
@@ -130,7 +130,7 @@ static bool step(struct stmt *st)
     struct pg_stmt *s = stmt_of(st);
     struct pg_db *c = of(st->db);
     if (!s->result) {
-        send(c, s, SENT_READ);
+        send_statement(c, s, SENT_READ);
         if (st->db->err) return false;
         pipe_sync(c);
         pipe_receive(c);
@@ -145,7 +145,7 @@ static bool step(struct stmt *st)
 
 static void run(struct stmt *st)
 {
-    send(of(st->db), stmt_of(st), SENT_RUN);
+    send_statement(of(st->db), stmt_of(st), SENT_RUN);
 }
 
 static void reset(struct stmt *st)

@@ -171,7 +171,7 @@ static struct answer *expect(struct pg_flight *f, struct pg_ask **asks, int coun
     return f->answers = a;
 }
 
-static void send(struct pg_flight *f, struct pg_stmt *st, struct answer *answer)
+static void send_statement(struct pg_flight *f, struct pg_stmt *st, struct answer *answer)
 {
     if (answer)
         pipe_read(f->c, st, &answer->result);
@@ -198,7 +198,7 @@ static void send_one(struct pg_flight *f, struct pg_ask **asks, int count)
         st->lengths[i] = ask->lengths[i];
         st->kinds[i] = ask->kinds[i];
     }
-    send(f, st, ask->reader ? expect(f, asks, count, 0) : NULL);
+    send_statement(f, st, ask->reader ? expect(f, asks, count, 0) : NULL);
 }
 
 static void put_int32(struct buf *b, int32_t v)
@@ -239,7 +239,7 @@ static void send_set(struct pg_flight *f, struct form *form, struct pg_ask **ele
         st->lengths[i] = (int)array.len;
         st->kinds[i] = (unsigned char)(PG_ARRAY + form->kinds[i]);
     }
-    send(f, st, elements[0]->reader ? expect(f, asks, count, element_count) : NULL);
+    send_statement(f, st, elements[0]->reader ? expect(f, asks, count, element_count) : NULL);
 }
 
 /* Sorted asks that may share a row: one element for all that ask the same. */

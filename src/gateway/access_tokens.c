@@ -24,7 +24,7 @@ bool access_token_find(struct access_tokens *t, const struct cache_key *owner, s
     bool found = false;
     int64_t now = time_monotonic_ns();
     pthread_mutex_lock(&t->lock);
-    for (size_t i = 0; i < TOKENS_MAX && !found; i++) {
+    for (size_t i = 0; i < ACCESS_TOKENS_MAX && !found; i++) {
         const struct kept_token *k = &t->kept[i];
         if (k->ends_ns <= now || !cache_key_is(&k->owner, owner)) continue;
         *ret = str_dup(a, (Str){k->text, k->len});
@@ -38,7 +38,7 @@ bool access_token_find(struct access_tokens *t, const struct cache_key *owner, s
 static struct kept_token *place_for(struct access_tokens *t, const struct cache_key *owner)
 {
     struct kept_token *at = &t->kept[0];
-    for (size_t i = 0; i < TOKENS_MAX; i++) {
+    for (size_t i = 0; i < ACCESS_TOKENS_MAX; i++) {
         struct kept_token *k = &t->kept[i];
         if (cache_key_is(&k->owner, owner)) return k;
         if (k->ends_ns < at->ends_ns) at = k;
@@ -62,7 +62,7 @@ void access_token_keep(struct access_tokens *t, const struct cache_key *owner, S
 void access_token_forget(struct access_tokens *t, const struct cache_key *owner)
 {
     pthread_mutex_lock(&t->lock);
-    for (size_t i = 0; i < TOKENS_MAX; i++)
+    for (size_t i = 0; i < ACCESS_TOKENS_MAX; i++)
         if (cache_key_is(&t->kept[i].owner, owner)) t->kept[i].ends_ns = 0;
     pthread_mutex_unlock(&t->lock);
 }

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "gateway/cache_key.h"
 
-#define TOKENS_MAX 16
+#define ACCESS_TOKENS_MAX 16
 #define TOKEN_BYTES_MAX 4096
 
 struct kept_token {
@@ -19,7 +19,7 @@ struct kept_token {
 
 struct access_tokens {
     pthread_mutex_t lock;
-    struct kept_token kept[TOKENS_MAX];
+    struct kept_token kept[ACCESS_TOKENS_MAX];
 };
 
 void access_tokens_init(struct access_tokens *t);

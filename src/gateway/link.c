@@ -54,7 +54,7 @@ void link_set_self(struct gateway_link *l, Str url)
     pthread_mutex_unlock(&l->lock);
 }
 
-static void send(struct gateway_link *l, const struct gateway_config *config, struct outbound_job *job,
+static void send_job(struct gateway_link *l, const struct gateway_config *config, struct outbound_job *job,
                  struct gateway_op *op)
 {
     enum lane_verdict v = lane_enter(&l->lanes, config, op->in_background);
@@ -74,7 +74,7 @@ static struct http_reply exchange(struct gateway_link *l, const struct gateway_c
 {
     struct outbound_job job = {
         .call = call, .base_url = gateway_base_url(config), .timeout_ms = op->timeout_ms, .arena = a};
-    send(l, config, &job, op);
+    send_job(l, config, &job, op);
     op->retry_after_s = job.retry_after_s;
     op->failure = job.failure;
     op->body = job.reply.body;

@@ -56,7 +56,7 @@ enum err errand_record_sending(struct errand *x, struct db *db)
     return errand_fail(x, db);
 }
 
-static enum err read(void *arg, struct db *db)
+static enum err read_item(void *arg, struct db *db)
 {
     struct errand *x = arg;
     return kind_of(x->item->kind)->read(x, db);
@@ -73,7 +73,7 @@ void errand_run(const struct dispatch_options *options, const struct outbox_item
 {
     struct errand x = {.options = options, .item = item, .arena = a, .now = time_now(), .error = ""};
     const struct errand_kind *kind = kind_of(item->kind);
-    enum err e = tx_call(options->database, TX_READ, read, &x, a);
+    enum err e = tx_call(options->database, TX_READ, read_item, &x, a);
     if (!e) {
         if (kind->carry_out) kind->carry_out(&x);
         x.now = time_now();

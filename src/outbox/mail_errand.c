@@ -64,7 +64,7 @@ static enum err read_mail(struct errand *x, struct db *db)
     return OK;
 }
 
-static void send(struct errand *x)
+static void send_mail(struct errand *x)
 {
     const char *error = "the message cannot be sent as it is";
     x->reply = REPLY_REFUSED;
@@ -97,5 +97,5 @@ static enum err record_reset(struct errand *x, struct db *db)
     return e ? e : outbox_done(db, x->item->id, x->now);
 }
 
-const struct errand_kind errand_mail = {read_mail, send, errand_record_sending};
+const struct errand_kind errand_mail = {read_mail, send_mail, errand_record_sending};
 const struct errand_kind errand_reset = {errand_read_settings, NULL, record_reset};

@@ -8,7 +8,7 @@ static enum err read_gateway(struct errand *x, struct db *db)
     return gateway_config_find(db, STR("sandbox"), &x->gateway);
 }
 
-static void send(struct errand *x)
+static void send_payment(struct errand *x)
 {
     x->reply = REPLY_REFUSED;
     x->error = "the sandbox is switched off";
@@ -26,4 +26,4 @@ static void send(struct errand *x)
     x->error = job.failure ? job.failure : x->reply == REPLY_OK ? "" : "the webhook was not accepted";
 }
 
-const struct errand_kind errand_sandbox = {read_gateway, send, errand_record_sending};
+const struct errand_kind errand_sandbox = {read_gateway, send_payment, errand_record_sending};

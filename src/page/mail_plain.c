@@ -50,7 +50,7 @@ static void inlines(struct plain *p, cmark_node *parent);
 
 /* The words and the address; the address alone where they are the same. In a line of its own it can be clicked on in
  * every program. */
-static void link(struct plain *p, cmark_node *node)
+static void write_link(struct plain *p, cmark_node *node)
 {
     cmark_node *parent = cmark_node_parent(node), *text = cmark_node_first_child(node);
     Str url = str_from(cmark_node_get_url(node));
@@ -76,7 +76,7 @@ static void inlines(struct plain *p, cmark_node *parent)
         case CMARK_NODE_CODE: put(p, str_from(cmark_node_get_literal(node))); break;
         case CMARK_NODE_SOFTBREAK: put_char(p, ' '); break;
         case CMARK_NODE_LINEBREAK: put_char(p, '\n'); break;
-        case CMARK_NODE_LINK: link(p, node); break;
+        case CMARK_NODE_LINK: write_link(p, node); break;
         default: inlines(p, node);
         }
     }

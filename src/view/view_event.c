@@ -272,7 +272,7 @@ static enum err write_ping(struct writing *x)
     return OK;
 }
 
-static enum err (*const write[EVENT_TYPES])(struct writing *x) = {
+static enum err (*const writers[EVENT_TYPES])(struct writing *x) = {
     [EVENT_ORDER_CREATED] = write_order,
     [EVENT_ORDER_CONFIRMED] = write_order,
     [EVENT_ORDER_CANCELLED] = write_order,
@@ -302,7 +302,7 @@ enum err view_event(struct db *db, enum event_type type, Id resource, const void
 {
     struct writing x = {.db = db, .type = type, .resource = resource, .thing = thing};
     enum err e = begin(&x);
-    if (!e) e = write[type](&x);
+    if (!e) e = writers[type](&x);
     if (e) return e;
     if (x.data.full || x.keys.full) return ERR_INTERNAL;
     *ret = (struct event_text){buf_str(&x.data), buf_str(&x.keys)};

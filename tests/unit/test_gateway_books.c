@@ -418,22 +418,22 @@ static void test_tokens(void **state)
         assert_int_equal(gateway_paypal.auth_read(&a, &answer, &token, &seconds), REPLY_RETRY);
     }
     struct access_tokens kept = {0};
-    struct cache_key owners[TOKENS_MAX + 1];
+    struct cache_key owners[ACCESS_TOKENS_MAX + 1];
     access_tokens_init(&kept);
-    for (size_t i = 0; i <= TOKENS_MAX; i++) memset(&owners[i], (int)i + 1, sizeof owners[i]);
+    for (size_t i = 0; i <= ACCESS_TOKENS_MAX; i++) memset(&owners[i], (int)i + 1, sizeof owners[i]);
     char longest[TOKEN_BYTES_MAX + 1];
     memset(longest, 'a', sizeof longest);
     access_token_keep(&kept, &owners[0], (Str){longest, sizeof longest}, 3600);
     access_token_keep(&kept, &owners[0], STR("short-lived"), 60);
     assert_false(access_token_find(&kept, &owners[0], &a, &token));
     access_token_keep(&kept, &owners[0], STR("for ever"), INT64_MAX);
-    for (size_t i = 1; i <= TOKENS_MAX; i++)
+    for (size_t i = 1; i <= ACCESS_TOKENS_MAX; i++)
         access_token_keep(&kept, &owners[i], str_printf(&a, "token %zu", i), 3600 - (int64_t)i);
     /* The one that would have ended first has made room for the last. */
     assert_true(access_token_find(&kept, &owners[0], &a, &token));
     assert_str(token, STR("for ever"));
-    assert_false(access_token_find(&kept, &owners[TOKENS_MAX - 1], &a, &token));
-    assert_true(access_token_find(&kept, &owners[TOKENS_MAX], &a, &token));
+    assert_false(access_token_find(&kept, &owners[ACCESS_TOKENS_MAX - 1], &a, &token));
+    assert_true(access_token_find(&kept, &owners[ACCESS_TOKENS_MAX], &a, &token));
     access_tokens_done(&kept);
     arena_done(&a);
 }

@@ -285,7 +285,7 @@ static enum err post_token(struct request *req)
     return request_step(req, TX_READ, show_settings, &v);
 }
 
-static enum err revoke(struct request *req)
+static enum err end_token(struct request *req)
 {
     enum err e = token_revoke(req->db, req->account, req->param_id);
     return e ? e : shop_go(req, STR("/account/settings"));
@@ -301,9 +301,9 @@ const struct route shop_settings_routes[] = {
      .accepts = FORM_TYPE},
     {"POST", "/account/settings/tokens", SCOPE_NONE, TX_SELF, NULL, post_token, SHOP_FORM | LOGIN_FIRST,
      .accepts = FORM_TYPE},
-    {"POST", "/account/settings/tokens/{id}/revoke", SCOPE_NONE, TX_WRITE, NULL, revoke, SHOP_FORM | LOGIN_FIRST,
+    {"POST", "/account/settings/tokens/{id}/revoke", SCOPE_NONE, TX_WRITE, NULL, end_token, SHOP_FORM | LOGIN_FIRST,
      .accepts = FORM_TYPE},
-    {"POST", "/account/settings/sessions/{id}/end", SCOPE_NONE, TX_WRITE, NULL, revoke, SHOP_FORM | LOGIN_FIRST,
+    {"POST", "/account/settings/sessions/{id}/end", SCOPE_NONE, TX_WRITE, NULL, end_token, SHOP_FORM | LOGIN_FIRST,
      .accepts = FORM_TYPE},
     {0},
 };
