@@ -55,7 +55,7 @@ void link_set_self(struct gateway_link *l, Str url)
 }
 
 static void send_job(struct gateway_link *l, const struct gateway_config *config, struct outbound_job *job,
-                 struct gateway_op *op)
+                     struct gateway_op *op)
 {
     enum lane_verdict v = lane_enter(&l->lanes, config, op->in_background);
     if (v == LANE_FREE) {
