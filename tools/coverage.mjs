@@ -5,8 +5,8 @@
 //     node tools/coverage.mjs --report            only writes the report
 //
 // It writes docs/coverage.md, and in build-coverage/: html/, unreached.txt (every branch that was not reached). It fails when a
-// test did, when a core file has a branch that is neither reached nor in tests/coverage/unreached.txt, when that list has one
-// that is reached or not there, and when the whole is under 95 %. What only a killed process saw is not counted.
+// test did, when a branch is neither reached nor in tests/coverage/unreached.txt, when that list has one that is reached or not
+// there, and when the whole is under 95 %. What only a killed process saw is not counted.
 import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -109,11 +109,11 @@ function unreachedList(files, { excused, explained }) {
   const byReason = new Map();
   for (const b of [...sorted(files)].flatMap(([, f]) => f.branches.filter((one) => one.count === 0))) {
     const entry = excused.get(b) ?? explained.get(b);
-    const title = entry ? `${entry.isExcuse ? '=' : '~'} ${entry.reason}` : '? no reason is known';
+    const title = entry ? `${entry.sort} ${entry.reason}` : '! no reason is known';
     byReason.set(title, [...(byReason.get(title) ?? []), b]);
   }
   return [...byReason]
-    .sort(([a], [b]) => '=~?'.indexOf(a[0]) - '=~?'.indexOf(b[0]))
+    .sort(([a], [b]) => '=~?!'.indexOf(a[0]) - '=~?!'.indexOf(b[0]))
     .map(([title, list]) =>
       [title, ...list.map((b) => `${b.file} ${b.fn} ${b.side}: ${b.text}   (line ${b.line})`), ''].join('\n'),
     )

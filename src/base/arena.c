@@ -33,16 +33,10 @@ struct arena_block {
     _Alignas(ALIGN) char data[];
 };
 
-static void out_of_memory(void)
-{
-    fputs("souk: out of memory\n", stderr);
-    abort();
-}
-
 /* Bytes that an allocation takes from its block. */
 static size_t footprint(size_t bytes)
 {
-    if (bytes > SIZE_MAX / 2) out_of_memory();
+    if (bytes > SIZE_MAX / 2) memory_out();
     return ((bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + GAP;
 }
 
@@ -105,7 +99,7 @@ void *arena_alloc(struct arena *a, size_t bytes)
 void *arena_calloc(struct arena *a, size_t n, size_t bytes)
 {
     size_t total;
-    if (__builtin_mul_overflow(n, bytes, &total)) out_of_memory();
+    if (__builtin_mul_overflow(n, bytes, &total)) memory_out();
     return arena_alloc(a, total);
 }
 

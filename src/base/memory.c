@@ -59,11 +59,16 @@ static bool give_way(void)
     return has_part;
 }
 
-static void *must(void *p)
+void memory_out(void)
 {
-    if (p) return p;
     fputs("souk: out of memory\n", stderr);
     abort();
+}
+
+static void *must(void *p)
+{
+    if (!p) memory_out();
+    return p;
 }
 
 void *memory_try(size_t bytes)

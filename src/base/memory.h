@@ -18,6 +18,9 @@ void *memory_zeroed(size_t n, size_t bytes);
 void *memory_grow(void *p, size_t bytes);
 char *memory_copy(const char *text);
 
+/* There is none left: ends the process. */
+_Noreturn void memory_out(void);
+
 /* NULL once the reserve is spent: for libraries, which have a way to say so. */
 void *memory_try(size_t bytes);
 void *memory_try_zeroed(size_t n, size_t bytes);

@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "base/buf.h"
+#include "base/memory.h"
 
 #define WIDTH 640
 #define HEIGHT 480
@@ -276,8 +277,7 @@ static Str png_of(struct arena *a, const uint8_t *lines)
 {
     uLongf packed_len = compressBound((uLong)LINE_BYTES * HEIGHT);
     Bytef *packed = arena_take(a, packed_len);
-    int z = compress2(packed, &packed_len, lines, (uLong)LINE_BYTES * HEIGHT, 9);
-    assert(z == Z_OK);
+    if (compress2(packed, &packed_len, lines, (uLong)LINE_BYTES * HEIGHT, 9) != Z_OK) memory_out();
     struct buf head, png;
     buf_init(&head, a, 13);
     add_number(&head, WIDTH);

@@ -162,7 +162,7 @@ static void fill_inlines(const struct filling *f, cmark_node *parent, bool in_li
 static bool is_list_alone(cmark_node *paragraph, enum mail_param *ret)
 {
     cmark_node *only = cmark_node_first_child(paragraph);
-    if (!only || cmark_node_next(only) || cmark_node_get_type(only) != CMARK_NODE_TEXT) return false;
+    if (cmark_node_next(only) || cmark_node_get_type(only) != CMARK_NODE_TEXT) return false;
     Str s = str_from(cmark_node_get_literal(only));
     return s.len == MAIL_MARK_BYTES && mail_mark_at(s, 0, ret) && mail_param_types[*ret] == MAIL_TYPE_LIST;
 }

@@ -90,6 +90,7 @@ test('money, accounts, tokens and codes: made by the server, with the checks and
   const records = await logged(souk, 10);
   assert.equal(records.length, 10, records.join('\n')); // a file that cannot be read never gets there
   assert.ok(records.every((line) => line.includes(`uid=${process.getuid()}`)));
+  await refused(imports, 2, /name one file/);
 });
 
 test('the options that say which store stay behind; a command of too many words is refused as a whole', async () => {

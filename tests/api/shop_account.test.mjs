@@ -508,6 +508,9 @@ test('a second factor is set up with password and code, asked for at the login, 
   const twice = await b.post(`${PAGE}/confirm`, { csrf: b.form('/logout').fields.csrf, code: first });
   assert.equal(twice.status, 409, 'it is on already');
   assert.ok(!twice.text.includes(secret));
+  const short = await b.post(`${PAGE}/confirm`, { csrf: b.form('/logout').fields.csrf, code: '1' });
+  assert.equal(short.status, 422, 'no code at all');
+  assert.ok(!short.text.includes(secret));
 
   const phone = new Browser(shop.souk.url);
   await phone.open('/login');

@@ -130,6 +130,11 @@ test('a product page has its description as markup, raw HTML as text, and data f
       ['Large', '50.00'],
     ],
   );
+  const steps = await product({ name: 'Steps', slug: 'steps', price: 9 });
+  for (const [name, price] of Object.entries({ Usual: 9, Cheap: 7, Dear: 11 }))
+    dataOf(await shop.admin('POST', `/api/admin/products/${steps.id}/variants`, { name, price }), 201);
+  await b.open('/?q=Steps');
+  assert.match(b.text, /Steps from \$7\.00/i);
   const naughty = await b.open('/p/naughty');
   assert.equal(
     JSON.parse(/<script type="application\/ld\+json">([\s\S]*?)<\/script>/.exec(naughty.text)[1]).name,

@@ -78,25 +78,26 @@ function textAt(source, line, column, endLine, endColumn) {
 
 /**
  * unreached.txt: after a line `= REASON` the lines `FILE FUNCTION SIDE: CONDITION` that it excuses: they cannot be reached. After
- * `~ REASON` those that it only explains: they count as not reached. SIDE is true or false. A `*` stands for anything; a line with
- * one is a rule, which may also fit branches that are reached.
+ * `~ REASON` those that it only explains: they count as not reached. After `? REASON` those that depend on the moment: they count as
+ * what they were in this run. SIDE is true or false. A `*` stands for anything; a line with one is a rule, which may also fit branches
+ * that are reached.
  */
 export function parseUnreached(text) {
   const entries = [];
   let reason = null;
-  let isExcuse = true;
+  let sort = '';
   text.split('\n').forEach((line, i) => {
     if (line === '' || line.startsWith('#')) return;
-    if (/^[=~] /.test(line)) {
+    if (/^[=~?] /.test(line)) {
       reason = line.slice(2);
-      isExcuse = line.startsWith('=');
+      sort = line[0];
       return;
     }
     const parts = /^(\S+) (\S+) (true|false): (.+)$/.exec(line);
     if (!parts || !reason)
       throw new Error(`unreached.txt, line ${i + 1}: ${reason ? 'not understood' : 'no reason'}: ${line}`);
     const [, file, fn, side, condition] = parts;
-    entries.push({ file, fn, side, condition, reason, isExcuse, line });
+    entries.push({ file, fn, side, condition, reason, sort, line });
   });
   return entries;
 }
@@ -113,9 +114,9 @@ function conditionPattern(text) {
 }
 
 /**
- * Compares what was not reached with the list: {unlisted, stale, excused, explained}. `unlisted` are branches of the core that are
- * not excused, `stale` entries that fit no branch or only reached ones, `excused` and `explained` maps from branch to entry; a branch
- * is in one of them at most.
+ * Compares what was not reached with the list: {unlisted, stale, excused, explained}. `unlisted` are branches that have no reason, and
+ * those of the core that are not excused; `stale` entries that fit no branch, or only reached ones and do not depend on the moment;
+ * `excused` and `explained` maps from branch to entry; a branch is in one of them at most.
  */
 export function judge(files, entries) {
   const excused = new Map();
@@ -128,11 +129,13 @@ export function judge(files, entries) {
       (b) => b.side === entry.side && file.test(b.file) && fn.test(b.fn) && condition.test(b.text),
     );
     const unreached = fits.filter((b) => b.count === 0);
-    if (unreached.length === 0) stale.push({ ...entry, why: fits.length > 0 ? 'is reached' : 'is not there' });
+    if (fits.length === 0) stale.push({ ...entry, why: 'is not there' });
+    else if (unreached.length === 0 && entry.sort !== '?') stale.push({ ...entry, why: 'is reached' });
     for (const b of unreached)
-      if (!excused.has(b) && !explained.has(b)) (entry.isExcuse ? excused : explained).set(b, entry);
+      if (!excused.has(b) && !explained.has(b)) (entry.sort === '=' ? excused : explained).set(b, entry);
   }
-  const unlisted = all.filter((b) => b.count === 0 && areaOf(b.file) && !excused.has(b));
+  const hasReason = (b) => excused.has(b) || (explained.has(b) && !areaOf(b.file));
+  const unlisted = all.filter((b) => b.count === 0 && !hasReason(b));
   return { unlisted, stale, excused, explained };
 }
 
