@@ -22,7 +22,7 @@ import { fileURLToPath } from 'node:url';
 import { CpuByProgram, cpuSeconds } from './lib/cpu.mjs';
 import { memoryFolder } from './lib/memory.mjs';
 import { nameOf, postmasterPid, startCluster, stopCluster } from './lib/pg.mjs';
-import { belongs, releaseEngines } from './lib/heads.mjs';
+import { belongs, isSpared, releaseEngines } from './lib/heads.mjs';
 import { LANE, LANE_OF_ALL, runLanes } from './lib/lanes.mjs';
 import { PHASES, choose, lanesOf, needsOf, withoutThreads } from './lib/phases.mjs';
 import { prepareStores } from './lib/prepared.mjs';
@@ -161,7 +161,8 @@ function unitsOf(phase, words) {
   if (phase.run === 'units') return units.filter((unit) => isUnitOf(phase, unit));
   if (phase.run !== 'files') return units;
   const files = units.map((f) => path.join(dir, f)).filter((f) => belongs(phase, f) && !isLeftOut(phase, f));
-  return isWhole && phase.sparse ? files.filter((f) => releaseEngines(f).includes(phase.engine)) : files;
+  if (!isWhole) return files;
+  return files.filter((f) => !isSpared(phase, f) && (!phase.sparse || releaseEngines(f).includes(phase.engine)));
 }
 
 /** With SOUK_ALL=1 nothing is left out: for what is counted, not judged (tools/coverage.mjs). */

@@ -156,7 +156,7 @@ function report(files, { excused, explained }, total) {
   };
   return `# Coverage
 
-Made by \`./dev coverage\`, which ran \`${fs.readFileSync(phasesRun, 'utf8').trim().split(/\s+/).join(' ')}\` in a build of clang that counts. A branch is one outcome
+Made by \`./dev coverage\`, which ran \`${[...new Set(fs.readFileSync(phasesRun, 'utf8').trim().split(/\s+/))].join(' ')}\` in a build of clang that counts. A branch is one outcome
 of one condition; conditions of \`assert()\` are not counted ([0065](decisions/0065-what-coverage-counts.md)). MC/DC: conditions that were
 shown to decide their expression on their own. The same with every line: \`build-coverage/html/index.html\`.
 

@@ -1,5 +1,5 @@
 // souk check, and the tests' own checker: sound data passes, and each planted damage is found and named by both.
-// runs: asan release
+// spares: tsan
 // release: pg
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

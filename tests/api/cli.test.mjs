@@ -1,5 +1,5 @@
 // The command line: what it prints, where, and with which exit code.
-// runs: asan release
+// spares: tsan
 // release: pg
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

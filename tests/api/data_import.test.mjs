@@ -1,5 +1,5 @@
 // souk import and souk export: every bad line is named and nothing is changed; what goes out comes in again.
-// runs: asan release
+// spares: tsan
 // release: pg
 import assert from 'node:assert/strict';
 import fs from 'node:fs';

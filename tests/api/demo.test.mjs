@@ -1,5 +1,5 @@
 // `souk demo` and `souk serials import`: what the commands print, refuse and leave behind, seen through the server.
-// runs: asan release
+// spares: tsan
 // release: pg
 import assert from 'node:assert/strict';
 import fs from 'node:fs';

@@ -1,5 +1,5 @@
 // souk doctor: each thing that can be wrong is found, in words that say what to do; nothing is changed and no secret is shown.
-// runs: asan release
+// spares: tsan
 // release: pg
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -3,11 +3,12 @@
 //     // runs: sqlite            on SQLite only, in every build
 //     // runs: release asan      in these builds only, on either engine
 //     // runs: failing           in the phase with failing statements only
+//     // spares: tsan            not in this build in the whole test run; a phase that is named runs it
 //     // release: sqlite pg      the release build, too, runs it in the whole test run, on these engines
 //
 // Each file of the black-box suite and of the races runs with AddressSanitizer on SQLite and with ThreadSanitizer on PostgreSQL. The
 // release build runs what asks for it: files whose tests skip the sanitizers or do less there, and all races. Commands have no threads
-// to speak of: files about them leave ThreadSanitizer out, and PostgreSQL to the release build.
+// to speak of: files about them spare ThreadSanitizer, and leave PostgreSQL to the release build.
 import fs from 'node:fs';
 
 export const ENGINES = ['sqlite', 'pg'];
@@ -28,6 +29,11 @@ export function belongs({ engine, build, leaves_out }, file) {
   const words = wordsOf(file, 'runs');
   if (words.includes('failing') && !leaves_out) return false;
   return allows(words, ENGINES, engine) && allows(words, BUILDS, build);
+}
+
+/** Whether the whole test run leaves the file out of a phase. */
+export function isSpared({ build }, file) {
+  return wordsOf(file, 'spares').includes(build);
 }
 
 /** The engines on which the release build runs the file in the whole test run. */

@@ -10,7 +10,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CpuByProgram, cpuSeconds } from './cpu.mjs';
-import { belongs, differs, releaseEngines } from './heads.mjs';
+import { belongs, differs, isSpared, releaseEngines } from './heads.mjs';
 import { summary } from './lanes.mjs';
 import { PHASES, choose, lanesOf, needsOf, withoutThreads } from './phases.mjs';
 
@@ -438,7 +438,7 @@ test('every file runs wherever it can make a difference', () => {
     const phases = PHASES.filter((p) => p.folder === folder && !p.more);
     const files = fs.readdirSync(path.join(root, folder)).filter((f) => f.endsWith('.test.mjs'));
     for (const file of files.map((f) => path.join(root, folder, f))) {
-      const whole = phases.filter((p) => belongs(p, file));
+      const whole = phases.filter((p) => belongs(p, file) && !isSpared(p, file));
       const runs = whole.filter((p) => !p.sparse || releaseEngines(file).includes(p.engine));
       assert.deepEqual(new Set(runs.map((p) => p.engine)), new Set(whole.map((p) => p.engine)), `${file}: engines`);
       for (const { build } of whole.filter((p) => p.build !== 'release'))
@@ -455,16 +455,17 @@ test('every file runs wherever it can make a difference', () => {
   }
 });
 
-test('the release build leaves files out in the whole run alone: a phase that is named has all of them', (t) => {
+test('files are left out of the release build, or spared, in the whole run alone: a phase that is named has all of them', (t) => {
   const dir = smallTree(t);
   const good = "import { test } from 'node:test';\ntest('good', () => {});\n";
   write(dir, 'tests/race/one.test.mjs', `// release: pg\n${good}`);
   write(dir, 'tests/race/two.test.mjs', good);
   write(dir, 'tests/race/three.test.mjs', `// release: sqlite\n${good}`);
+  write(dir, 'tests/race/four.test.mjs', `// release: sqlite\n// spares: release\n${good}`);
   write(dir, 'build/souk', '#!/bin/sh\necho 1\n', 0o755);
   const count = (args) => Number(/race-sqlite: (\d+) passed/.exec(runTests(dir, args).stdout)?.[1]);
-  assert.equal(count(['race-sqlite']), 3);
-  assert.equal(count(['--lane', 'race-sqlite']), 3);
+  assert.equal(count(['race-sqlite']), 4);
+  assert.equal(count(['--lane', 'race-sqlite']), 4);
   assert.equal(count(['--lane-of-all', 'race-sqlite']), 1);
 });
 
