@@ -240,7 +240,8 @@ test('what cannot be read is told', async () => {
 });
 
 test('the clock: kept right, by nobody, nobody knows, long past, and another than the database server has', async (t) => {
-  if (SLOW > 1) return t.skip('a sanitizer and the library with the clock do not get along');
+  if (SLOW > 1)
+    return t.skip('the clock is a library in front of all others, where a sanitizer has to be: in the release build');
   const file = path.join(shop.database.dir, 'clock');
   const env = { FAULTY_CLOCK: file, LD_PRELOAD: path.join(BUILD, 'tests/faults/faulty_clock.so') };
   const at = (seconds, kept) => {

@@ -28,43 +28,12 @@ test('the check finds a lost order, a doubled one and a delivery that was made t
     }),
   });
   const row = (...values) => ({ account: 1, status: 'confirmed', total: 7 * values.length, values });
-  checkLog(
-    new Map([
-      ['a', entry(1, 'X')],
-      ['b', entry(2, 'Y')],
-    ]),
-    new Map([
-      ['1', row('X')],
-      ['2', row('Y')],
-    ]),
-  );
-  assert.throws(() => checkLog(new Map([['a', entry(1, 'X')]]), new Map()), /is not there/);
-  assert.throws(
-    () =>
-      checkLog(
-        new Map([
-          ['a', entry(1, 'X')],
-          ['b', entry(1, 'X')],
-        ]),
-        new Map([['1', row('X')]]),
-      ),
-    /two keys/,
-  );
-  assert.throws(
-    () =>
-      checkLog(
-        new Map([
-          ['a', entry(1, 'X')],
-          ['b', entry(2, 'X')],
-        ]),
-        new Map([
-          ['1', row('X')],
-          ['2', row('X')],
-        ]),
-      ),
-    /twice/,
-  );
-  assert.throws(() => checkLog(new Map([['a', entry(1, 'X')]]), new Map([['1', row('Y')]])), /another delivery/);
+  const check = (log, orders) => checkLog(new Map(Object.entries(log)), new Map(Object.entries(orders)));
+  check({ a: entry(1, 'X'), b: entry(2, 'Y') }, { 1: row('X'), 2: row('Y') });
+  assert.throws(() => check({ a: entry(1, 'X') }, {}), /is not there/);
+  assert.throws(() => check({ a: entry(1, 'X'), b: entry(1, 'X') }, { 1: row('X') }), /two keys/);
+  assert.throws(() => check({ a: entry(1, 'X'), b: entry(2, 'X') }, { 1: row('X'), 2: row('X') }), /twice/);
+  assert.throws(() => check({ a: entry(1, 'X') }, { 1: row('Y') }), /another delivery/);
 });
 
 test(`all that was acknowledged is there, all that was not happens once: ${KILLS} kills`, async (t) => {

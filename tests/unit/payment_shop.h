@@ -8,20 +8,12 @@
 #include "domain/order.h"
 #include "domain/payment_apply.h"
 #include "domain/serial.h"
-#include "domain/vault.h"
+#include "master_key.h"
 
 #define NOW ((Time){1700000000000})
 
 static Id editor, codes;
 static struct gateway_config gateway;
-
-static int open_vault(void **state)
-{
-    (void)state;
-    char why[256] = "";
-    return vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", false, why,
-                      sizeof why) != OK;
-}
 
 static inline int64_t number(struct db *db, const char *sql)
 {

@@ -7,19 +7,11 @@
 #include "domain/license.h"
 #include "domain/order.h"
 #include "domain/serial.h"
-#include "domain/vault.h"
+#include "master_key.h"
 
 #define NOW ((Time){1000000})
 
 static Id editor, codes, manual; /* a licence, serial codes, a download */
-
-static int open_vault(void **state)
-{
-    (void)state;
-    char why[256] = "";
-    return vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", false, why,
-                      sizeof why) != OK;
-}
 
 static Id product(struct db *db, const char *slug, const char *type, int64_t price)
 {

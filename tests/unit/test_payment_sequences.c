@@ -22,7 +22,7 @@
 #include <time.h>
 
 #include "base/sanitized.h"
-#include "domain/vault.h"
+#include "master_key.h"
 #include "unit.h"
 
 #define RANDOM_LENGTH 20
@@ -36,14 +36,6 @@
 #define RANDOM_SEQUENCES (store.folder[0] ? 50 : 10)
 #endif
 #define ALL_OF_UNMERGED 3
-
-static int open_vault(void **state)
-{
-    (void)state;
-    char why[256] = "";
-    return vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", false, why,
-                      sizeof why) != OK;
-}
 
 static int64_t setting(const char *name, int64_t otherwise)
 {

@@ -2,17 +2,9 @@
 #pragma once
 
 #include "base/arena.h"
-#include "domain/vault.h"
+#include "master_key.h"
 
 static struct arena arena;
-
-static int open_vault(void **state)
-{
-    (void)state;
-    char why[256] = "";
-    return vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", false, why,
-                      sizeof why) != OK;
-}
 
 static int empty_arena(void **state)
 {
