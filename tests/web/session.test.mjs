@@ -57,6 +57,7 @@ test('everything works by keyboard: log in, skip link, menu, dialog', async () =
   await page.keyboard.type(OWNER.password);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
+  await panel.settled(page);
   const focused = () => page.evaluate(() => document.activeElement.textContent.trim());
   for (let i = 0; i < 40 && (await focused()) !== 'Skip to the content'; i += 1) await page.keyboard.press('Shift+Tab');
   assert.equal(await focused(), 'Skip to the content');

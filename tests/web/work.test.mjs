@@ -391,6 +391,7 @@ test('settings are saved, departments made, exports downloaded, and all of it is
   await nav('Audit');
   await page.getByLabel('About').selectOption('settings');
   await page.getByText('settings: update').waitFor();
+  await panel.settled(page);
   await page.getByText('Before and after').first().click();
   await page.getByText('store_name: Night Shop').waitFor();
 });

@@ -22,6 +22,10 @@ function attributes(tag) {
   return found;
 }
 
+/** The Set-Cookie lines of an answer; the fetch of Debian 12 joins them into one. */
+const cookiesOf = (headers) =>
+  headers.getSetCookie?.() ?? (headers.get('set-cookie') ?? '').split(/,\s*(?=[^;,=\s]+=)/).filter(Boolean);
+
 /** Every form of a page: {action, method, fields: {name: value}}; of radio buttons the chosen one. */
 export function formsOf(html) {
   return [...html.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)].map(([, head, inner]) => {
@@ -81,7 +85,7 @@ export class Browser {
       headers: answer.headers,
       text: await answer.text(),
       location: answer.headers.get('location'),
-      set: answer.headers.getSetCookie(),
+      set: cookiesOf(answer.headers),
     };
   }
 
