@@ -41,6 +41,8 @@ const FAILURE_LINES = 15;
 const FAILURE_CHARS = 2000;
 /** The build that the phases of the release build use. */
 const RELEASE = process.env.SOUK_KIND ?? 'release';
+/** A fuzz target ends after so many inputs or seconds, whichever comes first; with SOUK_FUZZ_SECONDS after the latter alone. */
+const FUZZ_INPUTS = process.env.SOUK_FUZZ_SECONDS ? -1 : 50_000;
 const FUZZ_SECONDS = Number(process.env.SOUK_FUZZ_SECONDS ?? 1);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -408,6 +410,7 @@ async function fuzzTargets(phase, names) {
     const seeds = path.join(root, 'tests/fuzz/corpus', name);
     const args = [
       `-max_total_time=${FUZZ_SECONDS}`,
+      `-runs=${FUZZ_INPUTS}`,
       '-timeout=5',
       '-rss_limit_mb=2048',
       '-print_final_stats=1',
