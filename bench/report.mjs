@@ -76,8 +76,9 @@ ${table(['', ''], machine)}
   const [before, rest] = old.split(BEGIN);
   const after = rest.split(END)[1];
   fs.writeFileSync(REPORT, `${before}${text}${after}`);
-  const prettier = path.join(ROOT, 'node_modules/.bin/prettier');
-  if (fs.existsSync(prettier)) execFileSync(prettier, ['--log-level', 'warn', '--write', REPORT], { cwd: ROOT });
+  const oxfmt = path.join(ROOT, 'node_modules/.bin/oxfmt');
+  if (fs.existsSync(oxfmt))
+    execFileSync(oxfmt, ['--write', REPORT], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
   console.error(`written: ${REPORT}`);
 }
 

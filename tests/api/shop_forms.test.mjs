@@ -23,7 +23,7 @@ const LAST = ['/account/settings/password', '/logout', ...FIRST.filter((path) =>
 const TABLES = [
   'account', 'token', 'cart', 'cart_line', 'orders', 'license', 'ticket', 'ticket_message', 'withdrawal',
   'ledger_account', 'transfer', 'mail_link', 'recovery_code', 'notification',
-]; // prettier-ignore
+]; // oxfmt-ignore
 const PASSWORD = 'correct horse battery';
 
 let shop;

@@ -53,7 +53,7 @@ test('every analyser finds the mistake that was made for it', { skip }, () => {
     assert.equal(status, 1, said);
     for (const [tool, file] of [
       ['clang-format', 'format.c'],
-      ['prettier', 'script.mjs'],
+      ['oxfmt', 'script.mjs'],
       ['shellcheck', 'script.sh'],
       ['cppcheck', 'index.c'],
       ['gcc -fanalyzer', 'free.c'],
