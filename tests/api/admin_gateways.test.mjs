@@ -421,7 +421,7 @@ test('PayPal: signature, certificate, confirmation, capture, refund', async () =
   // Wrong in every way that can be told without asking anybody.
   const raw = JSON.stringify(event('PAYMENT.CAPTURE.COMPLETED', capture));
   const good = paypalHeaders(raw, made.key);
-  const other = issue('messageverificationcerts.sandbox.paypal.com', { rsa: true });
+  const other = issue('messageverificationcerts.sandbox.paypal.com', { rsa: true, another: true });
   const bad = [
     { 'paypal-cert-url': 'https://evil.example/v1/notifications/certs/CERT-1' },
     { 'paypal-cert-url': `${player.url}/v1/notifications/certs/CERT-1` },

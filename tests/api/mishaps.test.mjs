@@ -21,7 +21,7 @@ const HOUR = 3600;
 const DAY = 24 * HOUR;
 let shop, editor, manual, buyer, clockFile, authorities;
 const good = issue('127.0.0.1');
-const lapsed = issue('127.0.0.1', { days: -1 });
+const lapsed = issue('127.0.0.1', { days: 0 });
 
 before(async () => {
   const database = freshStore(ENGINE, 'owner');

@@ -12,8 +12,22 @@ const openssl = (args, cwd) => execFileSync('openssl', args, { cwd, stdio: ['ign
 const CURVE = ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
 const RSA = ['rsa:2048'];
 
-/** An authority and a certificate by it for `name`: {authority, certificate, key}, all PEM. `rsa`: the certificate's key is one of RSA. */
-export function issue(name, { days = 30, rsa = false } = {}) {
+/** What was issued already: the files that share a process share it. */
+const issued = new Map();
+
+/**
+ * An authority and a certificate by it for `name`: {authority, certificate, key}, all PEM. `rsa`: the certificate's key is one of RSA.
+ * `days`: 0 is for one that has lapsed; OpenSSL 3.5 makes none that ends before it begins. The same question has the same answer;
+ * `another`: a new one that is equal in nothing but the name.
+ */
+export function issue(name, { days = 30, rsa = false, another = false } = {}) {
+  const question = JSON.stringify([name, days, rsa]);
+  if (another) return make(name, days, rsa);
+  if (!issued.has(question)) issued.set(question, Object.freeze(make(name, days, rsa)));
+  return issued.get(question);
+}
+
+function make(name, days, rsa) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-cert-'));
   try {
     openssl(
