@@ -1,12 +1,13 @@
 /* cli/demo_picture.c - see demo_picture.h.
  *
- * A picture is a list of shapes, each an outline at a distance of which every pixel is asked: inside it has the shape's
- * colour, at the edge a mixture. Lengths are in hundredths of the picture's height, from its middle. */
+ * A picture is a list of shapes, each an outline at a distance of which every pixel of its frame is asked: inside it
+ * has the shape's colour, at the edge a mixture. Lengths are in hundredths of the picture's height, from its middle. */
 #include "cli/demo_picture.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 #include <zlib.h>
 
 #include "base/buf.h"
@@ -16,6 +17,7 @@
 #define HEIGHT 480
 #define LINE_BYTES (1 + 3 * WIDTH) /* PNG: a line begins with its filter */
 #define FIGURES_MAX 14
+#define UNIT (HEIGHT / 100.0f) /* pixels */
 
 enum form { NOTHING, DISC, BOX, BAR, PEAK }; /* BAR: a line with round ends; PEAK: a triangle on its base */
 
@@ -207,18 +209,20 @@ static const struct drawing drawings[] = {
       {DISC, 0xf08a8a, 26, 20, 7, 0, 0, 0}}},
 };
 
-/* How far the point is outside of the shape, in pixels; negative inside. */
-static float distance_of(const struct figure *s, float x, float y)
+/* How far the point is outside of the shape, in pixels; negative inside. A function of its own whatever the compiler
+ * thinks: what it would take out of a loop it could no longer round together with the rest, and pictures would change
+ * by a bit here and there. */
+__attribute__((noinline)) static float distance_of(const struct figure *s, float x, float y)
 {
-    const float unit = HEIGHT / 100.0f;
-    float px = x - WIDTH / 2.0f - (float)s->x * unit, py = y - HEIGHT / 2.0f - (float)s->y * unit;
-    float w = (float)s->w * unit, h = (float)s->h * unit, round = (float)s->round * unit, d = 0;
+    float px = x - WIDTH / 2.0f - (float)s->x * UNIT, py = y - HEIGHT / 2.0f - (float)s->y * UNIT;
+    float w = (float)s->w * UNIT, h = (float)s->h * UNIT, round = (float)s->round * UNIT, d = 0;
     switch (s->form) {
     case NOTHING: return 1;
     case DISC: d = hypotf(px, py) - w; break;
     case BOX: {
         float qx = fabsf(px) - w + round, qy = fabsf(py) - h + round;
-        d = hypotf(fmaxf(qx, 0), fmaxf(qy, 0)) + fminf(fmaxf(qx, qy), 0) - round;
+        float corner = qx > 0 && qy > 0 ? hypotf(qx, qy) : fmaxf(fmaxf(qx, qy), 0);
+        d = corner + fminf(fmaxf(qx, qy), 0) - round;
         break;
     }
     case PEAK: d = fmaxf((fabsf(px) * h - py * w) / hypotf(w, h), py - h); break;
@@ -228,7 +232,7 @@ static float distance_of(const struct figure *s, float x, float y)
         break;
     }
     }
-    float hole = (float)s->hole * unit;
+    float hole = (float)s->hole * UNIT;
     return s->hole ? fabsf(d + hole / 2) - hole / 2 : d;
 }
 
@@ -240,22 +244,60 @@ static void mix(float rgb[3], uint32_t color, float share)
     }
 }
 
+struct frame {
+    int left, right, top, bottom; /* pixels; right and bottom are the first ones outside */
+};
+
+static int within(float v, int max)
+{
+    return v < 0 ? 0 : v > (float)max ? max : (int)v;
+}
+
+/* All pixels that the shape colours are inside, the half of one by which its edge is soft included. */
+static struct frame frame_of(const struct figure *s)
+{
+    float x = WIDTH / 2.0f + (float)s->x * UNIT, y = HEIGHT / 2.0f + (float)s->y * UNIT;
+    float w = (float)s->w * UNIT, h = (float)s->h * UNIT, more = 2;
+    float left = -w, right = w, top = -h, bottom = h;
+    switch (s->form) {
+    case NOTHING:
+    case BOX: break;
+    case DISC: top = -w, bottom = w; break;
+    case PEAK: /* the softness is across its sides: further than elsewhere at the tip and the ends of the base */
+        top = 0;
+        more += hypotf(w, h) / fminf(w, h);
+        break;
+    case BAR:
+        left = fminf(w, 0), right = fmaxf(w, 0), top = fminf(h, 0), bottom = fmaxf(h, 0);
+        more += (float)s->round * UNIT;
+        break;
+    }
+    return (struct frame){.left = within(x + left - more, WIDTH),
+                          .right = within(x + right + more, WIDTH),
+                          .top = within(y + top - more, HEIGHT),
+                          .bottom = within(y + bottom + more, HEIGHT)};
+}
+
 static void draw(const struct drawing *d, uint8_t *lines)
 {
+    struct frame frames[FIGURES_MAX] = {0};
+    for (int i = 0; i < FIGURES_MAX && d->figures[i].form; i++) frames[i] = frame_of(&d->figures[i]);
     for (int y = 0; y < HEIGHT; y++) {
-        uint8_t *at = lines + (size_t)y * LINE_BYTES;
-        *at++ = 0;
-        float ground[3] = {0};
+        float line[WIDTH][3], ground[3] = {0};
         mix(ground, d->top, 1);
         mix(ground, d->bottom, (float)(y & ~3) / HEIGHT); /* in steps: much shorter files */
-        for (int x = 0; x < WIDTH; x++) {
-            float rgb[3] = {ground[0], ground[1], ground[2]};
-            for (const struct figure *s = d->figures; s < d->figures + FIGURES_MAX && s->form; s++) {
-                float out = distance_of(s, (float)x + 0.5f, (float)y + 0.5f);
-                if (out < 0.5f) mix(rgb, s->color, fminf(0.5f - out, 1));
+        for (int x = 0; x < WIDTH; x++) memcpy(line[x], ground, sizeof ground);
+        for (int i = 0; i < FIGURES_MAX; i++) {
+            if (y < frames[i].top || y >= frames[i].bottom) continue;
+            for (int x = frames[i].left; x < frames[i].right; x++) {
+                float out = distance_of(&d->figures[i], (float)x + 0.5f, (float)y + 0.5f);
+                if (out < 0.5f) mix(line[x], d->figures[i].color, fminf(0.5f - out, 1));
             }
-            for (int i = 0; i < 3; i++) *at++ = (uint8_t)(rgb[i] + 0.5f);
         }
+        uint8_t *at = lines + (size_t)y * LINE_BYTES;
+        *at++ = 0;
+        for (int x = 0; x < WIDTH; x++)
+            for (int i = 0; i < 3; i++) *at++ = (uint8_t)(line[x][i] + 0.5f);
     }
 }
 
