@@ -94,6 +94,29 @@ test('a product with variants comes on sale', async () => {
   );
 });
 
+test('two variants that are read again at once leave what is being typed alone', async () => {
+  const { id } = (await panel.admin('GET', '/products')).find((p) => p.name === 'Night Editor');
+  await panel.visit(page, `/products/${id}`, 'Night Editor');
+  await page.getByLabel('Description').fill('Half of another');
+  let held = [];
+  const isProduct = (url) => url.pathname === `/api/admin/products/${id}`;
+  await page.route(isProduct, (route) => (held ? held.push(route) : route.continue()));
+  for (const name of ['Campus', 'Town']) {
+    await page.getByRole('button', { name: 'Add variant' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New variant' });
+    await dialog.getByLabel('Name').fill(name);
+    await dialog.getByLabel('Price in USD').fill('999');
+    await dialog.getByRole('button', { name: 'Add variant' }).click();
+    await expectToast(page, `${name} was saved.`);
+  }
+  const waiting = held;
+  held = null;
+  for (const route of waiting) await route.continue();
+  await page.getByRole('row', { name: 'Town' }).waitFor();
+  assert.equal(await page.getByLabel('Description').inputValue(), 'Half of another');
+  await page.unroute(isProduct);
+});
+
 test('a product without options is saved as it is, then taken off sale', async () => {
   await panel.visit(page, '/products/new', 'New product');
   await page.getByLabel('Name', { exact: true }).fill('Plain');

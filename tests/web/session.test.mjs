@@ -85,6 +85,29 @@ test('everything works by keyboard: log in, skip link, menu, dialog', async () =
   assert.ok(await add.evaluate((e) => e === document.activeElement), 'the focus is back');
 });
 
+test('pages and dialogs take the focus as they appear, not from somebody who types already', async () => {
+  const focusedWith = (selector, appear) =>
+    page.evaluate(
+      ([wanted, act]) =>
+        new Promise((resolve) => {
+          const look = () => {
+            const found = document.querySelector(wanted);
+            if (found) resolve(found.contains(document.activeElement));
+          };
+          new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+          if (act.startsWith('#')) location.hash = act;
+          else [...document.querySelectorAll('button')].find((b) => b.textContent.trim() === act).click();
+        }),
+      [selector, appear],
+    );
+  await panel.visit(page, '/audit', 'Audit');
+  assert.ok(await focusedWith('main:has(a[href="#/products/new"]) h1', '#/products'), 'the heading');
+  await panel.visit(page, '/departments', 'Departments');
+  assert.ok(await focusedWith('dialog', 'Add department'), 'the dialog');
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+});
+
 test('the theme follows the system until it is chosen', async () => {
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   await page.emulateMedia({ colorScheme: 'dark' });

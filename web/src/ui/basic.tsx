@@ -1,6 +1,6 @@
 // Small pieces that every page is made of.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isPositive, type Amount } from '../amount';
 import { localTime, money, utcTime, words } from '../format';
 import { Icon, type IconName } from './icon';
@@ -125,7 +125,8 @@ interface PageProps extends Children {
 /** A page's heading gets the focus when the page opens, so that keyboards and screen readers start there. */
 export function Page({ title, actions, lead, back, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  // With the page, not after it: who types at once keeps the focus, and the text.
+  useLayoutEffect(() => {
     heading.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, []);

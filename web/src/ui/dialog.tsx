@@ -1,7 +1,7 @@
 // Dialogs: the browser's own <dialog>, which keeps the focus inside and gives it back.
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button, Problem } from './basic';
 
 export function Dialog({
@@ -15,7 +15,7 @@ export function Dialog({
 }) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = element.current;
     if (dialog && !dialog.open) dialog.showModal();
     dialog?.querySelector<HTMLElement>('input, select, textarea')?.focus();

@@ -22,16 +22,17 @@ import { Variants } from './variants';
  * variant, a file), which must not discard what is being typed.
  */
 function useFormKey(version: number | undefined): { key: number; expectStep: () => void } {
-  const at = useRef({ key: 0, version, isOurs: false });
+  const at = useRef({ key: 0, version, steps: 0 });
   const { current } = at;
   if (version !== current.version) {
-    const isOurStep = current.isOurs && current.version !== undefined && version === current.version + 1;
-    at.current = { key: isOurStep ? current.key : current.key + 1, version, isOurs: false };
+    const left = current.steps - ((version ?? 0) - (current.version ?? 0)); // several steps may have been read as one
+    const isOurs = version !== undefined && current.version !== undefined && left >= 0;
+    at.current = { key: isOurs ? current.key : current.key + 1, version, steps: isOurs ? left : 0 };
   }
   return {
     key: at.current.key,
     expectStep: () => {
-      at.current.isOurs = true;
+      at.current.steps += 1;
     },
   };
 }
