@@ -16,7 +16,7 @@ after(() => office.stop());
 const browser = () => new Browser(office.souk.url);
 /** Settings reach the pages within a second or two. */
 async function until(ready) {
-  for (let i = 0; i < 100; i++) {
+  for (let i = 0; i < 600; i++) {
     const value = await ready();
     if (value) return value;
     await new Promise((resolve) => {

@@ -37,7 +37,7 @@ async function refused(args, code, message, options) {
 /** Waits until the server's log has so many records of commands. */
 async function logged(server, count) {
   const records = () => server.stderr.split('\n').filter((line) => /event="command"/.test(line));
-  for (const deadline = Date.now() + 10000; records().length < count && Date.now() < deadline;) await sleep(10);
+  for (const deadline = Date.now() + 60000; records().length < count && Date.now() < deadline;) await sleep(10);
   return records();
 }
 

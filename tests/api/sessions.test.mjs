@@ -87,7 +87,7 @@ test('using a session keeps it: its last use is written down, soon and not each 
   used(id, HOUR / 2);
   expectStatus(await staff.get('/api/admin/orders'), 200);
   const last = () => seed.number(`SELECT last_used_at FROM token WHERE account_id = ${id}`);
-  const deadline = Date.now() + 20e3;
+  const deadline = Date.now() + 60e3;
   while (Date.now() - last() > 60e3 && Date.now() < deadline) await sleep(100);
   const noted = last();
   assert.ok(Date.now() - noted < 60e3);

@@ -112,9 +112,9 @@ test('expires_at in the past: 403 License is expired, before the hardware is loo
 
 test('a licence expires by itself when its time has passed', async () => {
   const license = await shop.license(ada, editor);
-  shop.seed.update('license', license.id, { expires_at: Date.now() + 1500 });
+  shop.seed.update('license', license.id, { expires_at: Date.now() + 4000 });
   dataOf(await call(license));
-  await sleep(1600);
+  await sleep(4100);
   expectError(await call(license), 403, 'license_expired', 'License is expired');
 });
 
@@ -256,7 +256,7 @@ test('verifications are counted, some seconds late, good ones only', async () =>
   const license = await shop.license(ada, editor);
   for (let i = 0; i < 7; i++) dataOf(await call(license, { hardware_id: 'hw' }));
   for (let i = 0; i < 3; i++) expectStatus(await call(license, { hardware_id: 'other' }), 403);
-  const deadline = Date.now() + 10000;
+  const deadline = Date.now() + 60000;
   while (shop.seed.number(`SELECT seen_count FROM license WHERE id = ${license.id}`) < 7 && Date.now() < deadline)
     await sleep(100);
   const [count, last] = shop.seed

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const PROGRAM = path.join(path.dirname(fileURLToPath(import.meta.url)), 'supervisor.py');
-const PATIENCE_MS = 30000;
+const PATIENCE_MS = 90000;
 
 export class Supervisor {
   /** `command` is started by start(); `folder` is where the notification socket stands. */

@@ -27,7 +27,8 @@ static inline enum err read_one(struct field f, const char *literal, const struc
     f.offset = offsetof(struct one, number);
     f.has = offsetof(struct one, has);
     f.is_null = offsetof(struct one, is_null);
-    const struct field table[] = {f, {0}};
+    static struct field table[2]; /* an error points to its field */
+    table[0] = f;
     const struct shape shape = {table, sizeof(struct one)};
     Str body = literal ? str_printf(&arena, "{\"v\":%s}", literal) : STR("{}");
     const struct json *root;

@@ -16,7 +16,7 @@ after(() => panel?.stop());
 async function noticed(pattern, act) {
   panel.checkComplaints();
   await act();
-  const deadline = Date.now() + 10000;
+  const deadline = Date.now() + 60000;
   while (!panel.complaints.some((c) => pattern.test(c)) && Date.now() < deadline) await page.waitForTimeout(20);
   const found = panel.complaints.splice(0);
   assert.ok(

@@ -218,7 +218,7 @@ const nav = (name) => page.getByRole('navigation', { name: 'Pages' }).getByRole(
 const shopPage = async (path) => (await fetch(new URL(path, panel.souk.url))).text();
 /** Settings reach the shop's pages within a second or two. */
 async function shopShows(path, text) {
-  const deadline = Date.now() + 20000;
+  const deadline = Date.now() + 60000;
   while (!(await shopPage(path)).includes(text)) {
     assert.ok(Date.now() < deadline, `${path} does not show ${text}`);
     await new Promise((resolve) => setTimeout(resolve, 100));

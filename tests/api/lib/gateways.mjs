@@ -107,7 +107,7 @@ export class PaidShop extends Shop {
    * Waits until `ready()` gives something true, and gives that. Where statements fail, work in the background that has met a failure
    * would wait for long: it is made due again and again.
    */
-  async until(ready, what = String(ready), timeout_ms = 20000) {
+  async until(ready, what = String(ready), timeout_ms = 60000) {
     const deadline = Date.now() + timeout_ms;
     for (let i = 1; ; i++) {
       if (this.souk.faults && i % 10 === 0) this.#hurryFailed();

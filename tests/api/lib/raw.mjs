@@ -48,7 +48,7 @@ class RawConnection {
   }
 
   /** Waits until `ready(this)` is true, the connection is closed, or the time is over. Gives whether it is true. */
-  wait(ready, timeout_ms = 10000) {
+  wait(ready, timeout_ms = 30000) {
     return new Promise((resolve) => {
       const timer = setTimeout(() => finish(), timeout_ms);
       const finish = () => {
@@ -65,14 +65,14 @@ class RawConnection {
   }
 
   /** The next whole answer in what was received, cut off from it: {status, headers, text, json}; null when none came. */
-  async answer({ timeout_ms = 10000, head = false } = {}) {
+  async answer({ timeout_ms = 30000, head = false } = {}) {
     await this.wait(() => parseAnswer(this.received, head) !== null, timeout_ms);
     const parsed = parseAnswer(this.received, head, this.closed);
     if (parsed) this.received = this.received.subarray(parsed.bytes);
     return parsed;
   }
 
-  waitClosed(timeout_ms = 10000) {
+  waitClosed(timeout_ms = 30000) {
     return this.wait(() => this.closed, timeout_ms);
   }
 
@@ -122,7 +122,7 @@ export function parseAnswer(bytes, head = false, closed = false) {
 }
 
 /** One exchange on a fresh connection: sends `bytes`, gives the first answer and whether the server closed after it. */
-export async function once(url, bytes, { timeout_ms = 10000, head = false, close_ms = 2000 } = {}) {
+export async function once(url, bytes, { timeout_ms = 30000, head = false, close_ms = 2000 } = {}) {
   const connection = await connect(url);
   connection.write(bytes);
   const answer = await connection.answer({ timeout_ms, head });

@@ -37,7 +37,7 @@ export const BINARY = path.join(BUILD, 'souk');
  */
 export const HELPER = path.join(process.env.SOUK_HELPER ?? BUILD, 'souk');
 
-const START_MS = 20000 * SLOW;
+const START_MS = 60000 * SLOW;
 const STOP_MS = 40000 * (SLOW > 1 ? 3 : 1);
 
 /** Limits off, so that tests may be quick; tests of the limits start their own server. */

@@ -7,9 +7,9 @@ import { dataOf } from '../../api/lib/http.mjs';
 import { Shop } from '../../api/lib/shop.mjs';
 import { startSouk } from '../../api/lib/souk.mjs';
 
-const CHROMIUM = '/usr/bin/chromium';
+/** Chromium without its windows, tabs and settings: the same engine for half the processor time. */
+const CHROMIUM = '/usr/bin/chromium-headless-shell';
 const FLAGS = [
-  '--headless',
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -19,7 +19,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 /** A machine that is busy with other tests is slow. */
-const PATIENCE_MS = 30000;
+const PATIENCE_MS = 90000;
 
 export const OWNER = { email: 'owner@example.com', password: 'correct horse battery', name: 'Olivia Owner' };
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readMail } from '../../api/lib/smtp.mjs';
 
-const PATIENCE_MS = 30000;
+const PATIENCE_MS = 90000;
 
 /** Waits for a mail to this address whose text matches, and gives the match. */
 export async function mailWith(sink, email, pattern) {
