@@ -12,8 +12,9 @@ const openssl = (args, cwd) => execFileSync('openssl', args, { cwd, stdio: ['ign
 const CURVE = ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
 const RSA = ['rsa:2048'];
 
-/** What was issued already: the files that share a process share it. */
+/** What was issued already, in this process, and in others that copy the same prepared stores: it is kept beside these. */
 const issued = new Map();
+const KEPT = process.env.SOUK_PREPARED ? JSON.parse(process.env.SOUK_PREPARED).dir : null;
 
 /**
  * An authority and a certificate by it for `name`: {authority, certificate, key}, all PEM. `rsa`: the certificate's key is one of RSA.
@@ -21,10 +22,23 @@ const issued = new Map();
  * `another`: a new one that is equal in nothing but the name.
  */
 export function issue(name, { days = 30, rsa = false, another = false } = {}) {
-  const question = JSON.stringify([name, days, rsa]);
   if (another) return make(name, days, rsa);
-  if (!issued.has(question)) issued.set(question, Object.freeze(make(name, days, rsa)));
+  const question = `certificate-${name}-${days}${rsa ? '-rsa' : ''}`;
+  if (!issued.has(question)) {
+    const answer = KEPT ? keep(path.join(KEPT, question), () => make(name, days, rsa)) : make(name, days, rsa);
+    issued.set(question, Object.freeze(answer));
+  }
   return issued.get(question);
+}
+
+/** What is in the file, which is made first where it is missing: in one piece, and where two make it at once either is good. */
+function keep(file, make) {
+  if (!fs.existsSync(file)) {
+    const own = `${file}.${process.pid}`;
+    fs.writeFileSync(own, JSON.stringify(make()), { mode: 0o600 });
+    fs.renameSync(own, file);
+  }
+  return JSON.parse(fs.readFileSync(file, 'utf8'));
 }
 
 function make(name, days, rsa) {
