@@ -1,6 +1,6 @@
 /* cli/demo_picture.c - see demo_picture.h.
  *
- * A picture is a list of shapes, each an outline at a distance of which every pixel of its frame is asked: inside it
+ * A picture is a list of shapes, each an outline at a distance of which every pixel around it is asked: inside it
  * has the shape's colour, at the edge a mixture. Lengths are in hundredths of the picture's height, from its middle. */
 #include "cli/demo_picture.h"
 
@@ -244,7 +244,7 @@ static void mix(float rgb[3], uint32_t color, float share)
     }
 }
 
-struct frame {
+struct extent {
     int left, right, top, bottom; /* pixels; right and bottom are the first ones outside */
 };
 
@@ -254,7 +254,7 @@ static int within(float v, int max)
 }
 
 /* All pixels that the shape colours are inside, the half of one by which its edge is soft included. */
-static struct frame frame_of(const struct figure *s)
+static struct extent extent_of(const struct figure *s)
 {
     float x = WIDTH / 2.0f + (float)s->x * UNIT, y = HEIGHT / 2.0f + (float)s->y * UNIT;
     float w = (float)s->w * UNIT, h = (float)s->h * UNIT, more = 2;
@@ -272,24 +272,24 @@ static struct frame frame_of(const struct figure *s)
         more += (float)s->round * UNIT;
         break;
     }
-    return (struct frame){.left = within(x + left - more, WIDTH),
-                          .right = within(x + right + more, WIDTH),
-                          .top = within(y + top - more, HEIGHT),
-                          .bottom = within(y + bottom + more, HEIGHT)};
+    return (struct extent){.left = within(x + left - more, WIDTH),
+                           .right = within(x + right + more, WIDTH),
+                           .top = within(y + top - more, HEIGHT),
+                           .bottom = within(y + bottom + more, HEIGHT)};
 }
 
 static void draw(const struct drawing *d, uint8_t *lines)
 {
-    struct frame frames[FIGURES_MAX] = {0};
-    for (int i = 0; i < FIGURES_MAX && d->figures[i].form; i++) frames[i] = frame_of(&d->figures[i]);
+    struct extent extents[FIGURES_MAX] = {0};
+    for (int i = 0; i < FIGURES_MAX && d->figures[i].form; i++) extents[i] = extent_of(&d->figures[i]);
     for (int y = 0; y < HEIGHT; y++) {
         float line[WIDTH][3], ground[3] = {0};
         mix(ground, d->top, 1);
         mix(ground, d->bottom, (float)(y & ~3) / HEIGHT); /* in steps: much shorter files */
         for (int x = 0; x < WIDTH; x++) memcpy(line[x], ground, sizeof ground);
         for (int i = 0; i < FIGURES_MAX; i++) {
-            if (y < frames[i].top || y >= frames[i].bottom) continue;
-            for (int x = frames[i].left; x < frames[i].right; x++) {
+            if (y < extents[i].top || y >= extents[i].bottom) continue;
+            for (int x = extents[i].left; x < extents[i].right; x++) {
                 float out = distance_of(&d->figures[i], (float)x + 0.5f, (float)y + 0.5f);
                 if (out < 0.5f) mix(line[x], d->figures[i].color, fminf(0.5f - out, 1));
             }
