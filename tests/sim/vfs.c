@@ -393,5 +393,5 @@ void vfs_install(uint64_t seed)
     };
     random_seed(&vfs_random, seed);
     sqlite3_vfs_register(&vfs, 1);
-    sqlite3_randomness(0, NULL); /* SQLite's own generator begins anew, from x_random */
+    sqlite3_randomness(0, NULL); /* SQLite's own generator begins again, from x_random */
 }
