@@ -13,7 +13,7 @@ import re
 import sys
 
 NOISE = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
-ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|_Atomic\([^()]*\)")
+ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)[ \t]*|_Atomic\([^()]*\)")
 WORD = re.compile(r"[A-Za-z_]\w*")
 STATIC = re.compile(r"^static\b([^;={(]*?)(\w+)\s*(\(|=|;|\[)", re.M)
 POINTER = re.compile(r"^static\b[^;={(]*\(\*(?:const\s+)?(\w+)", re.M)

@@ -401,3 +401,21 @@ test('control: a symbol that is defined twice is found', (t) => {
   assert.equal(spawnSync('ar', ['rcs', 'l.a', 'a.o', 'b.o'], { cwd: dir }).status, 0);
   assert.deepEqual(definedTwice(path.join(dir, 'l.a')), ['twice in a.o and b.o']);
 });
+
+/** Whether two files can be compiled as one, by tools/bunches.py. */
+function goTogether(t, ...texts) {
+  const dir = scratch(t);
+  const files = texts.map((text, i) => path.join(dir, `${i}.c`));
+  files.forEach((file, i) => fs.writeFileSync(file, `${texts[i]}\n`));
+  const args = [path.join(root, 'tools/bunches.py'), path.join(dir, 'bunch.c'), '--', ...files];
+  const run = spawnSync('python3', args, { encoding: 'utf8' });
+  if (run.status !== 0) assert.match(run.stderr, /goes with no others/);
+  return run.status === 0;
+}
+
+test('files that have a static function of one name are in different bunches, also where an attribute stands before it', (t) => {
+  const say = 'static void say(int a)\n{\n}';
+  assert.ok(goTogether(t, say, 'static void tell(int a)\n{\n}'));
+  assert.ok(!goTogether(t, say, 'static int say(void)\n{\n}'));
+  assert.ok(!goTogether(t, say, '__attribute__((format(printf, 1, 0))) static void say(const char *fmt)\n{\n}'));
+});
