@@ -17,19 +17,11 @@ import {
   strayFolders,
   strayNouns,
 } from './arrows.mjs';
+import { plantingIn } from './planted.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const SRC = path.join(ROOT, 'src');
-
-/** A copy of the sources with `extra` appended to or created as `file`. */
-function planted(t, file, extra) {
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-arrows-'));
-  t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
-  fs.cpSync(SRC, dir, { recursive: true });
-  fs.mkdirSync(path.dirname(path.join(dir, file)), { recursive: true });
-  fs.appendFileSync(path.join(dir, file), extra);
-  return dir;
-}
+const planted = plantingIn(SRC);
 
 test('there are sources to look at', () => {
   assert.ok(sourceFiles(SRC).length > 20);

@@ -1,25 +1,14 @@
 // The rules of panel.mjs on the real panel, and each rule's positive control: planted wrongs that it must find.
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { filesBelow, importViolations, longLines, moneyArithmetic, moneyWords, strayNouns } from './panel.mjs';
+import { plantingIn } from './planted.mjs';
 
 const at = (where) => fileURLToPath(new URL(`../../${where}`, import.meta.url));
 const SRC = at('web/src');
 const WORDS = moneyWords(at('api'));
-
-/** A copy of the panel's sources with `extra` appended to or created as `file`. */
-function planted(t, file, extra) {
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-panel-'));
-  t.after(() => fs.rmSync(dir, { recursive: true, force: true }));
-  fs.cpSync(SRC, dir, { recursive: true });
-  fs.mkdirSync(path.dirname(path.join(dir, file)), { recursive: true });
-  fs.appendFileSync(path.join(dir, file), extra);
-  return dir;
-}
+const planted = plantingIn(SRC);
 
 test('there are pages to look at, and amounts in the contract', () => {
   assert.ok(filesBelow(SRC, /\.tsx$/).filter((f) => f.startsWith('pages/')).length > 20);
