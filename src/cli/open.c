@@ -11,6 +11,7 @@
 #include "cli/caller.h"
 #include "cli/command.h"
 #include "db/migrate.h"
+#include "domain/license_cache.h"
 #include "domain/settings.h"
 #include "domain/vault.h"
 #include "view/view_event.h"
@@ -191,6 +192,7 @@ struct database *cli_open(const struct config *config, enum open_mode mode)
     struct database_options options = {.url = config->db,
                                        .read_only = mode == OPEN_LOOK || mode == OPEN_ROWS,
                                        .may_create = may_create,
+                                       .watched = mode == OPEN_SERVER ? LICENSE_TABLE : NULL,
                                        .workers = mode == OPEN_SERVER ? (int)config->workers : 1};
     struct database *d;
     if (database_open(&options, &d, why, sizeof why) != OK) {

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "db/engine.h"
+#include "db/sqlite.h"
 
 #define TABLE_FIRST 64
 
@@ -120,8 +120,17 @@ enum err db_leave(struct db *db, enum err e)
     return db->err ? db->err : e;
 }
 
+/* After a failure the next job tries again. */
+static void begin_late(struct db *db)
+{
+    enum err e = sqlite_begin(db);
+    if (e) db_fail(db, e);
+    db->begins_late = e != OK;
+}
+
 struct stmt *db_prepare(struct db *db, const char *sql)
 {
+    if (db->begins_late && !db->err) begin_late(db);
     if (db->err) return &db->dead;
     struct stmt *st = db_table_find(db, sql);
     if (!st) {

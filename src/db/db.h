@@ -93,6 +93,16 @@ bool db_is_on_loop(const struct db *db);
  * PostgreSQL: and was not a group's), before it is answered. What was read under another number may be out of date.
  * 0: not one of the jobs that may_group; nothing may be remembered. */
 int64_t db_generation(const struct db *db);
+/* For rows of the watched table (database_options) that a process keeps in memory on SQLite. A row that this
+ * transaction has read is kept together with a mark; false: it may not be kept. */
+struct row_mark {
+    int64_t epoch;
+    uint32_t changes;
+};
+bool db_row_mark(const struct db *db, Id id, struct row_mark *ret);
+/* Whether the row under this mark is still as it was kept: nobody, in this process or another, had changed it when this
+ * job was about to run. False in transactions that write. */
+bool db_row_holds(const struct db *db, Id id, struct row_mark mark);
 /* What belongs to the end of the transaction, when all that the job changes is there: run in it, in order of the calls,
  * once the job itself has returned OK. Its error is the job's. TX_WRITE; `arg` lives in db_arena(db). */
 typedef enum err db_ending(struct db *db, void *arg);

@@ -10,6 +10,7 @@
 #include "db/tx.h"
 
 struct engine;
+struct watch;
 
 struct stmt {
     struct db *db;
@@ -34,8 +35,11 @@ struct db {
     bool can_write;
     bool is_grouped;
     bool is_on_loop;
+    bool begins_late;   /* SQLite: its transaction begins with the first statement */
     int64_t generation; /* of a group */
-    int64_t told;       /* as this transaction began */
+    struct watch *watch;
+    int64_t watch_epoch, watch_version; /* db/sqlite_watch.h; 0: no row may be kept */
+    int64_t told;                       /* as this transaction began */
     bool tells;
     enum err err; /* sticky */
     struct stmt *open;

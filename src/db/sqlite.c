@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "db/sqlite_log.h"
+#include "db/sqlite_watch.h"
 
 #define PARAMS_MAX 64
 #define LOOK_EVERY 10000 /* instructions of SQLite's machine between two looks at the clock: a millisecond at most */
@@ -29,6 +30,7 @@ struct sqlite_stmt {
     sqlite3_stmt *handle;
     int params;
     unsigned char index[PARAMS_MAX]; /* SQLite's number of $1, $2 …: it numbers them by first appearance */
+    bool is_hidden;                  /* from the watch, see watch_is_hidden */
     bool gives_rowid;                /* its RETURNING id was left out, see without_returning */
     bool rowid_given;
     int64_t rowid;
@@ -43,6 +45,8 @@ struct sqlite_db {
     bool writer;
     int64_t limit_ms, until_ns; /* of the statement that runs; 0: none */
     bool ran_out;
+    struct watch *watch; /* of a writer */
+    const char *watched; /* table */
 };
 
 static struct sqlite_db *of(struct db *db)
@@ -139,6 +143,7 @@ static struct stmt *prepare(struct db *db, const char *sql)
     st->handle = handle;
     st->params = params;
     st->gives_rowid = shorter > 0;
+    st->is_hidden = c->writer && watch_is_hidden(sql);
     for (int n = 1; n <= params; n++) {
         char name[16];
         snprintf(name, sizeof name, "$%d", n);
@@ -190,6 +195,7 @@ static bool step(struct stmt *st)
     if (s->rowid_given) return false;
     struct sqlite_db *c = of(st->db);
     if (c->limit_ms && !sqlite3_stmt_busy(s->handle)) c->until_ns = time_monotonic_ns() + c->limit_ms * 1000000;
+    if (s->is_hidden && c->watch) watch_changed_all(c->watch);
     int rc = sqlite3_step(s->handle);
     if (rc == SQLITE_ROW) {
         st->columns = sqlite3_data_count(s->handle);
@@ -259,6 +265,7 @@ static void script(struct db *db, const char *text)
 {
     struct sqlite_db *c = of(db);
     c->scripts++;
+    if (c->watch) watch_changed_all(c->watch);
     int rc = sqlite3_exec(c->handle, text, NULL, NULL, NULL);
     if (rc != SQLITE_OK) fail(c, rc, text);
 }
@@ -299,6 +306,7 @@ static int run_own(struct sqlite_db *c, enum own which)
 
 enum err sqlite_begin(struct db *db)
 {
+    if (of(db)->watch) watch_begin(of(db)->watch);
     return run_own(of(db), OWN_BEGIN) == SQLITE_OK ? OK : ERR_UNAVAILABLE;
 }
 
@@ -332,7 +340,7 @@ bool sqlite_rollback(struct db *db)
 /* SQLITE_FULL comes from writing the log, before the frame that would make it a commit is complete, so it is certain.
  * SQLITE_CONSTRAINT comes before anything is written. Everything else may have happened after that frame was written:
  * fsync, or growing the shared-memory index. */
-enum sqlite_end sqlite_commit(struct db *db)
+static enum sqlite_end commit(struct db *db)
 {
     int rc = run_own(of(db), OWN_COMMIT);
     if (rc == SQLITE_OK) return SQLITE_ENDED;
@@ -341,6 +349,16 @@ enum sqlite_end sqlite_commit(struct db *db)
     if ((rc & 0xff) == SQLITE_FULL && rolled_back) return SQLITE_NO_ROOM;
     if ((rc & 0xff) == SQLITE_CONSTRAINT && rolled_back) return SQLITE_REFUSED;
     return SQLITE_UNKNOWN;
+}
+
+enum sqlite_end sqlite_commit(struct db *db)
+{
+    struct watch *w = of(db)->watch;
+    if (!w) return commit(db);
+    watch_commit_begins(w);
+    enum sqlite_end end = commit(db);
+    watch_commit_ended(w, of(db)->log_pages);
+    return end;
 }
 
 bool sqlite_savepoint(struct db *db)
@@ -383,6 +401,31 @@ enum err sqlite_checkpoint(struct db *db, bool truncate)
     log_event(LOG_ERROR, "db.checkpoint_failed", LOGI("code", rc), LOGC("reason", sqlite3_errmsg(c->handle)));
     atomic_fetch_add_explicit(&db->stats->errors, 1, memory_order_relaxed);
     return (rc & 0xff) == SQLITE_FULL ? OK : ERR_UNAVAILABLE;
+}
+
+/* A row that is added changes none that was kept. */
+static void note_change(void *ctx, int what, const char *database, const char *table, sqlite3_int64 rowid)
+{
+    const struct sqlite_db *c = ctx;
+    (void)database;
+    if (what != SQLITE_INSERT && strcmp(table, c->watched) == 0) watch_changed(c->watch, rowid);
+}
+
+#define INDEX_BYTES 32768 /* of a part of the log's index, as SQLite maps it */
+
+struct watch *sqlite_watch(struct db *db, const char *table)
+{
+    struct sqlite_db *c = of(db);
+    assert(c->writer && !c->watch);
+    sqlite3_file *file = NULL;
+    void volatile *index = NULL;
+    if (sqlite3_file_control(c->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file->pMethods ||
+        file->pMethods->iVersion < 2 || file->pMethods->xShmMap(file, 0, INDEX_BYTES, 0, &index) != SQLITE_OK)
+        return NULL;
+    c->watch = watch_new(index, db->stats);
+    c->watched = table;
+    if (c->watch) sqlite3_update_hook(c->handle, note_change, c);
+    return c->watch;
 }
 
 #define HEAD_BYTES 100 /* of every SQLite file: https://www.sqlite.org/fileformat.html */

@@ -50,6 +50,9 @@ bool sqlite_rollback_to(struct db *db); /* and releases it */
 bool sqlite_in_transaction(const struct db *db);
 /* A statement that runs for longer is ended: ERR_READ_TOO_LONG. 0: no limit. For readers. */
 void sqlite_limit(struct db *db, int64_t ms);
+/* For a writer: notes which rows of the table each commit changes, and who else commits (db/sqlite_watch.h). NULL: this
+ * cannot be known here. The caller frees it, after the connection. */
+struct watch *sqlite_watch(struct db *db, const char *table);
 /* Rows changed since the connection was opened; a script counts as one more. */
 int64_t sqlite_changes(const struct db *db);
 

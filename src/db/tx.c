@@ -14,6 +14,7 @@
 #include "db/lock.h"
 #include "db/postgres_pool.h"
 #include "db/sqlite.h"
+#include "db/sqlite_watch.h"
 #include "db/sqlite_writer.h"
 
 #define BATCH_MAX 256
@@ -31,6 +32,7 @@ struct database {
     int busy_ms;
     int lock;
     struct writer *writer;
+    struct watch *watch; /* or NULL */
     pthread_mutex_t readers_lock;
     pthread_cond_t readers_back;
     struct db *readers[READERS]; /* those at rest */
@@ -101,6 +103,7 @@ static enum err open_sqlite(struct database *d, const struct database_options *o
         e = sqlite_open(d->path, o->loads ? SQLITE_LOADER : SQLITE_WRITER, d->busy_ms, &d->stats, &db, ret_why,
                         why_bytes);
         if (e) return e;
+        if (o->watched) d->watch = sqlite_watch(db, o->watched);
         d->writer = writer_new(db, BATCH_MAX, o->log_pages, &d->stats, &d->healthy);
         if (!d->writer) {
             snprintf(ret_why, why_bytes, "the writer thread cannot be started");
@@ -146,6 +149,7 @@ void database_close(struct database *d)
     assert(d->readers_idle == d->readers_open);
     for (int i = 0; i < d->readers_idle; i++) sqlite_close(d->readers[i]);
     writer_free(d->writer);
+    watch_free(d->watch);
     lock_release(d->lock);
     pthread_cond_destroy(&d->readers_back);
     pthread_mutex_destroy(&d->readers_lock);
@@ -259,13 +263,16 @@ void tx_port_pass(struct tx_port *p)
         struct letter *l = p->reads;
         p->reads = NULL;
         p->reads_end = &p->reads;
-        int64_t generation = atomic_load(&p->database->stats.generation); /* before anything is read */
-        enum err begun = sqlite_begin(p->reader);
+        /* Before anything is read. A read that finds all it wants in memory needs no snapshot. */
+        struct watch *watch = p->database->watch;
+        bool may_remember = !watch || watch_look(watch, p->reader);
+        int64_t generation = may_remember ? atomic_load(&p->database->stats.generation) : 0;
+        p->reader->begins_late = true;
         while (l) {
             struct tx_job *job = job_of(l);
             l = l->next;
             p->reader->generation = job->may_group ? generation : 0;
-            job->result = begun ? begun : run_read(p->reader, job);
+            job->result = run_read(p->reader, job);
             if (job->result == ERR_NEEDS_WRITE) {
                 job->mode = TX_WRITE;
                 hand_over(p->database, job);

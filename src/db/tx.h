@@ -36,13 +36,14 @@ struct database;
 struct tx_port;
 
 struct database_options {
-    const char *url; /* file path, or postgres://… */
-    bool read_only;  /* CLI look-ups beside a running server */
-    bool may_create; /* a missing or empty SQLite file becomes a database */
-    bool loads;      /* SQLite: foreign keys are not asked; for db/load.h, which asks them at the end */
-    int workers;     /* PostgreSQL connections; 0: a default */
-    int log_pages;   /* SQLite: how long the log may grow before it is copied into the file; 0: a default */
-    int busy_ms;     /* how long to wait for a lock held by another process; 0: a default */
+    const char *url;     /* file path, or postgres://… */
+    bool read_only;      /* CLI look-ups beside a running server */
+    bool may_create;     /* a missing or empty SQLite file becomes a database */
+    bool loads;          /* SQLite: foreign keys are not asked; for db/load.h, which asks them at the end */
+    int workers;         /* PostgreSQL connections; 0: a default */
+    int log_pages;       /* SQLite: how long the log may grow before it is copied into the file; 0: a default */
+    const char *watched; /* SQLite: the table whose rows may be kept in memory (db_row_mark); NULL: none */
+    int busy_ms;         /* how long to wait for a lock held by another process; 0: a default */
 };
 
 struct database_stats {

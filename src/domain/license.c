@@ -1,4 +1,5 @@
-/* domain/license.c - see license.h. Verification is the hottest path of the store: one read by the key's hash. */
+/* domain/license.c - see license.h. Verification is the hottest path of the store: one read by the key's hash, or none
+ * when the row is in memory. */
 #include "domain/license.h"
 
 #include <assert.h>
@@ -6,19 +7,13 @@
 #include "base/text.h"
 #include "db/rows.h"
 #include "domain/event.h"
+#include "domain/license_cache.h"
 #include "domain/sealed_code.h"
 
 const char *const license_status_names[] = {"active", "revoked", "refunded", NULL};
 
-/* What verify reads of a licence. */
-struct facts {
-    Id id, product_id, account_id;
-    bool is_good;
-    Time expires_at;
-    Str hardware_id;
-};
-
-static enum err find_by_hash(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], bool *ret_found, struct facts *ret)
+static enum err find_by_hash(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], bool *ret_found,
+                             struct license_facts *ret)
 {
     static const char find[] =
         "SELECT id, product_id, account_id, CASE WHEN status = 'active' AND on_hold = 0 THEN 1 ELSE 0 END, expires_at,"
@@ -26,7 +21,7 @@ static enum err find_by_hash(struct db *db, const uint8_t hash[LICENSE_HASH_BYTE
 
     struct stmt *st = db_prepare(db, find);
     bind_blob(st, (Str){(const char *)hash, LICENSE_HASH_BYTES});
-    struct facts f = {0};
+    struct license_facts f = {0};
     bool found = db_step(st);
     if (found) {
         f.id = col_id(st);
@@ -41,6 +36,16 @@ static enum err find_by_hash(struct db *db, const uint8_t hash[LICENSE_HASH_BYTE
     *ret_found = found;
     *ret = f;
     return OK;
+}
+
+static enum err find_kept(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], bool *ret_found,
+                          struct license_facts *ret)
+{
+    *ret_found = license_cache_find(db, hash, ret);
+    if (*ret_found) return OK;
+    enum err e = find_by_hash(db, hash, ret_found, ret);
+    if (!e && *ret_found) license_cache_keep(db, hash, ret);
+    return e;
 }
 
 /* True when this call bound the licence. */
@@ -70,8 +75,8 @@ enum err license_verify(struct db *db, Str key, Id product, Str hardware_id, Tim
     /* A second round is needed only after a lost race for the binding: it then finds the winner. */
     for (int round = 0; round < 3; round++) {
         bool found = false;
-        struct facts f = {0};
-        enum err e = find_by_hash(db, hash, &found, &f);
+        struct license_facts f = {0};
+        enum err e = find_kept(db, hash, &found, &f);
         if (e) return e;
         if (!found || !id_eq(f.product_id, product)) return ERR_LICENSE_NOT_FOUND;
         if (!f.is_good) return ERR_LICENSE_REVOKED;

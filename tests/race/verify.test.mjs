@@ -74,3 +74,27 @@ test('a licence that is revoked while it is verified is not bound afterwards', a
     expectError(await verify(license, 'late'), 403, 'license_revoked', 'License is revoked');
   }
 });
+
+test('a change by another program is seen by every verification that begins after it, while others verify', async () => {
+  const license = await shop.license(ada, product);
+  const set = (status) => shop.seed.update('license', license.id, { status });
+  let isOver = false;
+  const crowd = Array.from({ length: 8 }, async (_, i) => {
+    while (!isOver) assert.ok([200, 403].includes((await verify(license, undefined, i)).status));
+  });
+  try {
+    for (let round = 0; round < 10; round++) {
+      set('revoked');
+      for (const a of await together(20, 20, (i) => verify(license, undefined, i)))
+        expectError(a, 403, 'license_revoked');
+      set('active');
+      for (const a of await together(20, 20, (i) => verify(license, undefined, i))) expectStatus(a, 200);
+      const other = await shop.license(ada, product); // the server writes, too
+      expectStatus(await verify(other, `hw-${round}`), 200);
+      expectError(await verify(other, 'another'), 403, 'hardware_mismatch');
+    }
+  } finally {
+    isOver = true;
+    await Promise.all(crowd);
+  }
+});

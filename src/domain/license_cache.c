@@ -1,0 +1,80 @@
+/* domain/license_cache.c - see license_cache.h. Places for a row are few and beside each other: the rows of a shelf.
+ * Which shelf, the hash says; it is keyed, so nobody can choose one. */
+#include "domain/license_cache.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define PLACES 4 /* of a shelf */
+#define SHELVES (LICENSE_CACHE_ROWS / PLACES)
+#define LOCKS 64
+
+struct kept_license {
+    uint8_t hash[LICENSE_HASH_BYTES];
+    struct row_mark mark; /* epoch 0: free */
+    Id id, product_id, account_id;
+    Time expires_at;
+    bool is_good;
+    uint8_t hardware_len;
+    char hardware_id[LICENSE_CACHE_HARDWARE_MAX];
+};
+
+static struct kept_license shelves[SHELVES][PLACES];
+static pthread_mutex_t shelf_locks[LOCKS] = {[0 ... LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
+
+static size_t shelf_of(const uint8_t hash[LICENSE_HASH_BYTES])
+{
+    return (size_t)(hash[0] << 8 | hash[1]) % SHELVES;
+}
+
+static bool is_of(const struct kept_license *k, const uint8_t hash[LICENSE_HASH_BYTES])
+{
+    return k->mark.epoch && memcmp(k->hash, hash, LICENSE_HASH_BYTES) == 0;
+}
+
+bool license_cache_find(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], struct license_facts *ret)
+{
+    size_t shelf = shelf_of(hash);
+    bool found = false;
+    pthread_mutex_lock(&shelf_locks[shelf % LOCKS]);
+    for (int i = 0; i < PLACES && !found; i++) {
+        const struct kept_license *k = &shelves[shelf][i];
+        found = is_of(k, hash) && db_row_holds(db, k->id, k->mark);
+        if (!found) continue;
+        *ret = (struct license_facts){k->id, k->product_id, k->account_id, k->is_good, k->expires_at, {0}};
+        if (k->hardware_len) ret->hardware_id = str_dup(db_arena(db), (Str){k->hardware_id, k->hardware_len});
+    }
+    pthread_mutex_unlock(&shelf_locks[shelf % LOCKS]);
+    return found;
+}
+
+/* The place of this licence, or one whose row no longer holds, or any: which one, the hash says. */
+static struct kept_license *place_of(const struct db *db, size_t shelf, const uint8_t hash[LICENSE_HASH_BYTES])
+{
+    struct kept_license *place = NULL;
+    for (int i = 0; i < PLACES; i++) {
+        struct kept_license *k = &shelves[shelf][i];
+        if (is_of(k, hash)) return k;
+        if (!place && !db_row_holds(db, k->id, k->mark)) place = k;
+    }
+    return place ? place : &shelves[shelf][hash[2] % PLACES];
+}
+
+void license_cache_keep(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], const struct license_facts *f)
+{
+    struct row_mark mark;
+    if (f->hardware_id.len > LICENSE_CACHE_HARDWARE_MAX || !db_row_mark(db, f->id, &mark)) return;
+    size_t shelf = shelf_of(hash);
+    pthread_mutex_lock(&shelf_locks[shelf % LOCKS]);
+    struct kept_license *k = place_of(db, shelf, hash);
+    *k = (struct kept_license){.mark = mark,
+                               .id = f->id,
+                               .product_id = f->product_id,
+                               .account_id = f->account_id,
+                               .expires_at = f->expires_at,
+                               .is_good = f->is_good,
+                               .hardware_len = (uint8_t)f->hardware_id.len};
+    memcpy(k->hash, hash, sizeof k->hash);
+    if (f->hardware_id.len) memcpy(k->hardware_id, f->hardware_id.ptr, f->hardware_id.len);
+    pthread_mutex_unlock(&shelf_locks[shelf % LOCKS]);
+}

@@ -1,0 +1,25 @@
+/* domain/license_cache.h - what verification reads of a licence, kept in memory on SQLite.
+ *
+ * What is kept is the row, not the verdict: the caller applies the rules again. A row counts only as long as the
+ * database says that nobody has changed it (db_row_holds), not even another program; so an answer out of memory is the
+ * answer that the database would have given. Unknown keys are not kept. The table has a fixed size, and a row that
+ * finds no room takes that of another. Safe from any thread. */
+#pragma once
+
+#include "db/db.h"
+#include "domain/license_key.h"
+
+#define LICENSE_TABLE "license" /* to be watched: database_options */
+#define LICENSE_CACHE_ROWS 32768
+#define LICENSE_CACHE_HARDWARE_MAX 64 /* a licence that is bound to a longer id is not kept */
+
+struct license_facts {
+    Id id, product_id, account_id;
+    bool is_good; /* active, and not on hold */
+    Time expires_at;
+    Str hardware_id; /* in db_arena(db) */
+};
+
+bool license_cache_find(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], struct license_facts *ret);
+/* `f` was read in this transaction. */
+void license_cache_keep(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], const struct license_facts *f);
