@@ -1,6 +1,7 @@
 // A licence that was verified lately is in memory: every change, by the server or by another program, is seen by the next verification.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openOffice } from './lib/admin.mjs';
 import { dataOf, expectError, expectStatus } from './lib/http.mjs';
 import { seeder } from './lib/seed.mjs';
@@ -125,16 +126,18 @@ test('a licence that a command brings in', async () => {
   await warm(key);
 });
 
-test(
-  'a token that another program takes away',
-  { skip: ENGINE === 'pg' && 'another node notices within a second' },
-  async () => {
-    const { key } = await bought();
-    for (let round = 0; round < 3; round++) {
-      const made = dataOf(await customer.post('/api/customer/tokens', { name: 'verify', scopes: ['verify'] }), 201);
-      for (let i = 0; i < 8; i++) expectStatus(await verify(key, undefined, { token: made.token }), 200);
-      seed.sql(`DELETE FROM token WHERE id = ${made.id};`);
-      expectError(await verify(key, undefined, { token: made.token }), 401, 'token_invalid');
+test('a token that another program takes away: on PostgreSQL, where it may be another node, within a second', async () => {
+  const { key } = await bought();
+  for (let round = 0; round < 3; round++) {
+    const made = dataOf(await customer.post('/api/customer/tokens', { name: 'verify', scopes: ['verify'] }), 201);
+    const ask = () => verify(key, undefined, { token: made.token });
+    for (let i = 0; i < 8; i++) expectStatus(await ask(), 200);
+    seed.sql(`DELETE FROM token WHERE id = ${made.id};`);
+    let answer = await ask();
+    for (const until = Date.now() + 20000; ENGINE === 'pg' && answer.status === 200 && Date.now() < until;) {
+      await sleep(20);
+      answer = await ask();
     }
-  },
-);
+    expectError(answer, 401, 'token_invalid');
+  }
+});

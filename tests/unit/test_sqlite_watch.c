@@ -455,6 +455,12 @@ static void test_without_watch(void **state)
     }
 }
 
+static void set_head(uint32_t index[24], uint32_t change, uint32_t frames)
+{
+    index[2] = index[14] = change;
+    index[4] = index[16] = frames;
+}
+
 /* What is no head of an index, or one of a format that is not known, is not watched. */
 static void test_heads(void **state)
 {
@@ -486,8 +492,7 @@ static void test_heads(void **state)
     watch_changed(w, 1);
     watch_commit_begins(w);
     assert_true(watch_look(w, &db));
-    index[2] = index[14] = 1;
-    index[4] = index[16] = 5;
+    set_head(index, 1, 5);
     assert_false(watch_look(w, &db));
     watch_commit_ended(w, 5);
     assert_true(watch_look(w, &db));
@@ -495,11 +500,31 @@ static void test_heads(void **state)
     mark.changes++;
     assert_true(db_row_holds(&db, (Id){1}, mark));
 
-    /* The same, and somebody else right behind it. */
+    /* What was read before it is not kept after it. */
     watch_commit_begins(w);
-    index[2] = index[14] = 3;
-    index[4] = index[16] = 9;
+    set_head(index, 2, 7);
+    assert_false(db_row_mark(&db, (Id){1}, &(struct row_mark){0}));
     watch_commit_ended(w, 7);
+    assert_false(db_row_mark(&db, (Id){1}, &(struct row_mark){0}));
+    assert_true(watch_look(w, &db));
+    assert_true(db_row_holds(&db, (Id){1}, mark));
+
+    /* Somebody else right behind our own commit: by the counter, by the length of the log. */
+    static const uint32_t strange[][2] = {{4, 9}, {5, 8}};
+    for (int i = 0; i < 2; i++) {
+        assert_true(db_row_mark(&db, (Id){1}, &mark));
+        watch_commit_begins(w);
+        set_head(index, strange[i][0], strange[i][1]);
+        watch_commit_ended(w, 9);
+        assert_true(watch_look(w, &db));
+        assert_false(db_row_holds(&db, (Id){1}, mark));
+    }
+    /* And before it. */
+    assert_true(db_row_mark(&db, (Id){1}, &mark));
+    set_head(index, 6, 10);
+    watch_commit_begins(w);
+    set_head(index, 7, 11);
+    watch_commit_ended(w, 11);
     assert_true(watch_look(w, &db));
     assert_false(db_row_holds(&db, (Id){1}, mark));
     watch_free(w);
