@@ -81,16 +81,17 @@ CREATE UNIQUE INDEX token_cart ON token (account_id) WHERE kind = 'cart';
 CREATE INDEX token_by_end ON token (expires_at) WHERE expires_at IS NOT NULL; -- for the purge
 
 -- One row per Idempotency-Key: written in the transaction of the effect, so both exist or neither. Rows are large and only
--- ever added at the end; the lookup key is small, because it is scattered all over its index.
+-- ever added at the end; the lookup key is small, because it is scattered all over its index. That index has the account in
+-- front: it also tells how many answers an account keeps, so that a key costs one scattered page and not two.
 CREATE TABLE idempotency (
     id           @id,                               -- grows with time: old ones are forgotten from the front
-    key_hash     @bytes NOT NULL UNIQUE,            -- 128 bits, keyed, of account, route and key
+    account_id   @int NOT NULL,                     -- 0: a caller without an account; -account: the answer had to make room
+    key_hash     @bytes NOT NULL,                   -- 128 bits, keyed, of account, route and key
     request_hash @bytes NOT NULL,                   -- of target and body: another request under the same key is refused
     status       @int NOT NULL DEFAULT 0,           -- 0: claimed, no answer yet
     answer       @bytes,                            -- sealed with the master key: answers may hold tokens and keys
     long_of      @int,                              -- the account, of a long answer: an account keeps a limited number of bytes
-    short_of     @int,                              -- the account, of any other answer: an account keeps a limited number
-    created_at   @int NOT NULL
+    created_at   @int NOT NULL,
+    UNIQUE (account_id, key_hash)
 ) @strict;
-CREATE INDEX idempotency_short ON idempotency (short_of, id) WHERE short_of IS NOT NULL;
 CREATE INDEX idempotency_long ON idempotency (long_of, id) WHERE long_of IS NOT NULL;

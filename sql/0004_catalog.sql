@@ -31,7 +31,7 @@ CREATE TABLE variant (
     is_active    @int NOT NULL DEFAULT 1 CHECK (is_active IN (0, 1)),
     license_days @int CHECK (license_days > 0)      -- NULL: the product's
 ) @strict;
-CREATE INDEX variant_by_product ON variant (product_id, id);
+CREATE INDEX variant_by_product ON variant (product_id, is_default DESC, id); -- in the order in which they are shown
 CREATE UNIQUE INDEX variant_default ON variant (product_id) WHERE is_default = 1;
 
 -- A serial is sold at most once, ever: taken_by is set by a conditional update, and cleared only while it is reserved for

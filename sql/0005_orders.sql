@@ -4,7 +4,8 @@
 CREATE TABLE orders (
     id              @id,
     account_id      @int NOT NULL @checked(account),
-    status          TEXT NOT NULL CHECK (status IN ('pending', 'confirmed', 'cancelled', 'refunded')),
+    status          TEXT NOT NULL CHECK (status = 'confirmed' OR status = 'pending' OR status = 'cancelled' OR
+                                         status = 'refunded'),
     channel         TEXT NOT NULL CHECK (channel IN ('api', 'cart')),
     paid_with       TEXT NOT NULL DEFAULT '',       -- wallet, free, manual, or a gateway's label; '' while pending
     subtotal        @int NOT NULL CHECK (subtotal >= 0),
@@ -20,7 +21,7 @@ CREATE TABLE orders (
     reserved_until  @int                            -- while it waits: how long its serial codes are kept; NULL: none are
 ) @strict;
 CREATE INDEX orders_by_account ON orders (account_id, id);
-CREATE INDEX orders_by_status ON orders (status, id);
+CREATE INDEX orders_pending ON orders (id) WHERE status = 'pending'; -- counted; lists of one state walk down the ids
 CREATE INDEX orders_by_coupon ON orders (coupon_id) WHERE coupon_id IS NOT NULL;
 CREATE INDEX orders_by_day ON orders (confirmed_at) WHERE confirmed_at IS NOT NULL; -- sales of the last days
 CREATE INDEX orders_reserved ON orders (reserved_until, id) WHERE reserved_until IS NOT NULL;
@@ -40,7 +41,7 @@ CREATE TABLE order_item (
     subtotal      @int NOT NULL CHECK (subtotal >= 0)
 ) @strict;
 CREATE INDEX order_item_by_order ON order_item (order_id, id);
-CREATE INDEX order_item_by_product ON order_item (product_id);
+CREATE INDEX order_item_by_product ON order_item (product_id); -- whether a product can be deleted
 
 -- A redeemed coupon. Cancelling an order gives the use back.
 CREATE TABLE coupon_use (
@@ -56,11 +57,11 @@ CREATE TABLE license (
     id            @id,
     sealed_key    @bytes NOT NULL,                  -- as delivered, sealed, for its owner to read again
     key_hash      @bytes NOT NULL UNIQUE,           -- 128 bits, keyed, of the normalised key: what verify looks up
-    product_id    @int NOT NULL @checked(product),
+    product_id    @int NOT NULL,                    -- that of the order item, if it has one; `souk check` looks
     variant_id    @int NOT NULL DEFAULT 0,
     account_id    @int NOT NULL @checked(account),
     order_item_id @int @checked(order_item),  -- NULL: granted by staff
-    status        TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'revoked', 'refunded')),
+    status        TEXT NOT NULL DEFAULT 'active' CHECK (status = 'active' OR status = 'revoked' OR status = 'refunded'),
     on_hold       @int NOT NULL DEFAULT 0 CHECK (on_hold IN (0, 1)), -- the order is disputed: verify says revoked
     reason        TEXT NOT NULL DEFAULT '',         -- of a revocation
     expires_at    @int,                             -- NULL: never
@@ -71,14 +72,15 @@ CREATE TABLE license (
     seen_count    @int NOT NULL DEFAULT 0
 ) @strict;
 CREATE INDEX license_by_account ON license (account_id, id);
-CREATE INDEX license_by_product ON license (product_id); -- whether a product can be deleted
+-- Whether a product can be deleted: order_item_by_product knows of all the others.
+CREATE INDEX license_granted ON license (product_id) WHERE order_item_id IS NULL;
 
 -- One row per delivered unit; the unique key makes a second delivery of a unit impossible.
 CREATE TABLE delivery (
     id            @id,
     order_item_id @int NOT NULL @checked(order_item),
     unit          @int NOT NULL CHECK (unit >= 1),  -- 1 … quantity
-    type          TEXT NOT NULL CHECK (type IN ('license_key', 'serial_code', 'download_url')),
+    type          TEXT NOT NULL CHECK (type = 'license_key' OR type = 'serial_code' OR type = 'download_url'),
     license_id    @int @checked(license),
     serial_id     @int @checked(serial),
     fetch_count   @int NOT NULL DEFAULT 0,          -- downloads: how often it was fetched

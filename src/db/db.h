@@ -89,9 +89,10 @@ bool db_is_grouped(const struct db *db);
 /* True in a read that SQLite runs on a loop's thread, where others wait for it: what takes long returns ERR_RUN_ALONE
  * and is run again on a thread of its own. */
 bool db_is_on_loop(const struct db *db);
-/* As the transaction began: a number that grows with every transaction of this process that may have written (on
- * PostgreSQL: and was not a group's), before it is answered. What was read under another number may be out of date.
- * 0: not one of the jobs that may_group; nothing may be remembered. */
+/* As the transaction began: a number that grows with every transaction of this process that may have written, before it
+ * is answered; not with those of jobs that may_group alone (on PostgreSQL: a group's), which change neither tokens nor
+ * accounts. What was read of these under another number may be out of date. 0: not one of the jobs that may_group;
+ * nothing may be remembered. */
 int64_t db_generation(const struct db *db);
 /* For rows of the watched table (database_options) that a process keeps in memory on SQLite. A row that this
  * transaction has read is kept together with a mark; false: it may not be kept. */
@@ -133,6 +134,13 @@ static inline const char *db_sql(const struct db *db, const char *sqlite, const 
  * table; so it is also given the highest possible limit, `most`, a literal. */
 #define DB_FIRST(column, from, limit, most)                                                                            \
     "(SELECT " column " FROM (SELECT " column " FROM " from " LIMIT " most ") few LIMIT " limit ")"
+
+/* Whether a row has this value, out of an index over `column`; `more` may be " AND …". PostgreSQL takes it that a
+ * product has many rows, whichever it is, and reads the table from its start for EXISTS (…), or for an equality with
+ * LIMIT 1: when there is none, to its end. A range in the order of the column leaves it nothing but the index. */
+#define DB_ANY(table, column, value, more)                                                                             \
+    "(SELECT 1 FROM " table " WHERE " column " >= " value " AND " column " <= " value more " ORDER BY " column         \
+    " LIMIT 1) IS NOT NULL"
 
 /* The end of a SELECT for a page of somebody's rows, newest first: the $3 rows of owner $1 whose key lies below $2, out
  * of an index over (owner, key); DB_PAGE_2 has a key of two columns, $2 and $3, and the limit in $4. DB_PAGE and

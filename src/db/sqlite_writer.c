@@ -21,7 +21,7 @@
 #include "base/memory.h"
 #include "db/sqlite.h"
 
-#define LOG_PAGES_DEFAULT 1000 /* more makes the pause longer (4000: twice as long), less makes it more frequent */
+#define LOG_PAGES_DEFAULT 2000 /* more makes the pause longer (4000: twice as long), less makes it more frequent */
 
 struct writer {
     pthread_t thread;
@@ -65,7 +65,7 @@ static enum batch_end run_batch(struct writer *w, struct tx_job **jobs, int n, b
 {
     struct db *db = w->db;
     if (sqlite_begin(db) != OK) return BATCH_UNAVAILABLE;
-    bool batch_wrote = false;
+    bool batch_wrote = false, may_group = true;
     for (int i = 0; i < n; i++) {
         bool savepoint = n > 1 && (savepoints || !jobs[i]->no_savepoint), wrote;
         enum err e = jobs[i]->result = run_job(w, jobs[i], savepoint, &wrote);
@@ -80,13 +80,14 @@ static enum batch_end run_batch(struct writer *w, struct tx_job **jobs, int n, b
             return BATCH_BROKEN_PROMISE;
         }
         batch_wrote |= wrote && !e;
+        may_group &= jobs[i]->may_group;
     }
     if (!batch_wrote) { /* only refusals: nothing to make durable */
         undo(w);
         return BATCH_DONE;
     }
     enum sqlite_end end = sqlite_commit(db);
-    atomic_fetch_add(&w->stats->generation, 1);
+    if (!may_group) atomic_fetch_add(&w->stats->generation, 1);
     switch (end) {
     case SQLITE_ENDED: break;
     case SQLITE_REFUSED: return BATCH_REFUSED;

@@ -122,9 +122,9 @@ enum err coupon_delete(struct db *db, Id id, bool *ret_deleted)
 {
     /* Locked until the transaction ends: nobody redeems it between the check and the change. */
     static const char hold[] = "UPDATE coupon SET is_active = 0, version = version + 1 WHERE id = $1 RETURNING id";
-    static const char find_use[] = "SELECT 1 FROM orders WHERE coupon_id = $1 UNION ALL"
-                                   " SELECT 1 FROM coupon_use WHERE coupon_id = $1 UNION ALL"
-                                   " SELECT 1 FROM cart WHERE coupon_id = $1 LIMIT 1";
+#define ANY(table) DB_ANY(table, "coupon_id", "$1", "")
+    static const char find_use[] = "SELECT 1 WHERE " ANY("orders") " OR " ANY("coupon_use") " OR " ANY("cart");
+#undef ANY
     static const char drop_products[] = "DELETE FROM coupon_product WHERE coupon_id = $1";
     static const char drop[] = "DELETE FROM coupon WHERE id = $1";
     static const char *const drops[] = {drop_products, drop};

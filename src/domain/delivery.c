@@ -12,8 +12,12 @@
 
 static enum err deliver_licenses(struct db *db, const struct delivery_job *job, struct delivery *units)
 {
-    static const char record[] = "INSERT INTO delivery (order_item_id, unit, type, license_id, created_at)"
-                                 " VALUES ($1, $2, 'license_key', (SELECT id FROM license WHERE key_hash = $3), $4)";
+#define RECORD(license)                                                                                                \
+    "INSERT INTO delivery (order_item_id, unit, type, license_id, created_at)"                                         \
+    " VALUES ($1, $2, 'license_key', " license ", $4)"
+    static const char sqlite[] = RECORD(LICENSE_MADE_SQLITE("$3"));
+    static const char postgres[] = RECORD(LICENSE_MADE_POSTGRES("$3"));
+#undef RECORD
 
     for (int64_t i = 0; i < job->quantity; i++) {
         struct delivery *d = &units[i];
@@ -21,14 +25,14 @@ static enum err deliver_licenses(struct db *db, const struct delivery_job *job, 
                             .variant_id = job->variant,
                             .account_id = job->account,
                             .expires_at = license_expiry(d->created_at, job->license_days)};
-        uint8_t hash[LICENSE_HASH_BYTES];
-        enum err e = license_make(db, &l, job->order_item, job->key_prefix, d->created_at, &d->value, hash);
+        struct license_made made;
+        enum err e = license_make(db, &l, job->order_item, job->key_prefix, d->created_at, &d->value, &made);
         if (e) return e;
 
-        struct stmt *st = db_prepare(db, record);
+        struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
         bind_id(st, job->order_item);
         bind_int(st, d->unit);
-        bind_blob(st, (Str){(const char *)hash, sizeof hash});
+        license_bind_made(st, &made);
         bind_time(st, d->created_at);
         e = db_run(st);
         if (e) return e;

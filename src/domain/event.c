@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "db/rows.h"
+#include "domain/license.h"
 #include "domain/vault.h"
 
 #define KEPT_MS (30 * TIME_DAY)
@@ -93,33 +94,33 @@ enum err event_add_ping(struct db *db, Id endpoint, Time now, Id *ret)
     return tell(db, &(struct telling){.type = EVENT_PING, .resource = endpoint, .now = now}, ret);
 }
 
-/* SQLite takes both at once; PostgreSQL has one statement for all orders of a group anyway. */
+/* Two rows in one statement would make SQLite copy each page first, so that it could undo the one without the other. */
 enum err event_add_placed(struct db *db, Id order, Time now)
 {
-    static const char both[] = "INSERT INTO event (type, resource_id, created_at)"
-                               " VALUES ('order.created', $1, $2), ('order.confirmed', $1, $2)";
     static const char created[] = "INSERT INTO event (type, resource_id, created_at) VALUES ('order.created', $1, $2)";
     static const char confirmed[] =
         "INSERT INTO event (type, resource_id, created_at) VALUES ('order.confirmed', $1, $2)";
 
-    struct stmt *st = db_prepare(db, db_sql(db, both, created));
+    struct stmt *st = db_prepare(db, created);
     bind_id(st, order);
     bind_time(st, now);
     enum err e = db_run(st);
-    if (e || !db_is_postgres(db)) return e;
+    if (e) return e;
     st = db_prepare(db, confirmed);
     bind_id(st, order);
     bind_time(st, now);
     return db_run(st);
 }
 
-enum err event_add_delivered(struct db *db, Str key_hash, Time now)
+enum err event_add_delivered(struct db *db, const struct license_made *license, Time now)
 {
-    static const char insert[] = "INSERT INTO event (type, resource_id, created_at)"
-                                 " VALUES ('license.created', (SELECT id FROM license WHERE key_hash = $1), $2)";
+#define INSERT(id) "INSERT INTO event (type, resource_id, created_at) VALUES ('license.created', " id ", $2)"
+    static const char sqlite[] = INSERT(LICENSE_MADE_SQLITE("$1"));
+    static const char postgres[] = INSERT(LICENSE_MADE_POSTGRES("$1"));
+#undef INSERT
 
-    struct stmt *st = db_prepare(db, insert);
-    bind_blob(st, key_hash);
+    struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
+    license_bind_made(st, license);
     bind_time(st, now);
     return db_run(st);
 }

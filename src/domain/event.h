@@ -70,8 +70,9 @@ enum err event_add_thing(struct db *db, enum event_type type, Id resource, const
 enum err event_add_ping(struct db *db, Id endpoint, Time now, Id *ret);
 /* Not written out: order.created and order.confirmed of an order delivered on the spot. */
 enum err event_add_placed(struct db *db, Id order, Time now);
-/* license.created, of a licence that an order delivers; known by the hash of its key. */
-enum err event_add_delivered(struct db *db, Str key_hash, Time now);
+/* license.created, of a licence that an order delivers. */
+struct license_made;
+enum err event_add_delivered(struct db *db, const struct license_made *license, Time now);
 /* Before a licence's key or end changes; before a code of an order does; before an account's address does. */
 enum err event_write_out_license(struct db *db, Id license);
 enum err event_write_out_order(struct db *db, Id order);

@@ -20,7 +20,11 @@
     (8 * 1024 * 1024) /* of one account; past it the answers kept for longest go, their keys stay                      \
                        */
 #define KEPT_LONG_COUNT 500
-#define KEPT_SHORT_COUNT 10000 /* of one account: at most 80 MiB, and more requests than anybody repeats */
+/* Of one account, and more requests than anybody repeats. They are counted in KEPT_SLICES parts, by the first bits of
+ * the key's hash, each by about one store in KEPT_SLICES: before its turn comes a part has as many more, so that about
+ * 14,000 are kept, 112 MiB at most. */
+#define KEPT_SHORT_COUNT 10000
+#define KEPT_SLICES 64
 
 struct idempotency {
     Id account;

@@ -137,6 +137,19 @@ enum err ledger_take(struct db *db, Id account, Money amount, Time at, bool on_c
     return OK;
 }
 
+/* No RETURNING, for which SQLite would make a temporary table. */
+enum err ledger_take_seen(struct db *db, Money amount, const struct ledger_taken *seen)
+{
+    static const char take[] = "UPDATE ledger_account SET balance = balance - $2, last_transfer_at = $3 WHERE id = $1";
+
+    assert(amount.minor > 0 && !db_is_postgres(db));
+    struct stmt *st = db_prepare(db, take);
+    bind_id(st, seen->wallet);
+    bind_money(st, amount);
+    bind_time(st, seen->at);
+    return db_run(st);
+}
+
 enum err ledger_record_taken(struct db *db, const struct ledger_taken *taken, Id to, const struct transfer *t)
 {
     return record(db, taken->wallet, to, t, taken->at);
@@ -236,9 +249,10 @@ enum err wallet_find(struct db *db, Id account, struct wallet *ret)
     return OK;
 }
 
-enum err wallet_covers(struct db *db, Id account, Money amount, bool on_credit, bool *ret)
+enum err wallet_covers(struct db *db, Id account, Money amount, Time at, bool on_credit, bool *ret,
+                       struct ledger_taken *ret_seen)
 {
-#define COVER "SELECT balance - frozen, credit_limit FROM ledger_account WHERE owner_id = $1"
+#define COVER "SELECT id, last_transfer_at, balance - frozen, credit_limit FROM ledger_account WHERE owner_id = $1"
     static const char find[] = COVER;
     static const char postgres_lock[] = COVER " FOR UPDATE SKIP LOCKED";
 #undef COVER
@@ -247,15 +261,20 @@ enum err wallet_covers(struct db *db, Id account, Money amount, bool on_credit, 
     struct stmt *st = db_prepare(db, is_grouped ? postgres_lock : find);
     bind_id(st, account);
     Money balance = {0}, limit = {0}; /* a customer who never had money */
+    struct ledger_taken seen = {0};
     bool found = db_step(st);
     if (found) {
+        seen.wallet = col_id(st);
+        seen.at = col_time(st);
         balance = col_money(st);
         limit = col_money(st);
     }
     enum err e = db_done(st);
     if (e) return e;
     if (!found && is_grouped) return ERR_RUN_LATER;
+    if (seen.at.ms < at.ms) seen.at = at;
     *ret = balance.minor >= amount.minor - (on_credit ? limit.minor : 0);
+    *ret_seen = seen;
     return OK;
 }
 
@@ -276,12 +295,14 @@ enum err wallet_set_credit_limit(struct db *db, Id account, Money limit)
 }
 
 /* Each half walks its own index and stops after one page. */
-#define SIDE(is_credit, page)                                                                                          \
+#define SIDE(is_credit, rows, page)                                                                                    \
     "SELECT * FROM (SELECT id, CAST(" is_credit " AS BIGINT) AS is_credit, amount, description, created_at"            \
-    " FROM transfer" page ") AS side" is_credit
+    " FROM " rows page ") AS side" is_credit
+/* What transfer_by_credit has: the ids up to LEDGER_DEBTS are the system's. */
+#define TO_WALLETS "(SELECT * FROM transfer WHERE credit_id > 7) AS t"
 #define HISTORY(debits, credits)                                                                                       \
-    "SELECT id, is_credit, amount, description, created_at FROM (" SIDE("0", debits) " UNION ALL " SIDE(               \
-        "1", credits) " ORDER BY id DESC LIMIT $3) AS page ORDER BY id"
+    "SELECT id, is_credit, amount, description, created_at FROM (" SIDE("0", "transfer", debits) " UNION ALL " SIDE(   \
+        "1", TO_WALLETS, credits) " ORDER BY id DESC LIMIT $3) AS page ORDER BY id"
 
 static void read_transaction(struct stmt *st, struct wallet_transaction *t)
 {

@@ -58,10 +58,6 @@ struct wallet {
 /* Reading; a customer who never had money has an empty wallet. TX_READ is enough. */
 enum err wallet_find(struct db *db, Id account, struct wallet *ret);
 
-/* Whether ledger_debit would succeed now. TX_READ is enough. In a group the answer holds until the transaction ends;
- * ERR_RUN_LATER when somebody else is changing the wallet. */
-enum err wallet_covers(struct db *db, Id account, Money amount, bool on_credit, bool *ret);
-
 /* Money into a wallet, from a system account; a customer's first money makes the wallet, and debts are repaid at once.
  * ERR_FIELD_RANGE, with nothing changed, when the balance would not fit into an int64. */
 enum err ledger_credit(struct db *db, Id account, Id from, const struct transfer *t);
@@ -75,6 +71,12 @@ struct ledger_taken {
     Time at; /* the transfer's */
 };
 enum err ledger_take(struct db *db, Id account, Money amount, Time at, bool on_credit, struct ledger_taken *ret);
+/* Whether ledger_take would succeed now, and what it would return. TX_READ is enough. In a group the answer holds until
+ * the transaction ends; ERR_RUN_LATER when somebody else is changing the wallet. */
+enum err wallet_covers(struct db *db, Id account, Money amount, Time at, bool on_credit, bool *ret,
+                       struct ledger_taken *ret_seen);
+/* SQLite, whose one writer has just asked wallet_covers and was told yes: takes it without looking again. */
+enum err ledger_take_seen(struct db *db, Money amount, const struct ledger_taken *seen);
 enum err ledger_record_taken(struct db *db, const struct ledger_taken *taken, Id to, const struct transfer *t);
 
 /* Takes money that the owner no longer has a right to, frozen or not: what the wallet does not hold is owed. */

@@ -103,22 +103,34 @@ Time license_expiry(Time now, int64_t days)
     return days > 0 ? time_add(now, days * TIME_DAY) : (Time){0};
 }
 
+void license_bind_made(struct stmt *st, const struct license_made *made)
+{
+    if (id_is(made->id))
+        bind_id(st, made->id);
+    else
+        bind_blob(st, (Str){(const char *)made->hash, sizeof made->hash});
+}
+
 enum err license_make(struct db *db, const struct license *l, Id order_item, Str prefix, Time now, Str *ret_key,
-                      uint8_t ret_hash[LICENSE_HASH_BYTES])
+                      struct license_made *ret)
 {
     /* Two equal keys would take a collision of 120 random bits. The unique index refuses even that, along with the rest
      * of the transaction, so no result is read here and PostgreSQL needs no round trip. */
-    static const char insert[] =
-        "INSERT INTO license (sealed_key, key_hash, product_id, variant_id, account_id, order_item_id, expires_at,"
-        " created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+#define INSERT                                                                                                         \
+    "INSERT INTO license (sealed_key, key_hash, product_id, variant_id, account_id, order_item_id, expires_at,"        \
+    " created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+    static const char sqlite[] = INSERT " RETURNING id";
+    static const char postgres[] = INSERT;
+#undef INSERT
 
+    struct license_made made = {0};
     Str key = license_key_make(db_arena(db), prefix);
-    bool ours = license_key_hash(key, ret_hash);
+    bool ours = license_key_hash(key, made.hash);
     assert(ours);
     (void)ours;
 
-    struct stmt *st = db_prepare(db, insert);
-    Str hash = {(const char *)ret_hash, LICENSE_HASH_BYTES};
+    struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
+    Str hash = {(const char *)made.hash, sizeof made.hash};
     bind_blob(st, code_seal(db_arena(db), hash, key));
     bind_blob(st, hash);
     bind_id(st, l->product_id);
@@ -127,10 +139,11 @@ enum err license_make(struct db *db, const struct license *l, Id order_item, Str
     bind_opt_id(st, order_item);
     bind_opt_time(st, l->expires_at);
     bind_time(st, now);
-    enum err e = db_run(st);
+    enum err e = db_is_postgres(db) ? db_run(st) : db_insert(st, &made.id);
     if (e) return e;
     *ret_key = key;
-    return id_is(order_item) ? event_add_delivered(db, hash, now) : OK;
+    *ret = made;
+    return id_is(order_item) ? event_add_delivered(db, &made, now) : OK;
 }
 
 /* Through the deliveries: nothing else looks a licence up by its order item. */
@@ -295,8 +308,8 @@ enum err license_issue(struct db *db, Id product, Id variant, Id account, Time e
 
     struct license l = {.product_id = product, .variant_id = variant, .account_id = account, .expires_at = expires_at};
     Str key;
-    uint8_t hash[LICENSE_HASH_BYTES];
-    e = license_make(db, &l, (Id){0}, prefix, now, &key, hash);
+    struct license_made made;
+    e = license_make(db, &l, (Id){0}, prefix, now, &key, &made);
     if (!e) e = find_by_key(db, key, ret);
     return e ? e : event_add(db, EVENT_LICENSE_CREATED, ret->id, now);
 }

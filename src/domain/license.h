@@ -38,10 +38,20 @@ struct license_verdict {
  * wins, the others see a mismatch. TX_READ is enough unless it has to bind: then ERR_NEEDS_WRITE. */
 enum err license_verify(struct db *db, Str key, Id product, Str hardware_id, Time now, struct license_verdict *ret);
 
+/* A licence of this transaction, for a statement that refers to it: SQLite has its id, PostgreSQL, where nobody waits
+ * for the row, finds it by its key. `n` is the parameter that license_bind_made binds. */
+struct license_made {
+    Id id; /* SQLite */
+    uint8_t hash[LICENSE_HASH_BYTES];
+};
+#define LICENSE_MADE_SQLITE(n) n
+#define LICENSE_MADE_POSTGRES(n) "(SELECT id FROM license WHERE key_hash = " n ")"
+void license_bind_made(struct stmt *st, const struct license_made *made);
+
 /* Makes a key for one unit of an order item (TX_WRITE). Only ids, prefix and expiry are read from `l`; *ret_key is in
- * the arena, *ret_hash finds the row again. */
+ * the arena. */
 enum err license_make(struct db *db, const struct license *l, Id order_item, Str prefix, Time now, Str *ret_key,
-                      uint8_t ret_hash[LICENSE_HASH_BYTES]);
+                      struct license_made *ret);
 /* When a licence that starts now ends: 0 days is never. */
 Time license_expiry(Time now, int64_t days);
 

@@ -186,24 +186,26 @@ static struct delivery_job *jobs_of(struct db *db, const struct order_draft *dra
  * undoes the group. An order by itself on PostgreSQL leaves it to the guarded updates; looking would be a wasted round
  * trip. */
 static enum err check_first(struct db *db, const struct order *o, const struct delivery_job *jobs,
-                            struct order_shortfall *ret_short)
+                            struct ledger_taken *ret_seen, struct order_shortfall *ret_short)
 {
     if (db_is_postgres(db) && !db_is_grouped(db)) return OK;
     bool covered = true;
     enum err e = OK;
-    if (o->total.minor > 0) e = wallet_covers(db, o->account_id, o->total, uses_credit(o), &covered);
+    if (o->total.minor > 0)
+        e = wallet_covers(db, o->account_id, o->total, o->created_at, uses_credit(o), &covered, ret_seen);
     if (e) return e;
     return covered ? delivery_check(db, jobs, o->item_count) : fall_short(db, o, ret_short);
 }
 
 /* What an order takes before it is written: each can refuse it. The coupon first: a transaction that holds its row may
- * wait for a wallet, never the other way round. */
-static enum err take(struct db *db, const struct order_draft *draft, const struct order *o,
-                     struct ledger_taken *ret_taken, struct order_shortfall *ret_short)
+ * wait for a wallet, never the other way round. `taken`: what check_first has seen, and then what was taken. */
+static enum err take(struct db *db, const struct order_draft *draft, const struct order *o, struct ledger_taken *taken,
+                     struct order_shortfall *ret_short)
 {
     enum err e = draft->coupon ? coupon_redeem(db, draft->coupon, o->account_id) : OK;
     if (e || o->total.minor == 0) return e;
-    e = ledger_take(db, o->account_id, o->total, o->created_at, uses_credit(o), ret_taken);
+    if (!db_is_postgres(db)) return ledger_take_seen(db, o->total, taken);
+    e = ledger_take(db, o->account_id, o->total, o->created_at, uses_credit(o), taken);
     return e == ERR_EXCEEDS_BALANCE ? fall_short(db, o, ret_short) : e;
 }
 
@@ -221,9 +223,9 @@ enum err order_place(struct db *db, const struct order_draft *draft, Time now, s
     o.paid_with = is_free ? STR(PAID_WITH_NOTHING) : STR(PAID_WITH_WALLET);
     struct delivery_job *jobs = jobs_of(db, draft, &o);
 
-    e = check_first(db, &o, jobs, ret_short);
-    if (!e) e = take_ids(db, &o);
     struct ledger_taken taken;
+    e = check_first(db, &o, jobs, &taken, ret_short);
+    if (!e) e = take_ids(db, &o);
     if (!e) e = take(db, draft, &o, &taken, ret_short);
     if (!e) e = insert(db, draft, &o);
     if (e) return e;

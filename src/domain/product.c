@@ -213,11 +213,11 @@ enum err product_set_file(struct db *db, Id id, Str file_name, Str file_key, int
  * products. */
 static enum err is_in_use(struct db *db, Id id, bool *ret)
 {
-    static const char find[] = "SELECT 1 FROM order_item WHERE product_id = $1"
-                               " UNION ALL SELECT 1 FROM license WHERE product_id = $1"
-                               " UNION ALL SELECT 1 FROM serial WHERE product_id = $1"
-                               " UNION ALL SELECT 1 FROM cart_line WHERE product_id = $1"
-                               " UNION ALL SELECT 1 FROM coupon_product WHERE product_id = $1 LIMIT 1";
+#define ANY(table, more) DB_ANY(table, "product_id", "$1", more)
+    /* A licence that was sold has an order item of the same product. */
+    static const char find[] = "SELECT 1 WHERE " ANY("order_item", "") " OR " ANY("serial", "") " OR " ANY(
+        "cart_line", "") " OR " ANY("coupon_product", "") " OR " ANY("license", " AND order_item_id IS NULL");
+#undef ANY
     struct stmt *st = db_prepare(db, find);
     bind_id(st, id);
     bool in_use = db_step(st);

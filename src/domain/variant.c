@@ -108,11 +108,10 @@ enum err variant_update(struct db *db, const struct variant *v, Time now, struct
 
 enum err variant_delete(struct db *db, Id id, Time now, bool *ret_deleted)
 {
-    static const char find_use[] =
-        "SELECT 1 FROM order_item WHERE product_id = $1 AND variant_id = $2"
-        " UNION ALL SELECT 1 FROM license WHERE product_id = $1 AND variant_id = $2"
-        " UNION ALL SELECT 1 FROM serial WHERE product_id = $1 AND variant_id = $2"
-        " UNION ALL SELECT 1 FROM cart_line WHERE product_id = $1 AND variant_id = $2 LIMIT 1";
+#define ANY(table, more) DB_ANY(table, "product_id", "$1", " AND variant_id = $2" more)
+    static const char find_use[] = "SELECT 1 WHERE " ANY("order_item", "") " OR " ANY("serial", "") " OR " ANY(
+        "cart_line", "") " OR " ANY("license", " AND order_item_id IS NULL");
+#undef ANY
     static const char switch_off[] = "UPDATE variant SET is_active = 0 WHERE id = $1";
     static const char drop[] = "DELETE FROM variant WHERE id = $1";
     Id product;

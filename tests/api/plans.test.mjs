@@ -134,7 +134,7 @@ test('the figures for the operator come from indexes of what is open, and stop c
       'read_open',
       'counts',
       [
-        'orders_by_status',
+        'orders_pending',
         'orders_on_hold',
         'payment_open',
         'payment_waiting',

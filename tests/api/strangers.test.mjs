@@ -96,8 +96,8 @@ test('an account keeps so many bytes of long answers; a key without its answer s
       : ["decode(lpad(to_hex(n), 32, '0'), 'hex')", "decode(repeat('00', 60000), 'hex')"];
   seeder(souk).sql(
     `WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 143)
-    INSERT INTO idempotency (key_hash, request_hash, status, answer, long_of, created_at)
-    SELECT ${hash}, ${hash}, 201, ${answer}, ${id}, ${Date.now()} FROM s;`,
+    INSERT INTO idempotency (account_id, key_hash, request_hash, status, answer, long_of, created_at)
+    SELECT ${id}, ${hash}, ${hash}, 201, ${answer}, ${id}, ${Date.now()} FROM s;`,
   );
   expectStatus(await reply('key 144'), 201);
   const newest = await messages();
@@ -113,31 +113,51 @@ test('an account keeps so many short answers, too', async (t) => {
   const { id, token } = await customer();
   const other = await customer();
   const { id: department } = dataOf(await owner.post('/api/admin/departments', { name: 'Help' }), 201);
-  const ask = (key, who = token) =>
+  const ask = (key, who = token, subject = 'Short') =>
     souk.post(
       '/api/customer/tickets',
-      { department_id: department, subject: 'Short', message: 'x' },
+      { department_id: department, subject, message: 'x' },
       { token: who, headers: { 'Idempotency-Key': key } },
     );
-  const first = expectStatus(await ask('first'), 200);
-  assert.equal(expectStatus(await ask('first'), 200).text, first.text);
-  expectStatus(await ask('first', other.token), 200);
+  const seed = seeder(souk);
+  const tickets = (who) => seed.number(`SELECT COUNT(*) FROM ticket WHERE account_id = ${who}`);
+  const OLD = 150;
+  const LATER = 250;
+  await together(OLD, 8, async (i) => expectStatus(await ask(`old ${i}`), 200));
+  expectStatus(await ask('old 0', other.token), 200);
+  // As if there had been 10,240 more, and of another account as many: 160 in each of the 64 parts in which they are counted.
   const bytes = (n) => (souk.engine === 'sqlite' ? `x'${n}'` : `'\\x${n}'`);
-  const rows = Array.from({ length: 10000 }, (_, n) => n.toString(16).padStart(32, '0')).map(
-    (hash) => `(${bytes(hash)}, ${bytes(hash)}, 201, ${bytes('00')}, ${id}, ${Date.now()})`,
-  );
-  seeder(souk).sql(
-    `INSERT INTO idempotency (key_hash, request_hash, status, answer, short_of, created_at) VALUES ${rows.join(',')};`,
-  );
-  // About one request in 256 counts.
+  const hash = (n) => bytes((n % 256).toString(16).padStart(2, '0') + n.toString(16).padStart(30, '0'));
+  const old = seed.number('SELECT MAX(id) FROM idempotency');
+  for (const who of [id, other.id]) {
+    const row = (n) => `(${who}, ${hash(n)}, ${hash(n)}, 201, ${bytes('00')}, ${Date.now()})`;
+    seed.sql(
+      `INSERT INTO idempotency (account_id, key_hash, request_hash, status, answer, created_at) VALUES ${Array.from({ length: 10_240 }, (_, n) => row(n)).join(',')};`,
+    );
+  }
+  // About one request in 64 counts one part. Those of the first keys that are in it have to go; their rows stay.
+  const gone = () => seed.number(`SELECT COUNT(*) FROM idempotency WHERE account_id = -${id} AND id <= ${old}`);
   let asked = 0;
   do {
-    await together(50, 8, async (i) => expectStatus(await ask(`key ${asked + i}`), 200));
-    asked += 50;
-  } while ((await ask('first')).status === 200 && asked < 4000);
-  expectError(await ask('first'), 409, 'answer_not_kept');
-  assert.equal(expectStatus(await ask(`key ${asked - 1}`), 200).headers['idempotent-replayed'], 'true');
-  expectStatus(await ask('first', other.token), 200);
+    await together(LATER, 8, async (i) => expectStatus(await ask(`new ${asked + i}`), 200));
+    asked += LATER;
+  } while (!gone() && asked < 10_000);
+  const count = gone();
+  assert.ok(count > 0);
+  const before = tickets(id);
+  const answers = [];
+  for (let i = 0; i < OLD; i++) answers.push(await ask(`old ${i}`));
+  const refused = answers.filter((answer) => answer.status !== 200);
+  for (const answer of refused) expectError(answer, 409, 'answer_not_kept');
+  assert.equal(refused.length, count);
+  const key = `old ${answers.indexOf(refused[0])}`;
+  expectError(await ask(key, token, 'Another'), 422, 'idempotency_key_reused');
+  assert.equal(expectStatus(await ask(`new ${asked - 1}`), 200).headers['idempotent-replayed'], 'true');
+  assert.equal(tickets(id), before, 'each key has had its one effect');
+  // No part that was counted keeps more than 156 and what has come since; that of another account is left alone.
+  assert.equal(seed.number(`SELECT COUNT(*) FROM idempotency WHERE account_id = -${id} AND answer IS NOT NULL`), 0);
+  assert.equal(seed.number(`SELECT COUNT(*) FROM idempotency WHERE account_id = ${other.id}`), 10_241);
+  assert.equal(expectStatus(await ask('old 0', other.token), 200).headers['idempotent-replayed'], 'true');
 });
 
 test('a page of messages ends at a megabyte; the rest is behind it', async (t) => {

@@ -89,10 +89,12 @@ export function tables() {
 
 function columnOf(line) {
   const [, name, type] = /^\s*(\w+) +(@\w+|TEXT)/.exec(line);
-  const words = /IN \(([^)]*)\)/
+  const list = /IN \(([^)]*)\)/
     .exec(line)?.[1]
     .split(',')
     .map((w) => w.trim());
+  const ors = [...line.matchAll(new RegExp(`\\b${name} = ('\\w+')`, 'g'))].map((m) => m[1]);
+  const words = list ?? (ors.length ? ors : undefined);
   return { name, type, words, unique: /UNIQUE|PRIMARY KEY/.test(line), optional: !/NOT NULL|PRIMARY KEY/.test(line) };
 }
 

@@ -631,8 +631,8 @@ static void test_checkpoint(void **state)
         off_t size = file_size("-wal", &mode);
         if (size > largest) largest = size;
     }
-    assert_in_range(atomic_load(&database_stats(t.d)->checkpoints), 8, 20);
-    assert_true(largest < 2000 * 4200);
+    assert_in_range(atomic_load(&database_stats(t.d)->checkpoints), 4, 10);
+    assert_true(largest < 3000 * 4200);
     static const char filled[] = "SELECT COUNT(*) FROM filler";
     assert_int_equal(test_number(t.d, filled), 12000);
 }
