@@ -339,10 +339,10 @@ static void test_checkpoint_fails(void **state)
     (void)state;
     int64_t rows = 0;
     set_fault(FILE_SYNC, 0);
-    for (int i = 0; i < 400 && database_is_healthy(t.d); i++)
+    for (int i = 0; i < 900 && database_is_healthy(t.d); i++)
         if (write_two(10 * i) == OK) rows += 2;
     assert_false(database_is_healthy(t.d));
-    assert_true(rows > 400);
+    assert_true(rows > 800);
     reopen();
     assert_int_equal(test_number(t.d, count), rows);
     assert_int_equal(write_two(100000), OK);
