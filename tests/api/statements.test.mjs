@@ -145,7 +145,8 @@ test('an order on SQLite makes no temporary table', { skip: IS_PG }, () => {
   const programOf = (text) => JSON.stringify(selectAll(store.database.dbArg, [`EXPLAIN ${text}`]));
   for (const [file, name, count] of ORDER) {
     const texts = statements.filter(
-      (s) => s.file === file && s.name === name && !/ RETURNING (?!id$)/.test(s.text) && !/ = \$1 RETURNING/.test(s.text),
+      (s) =>
+        s.file === file && s.name === name && !/ RETURNING (?!id$)/.test(s.text) && !/ = \$1 RETURNING/.test(s.text),
     );
     assert.ok(texts.length >= count, `${file} ${name}`);
     for (const { text } of texts) {
