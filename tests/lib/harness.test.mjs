@@ -419,3 +419,18 @@ test('files that have a static function of one name are in different bunches, al
   assert.ok(!goTogether(t, say, 'static int say(void)\n{\n}'));
   assert.ok(!goTogether(t, say, '__attribute__((format(printf, 1, 0))) static void say(const char *fmt)\n{\n}'));
 });
+
+/** Packages for this kind of machine that npm would leave out, without a word, with the oldest node: they are optional and want a newer one. */
+function leftOut(lock) {
+  return Object.entries(lock.packages)
+    .filter(([, { optional, os: systems, engines }]) => optional && systems?.includes('linux') && engines?.node)
+    .filter(([, { engines }]) => !/^>= ?(\d|1[0-8])(\.\d+)*$/.test(engines.node))
+    .map(([name]) => name);
+}
+
+test('the compiled parts of npm packages are installed with the node of Debian 12, too', () => {
+  const lock = JSON.parse(fs.readFileSync(path.join(root, 'package-lock.json'), 'utf8'));
+  assert.deepEqual(leftOut(lock), [], 'where they work with it, their engines are taken out of package-lock.json');
+  lock.packages['node_modules/planted'] = { optional: true, os: ['linux'], engines: { node: '^20.19.0 || >=22.12.0' } };
+  assert.deepEqual(leftOut(lock), ['node_modules/planted'], 'control');
+});
