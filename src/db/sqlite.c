@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "db/sqlite_cache.h"
 #include "db/sqlite_log.h"
 #include "db/sqlite_watch.h"
 
@@ -496,6 +497,7 @@ static void configure_once(void)
     sqlite3_config(SQLITE_CONFIG_MALLOC, &memory);
     sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    sqlite_cache_install();
     sqlite3_initialize();
 }
 
