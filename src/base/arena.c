@@ -22,7 +22,7 @@
 #define GAP 0
 #endif
 
-#define FIRST_BLOCK_BYTES 4096
+#define FIRST_BLOCK_BYTES 8192 /* enough for a verification: no block has to be added and given back */
 #define BLOCK_BYTES_MAX ((size_t)256 * 1024)
 #define LARGE_BYTES ((size_t)64 * 1024)
 #define ALIGN 16

@@ -19,7 +19,7 @@ bool str_eq_nocase(Str a, Str b)
 {
     if (a.len != b.len) return false;
     for (size_t i = 0; i < a.len; i++)
-        if (lower(a.ptr[i]) != lower(b.ptr[i])) return false;
+        if (a.ptr[i] != b.ptr[i] && lower(a.ptr[i]) != lower(b.ptr[i])) return false;
     return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <zlib.h>
 
 #include "base/random.h"
 #include "db/rows.h"
@@ -47,26 +48,10 @@ unsigned scopes_of_role(enum role role)
     return role == ROLE_STAFF ? SCOPES_OF_STAFF : SCOPES_OF_CUSTOMERS;
 }
 
-/* CRC-32 (IEEE), four bits at a time. */
-static uint32_t crc32_of(Str s)
-{
-    static const uint32_t of_bits[16] = {
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-    };
-    uint32_t crc = 0xffffffffu;
-    for (size_t i = 0; i < s.len; i++) {
-        crc ^= (unsigned char)s.ptr[i];
-        crc = crc >> 4 ^ of_bits[crc & 15];
-        crc = crc >> 4 ^ of_bits[crc & 15];
-    }
-    return ~crc;
-}
-
 static void checksum(Str body, char ret[CHECK_CHARS])
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    uint32_t crc = crc32_of(body);
+    unsigned long crc = crc32(0, (const unsigned char *)body.ptr, (unsigned)body.len); /* IEEE */
     for (int i = CHECK_CHARS; i-- > 0; crc /= 62) ret[i] = digits[crc % 62];
 }
 

@@ -42,9 +42,24 @@ static char *put_number(char *p, int64_t v)
     return put(p, (Str){first, (size_t)(end - first)});
 }
 
+/* Whether one of eight bytes is below a space. */
+static bool has_control(uint64_t bytes)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    return (bytes - ones * 0x20) & ~bytes & ones * 0x80;
+}
+
+/* Eight bytes at a time, as almost no header has a control character. */
 static bool is_one_line(Str s)
 {
-    return str_find(s, '\n') < 0 && str_find(s, '\r') < 0 && str_find(s, '\0') < 0;
+    bool is_plain = true;
+    size_t i = 0;
+    for (uint64_t eight; i + sizeof eight <= s.len; i += sizeof eight) {
+        memcpy(&eight, s.ptr + i, sizeof eight);
+        is_plain = is_plain && !has_control(eight);
+    }
+    for (; i < s.len; i++) is_plain = is_plain && (unsigned char)s.ptr[i] >= ' ';
+    return is_plain || (str_find(s, '\n') < 0 && str_find(s, '\r') < 0 && str_find(s, '\0') < 0);
 }
 
 /* 204 and 304 have no content and no Content-Length. */

@@ -32,7 +32,8 @@ Str http_header_get(const struct http_head *head, const char *name)
 {
     Str wanted = str_from(name);
     for (size_t i = 0; i < head->header_count; i++)
-        if (str_eq_nocase(head->headers[i].name, wanted)) return head->headers[i].value;
+        if (head->headers[i].name.len == wanted.len && str_eq_nocase(head->headers[i].name, wanted))
+            return head->headers[i].value;
     return (Str){0};
 }
 

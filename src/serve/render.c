@@ -13,7 +13,7 @@ void answer_reset(struct request *req)
     if (!req->answer) req->answer = arena_new(req->arena, struct request_answer);
     struct request_answer *a = req->answer;
     if (a->has_file) close(a->file.fd); /* left by a run that was rolled back */
-    *a = (struct request_answer){0};
+    memset(a, 0, offsetof(struct request_answer, headers));
     buf_init(&a->members, req->arena, BODY_BYTES_MAX);
     buf_init(&a->error_members, req->arena, BODY_BYTES_MAX);
     buf_init(&req->out_buf, req->arena, BODY_BYTES_MAX);

@@ -6,7 +6,6 @@
 #define ANSWER_HEADERS_MAX 24
 
 struct request_answer {
-    struct http_header headers[ANSWER_HEADERS_MAX];
     size_t header_count;
     const char *content_type; /* NULL: application/json */
     Str ready;                /* with is_ready: the whole body */
@@ -19,6 +18,7 @@ struct request_answer {
     struct buf error_members; /* of an error: ,"required":10.00 */
     Str body;                 /* what was rendered */
     bool is_rendered;
+    struct http_header headers[ANSWER_HEADERS_MAX]; /* last: those past header_count are not initialised */
 };
 
 /* Before each run of a handler. */
