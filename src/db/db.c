@@ -145,12 +145,17 @@ struct stmt *db_prepare(struct db *db, const char *sql)
     }
     assert(!st->open_at); /* a caller is still using the same text: it must be done first */
     st->bound = st->column = st->columns = 0;
-    st->started = st->finished = false;
+    st->started = st->finished = st->spares_marks = false;
     st->open_next = db->open;
     if (db->open) db->open->open_at = &st->open_next;
     st->open_at = &db->open;
     db->open = st;
     return st;
+}
+
+void stmt_spares_marks(struct stmt *st)
+{
+    st->spares_marks = true;
 }
 
 static bool may_bind(struct stmt *st)

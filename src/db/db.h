@@ -104,6 +104,8 @@ bool db_row_mark(const struct db *db, Id id, struct row_mark *ret);
 /* Whether the row under this mark is still as it was kept: nobody, in this process or another, had changed it when this
  * job was about to run. False in transactions that write. */
 bool db_row_holds(const struct db *db, Id id, struct row_mark mark);
+/* Before its first step: this statement changes only columns that nobody keeps. Marks hold after it. */
+void stmt_spares_marks(struct stmt *st);
 /* What belongs to the end of the transaction, when all that the job changes is there: run in it, in order of the calls,
  * once the job itself has returned OK. Its error is the job's. TX_WRITE; `arg` lives in db_arena(db). */
 typedef enum err db_ending(struct db *db, void *arg);

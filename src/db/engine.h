@@ -21,6 +21,7 @@ struct stmt {
     int columns;                       /* of the present row; 0 without one */
     bool started;
     bool finished; /* no more rows */
+    bool spares_marks;
 };
 
 struct stmt_slot {

@@ -48,6 +48,7 @@ struct sqlite_db {
     bool ran_out;
     struct watch *watch; /* of a writer */
     const char *watched; /* table */
+    bool spares_marks;   /* the statement that runs */
 };
 
 static struct sqlite_db *of(struct db *db)
@@ -197,6 +198,7 @@ static bool step(struct stmt *st)
     struct sqlite_db *c = of(st->db);
     if (c->limit_ms && !sqlite3_stmt_busy(s->handle)) c->until_ns = time_monotonic_ns() + c->limit_ms * 1000000;
     if (s->is_hidden && c->watch) watch_changed_all(c->watch);
+    c->spares_marks = st->spares_marks;
     int rc = sqlite3_step(s->handle);
     if (rc == SQLITE_ROW) {
         st->columns = sqlite3_data_count(s->handle);
@@ -409,7 +411,7 @@ static void note_change(void *ctx, int what, const char *database, const char *t
 {
     const struct sqlite_db *c = ctx;
     (void)database;
-    if (what != SQLITE_INSERT && strcmp(table, c->watched) == 0) watch_changed(c->watch, rowid);
+    if (what != SQLITE_INSERT && !c->spares_marks && strcmp(table, c->watched) == 0) watch_changed(c->watch, rowid);
 }
 
 #define INDEX_BYTES 32768 /* of a part of the log's index, as SQLite maps it */

@@ -156,7 +156,8 @@ void watch_commit_ended(struct watch *w, int log_pages)
 
 bool watch_is_hidden(const char *sql)
 {
-    bool empties = strncmp(sql, "DELETE", 6) == 0 && !strstr(sql, "WHERE");
+    const char *deletes = strstr(sql, "DELETE FROM");
+    bool empties = deletes && !strstr(deletes, "WHERE");
     return empties || strstr(sql, "OR REPLACE") || strstr(sql, "REPLACE INTO") || strstr(sql, "SET id =");
 }
 

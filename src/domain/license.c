@@ -538,6 +538,7 @@ enum err license_seen(struct db *db, Id id, int64_t count, Time at)
         " WHERE id = $1";
 
     struct stmt *st = db_prepare(db, seen);
+    stmt_spares_marks(st); /* license_cache.h keeps neither of the two */
     bind_id(st, id);
     bind_int(st, count);
     bind_time(st, at);

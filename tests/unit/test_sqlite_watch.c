@@ -173,6 +173,8 @@ static void test_hidden_changes(void **state)
         "REPLACE INTO thing (id, n) VALUES (8, 10)",
         "UPDATE OR REPLACE thing SET n = 20 WHERE id = 3",
         "UPDATE thing SET id = 1 WHERE id = 8",
+        "WITH few AS (SELECT 1 AS n WHERE 1) DELETE FROM thing",
+        "REPLACE INTO thing (id, n) VALUES (1, 10)",
         "DELETE FROM thing",
     };
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
@@ -198,6 +200,27 @@ static enum err change_many(void *arg, struct db *db)
         db_run(st);
     }
     return db_run(db_prepare(db, first));
+}
+
+static enum err change_and_spare(void *arg, struct db *db)
+{
+    static const char spared[] = "UPDATE thing SET box_id = 2 WHERE id = 1",
+                      noted[] = "UPDATE thing SET n = 21 WHERE id = 2";
+    struct stmt *st = db_prepare(db, spared);
+    if (*(const bool *)arg) stmt_spares_marks(st);
+    db_run(st);
+    return db_run(db_prepare(db, noted));
+}
+
+/* A statement that says so spares the marks; the next one does not, nor does the same text the next time. */
+static void test_spared(void **state)
+{
+    (void)state;
+    remember();
+    assert_int_equal(tx_call(t.d, TX_WRITE, change_and_spare, &(bool){true}, NULL), OK);
+    expect(true, false);
+    assert_int_equal(tx_call(t.d, TX_WRITE, change_and_spare, &(bool){false}, NULL), OK);
+    expect(false, false);
 }
 
 /* As many as are counted, and one more. */
@@ -537,6 +560,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_own_changes, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_other_tables, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_hidden_changes, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_spared, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_many_changes, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_rolled_back, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_savepoint_rolled_back, open_it, close_it),
