@@ -229,7 +229,9 @@ export async function checkAccessible(page, where, { rules, every = false } = {}
   assert.equal(violations.length, 0, `${where}:\n${text.join('\n')}`);
 }
 
-/** A message about what was done. */
+/** A message about what was done, which no earlier call has seen. */
 export async function expectToast(page, text) {
-  await page.locator('.toast').filter({ hasText: text }).first().waitFor();
+  const words = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')); // a text would be found in small letters, too
+  const toast = page.locator('.toast:not([data-seen])').filter({ hasText: words }).first();
+  await toast.evaluate((element) => element.setAttribute('data-seen', ''));
 }
