@@ -404,6 +404,7 @@ test('the audit is searched by people and things, not by their numbers', async (
     201,
   );
   await nav('Dashboard');
+  await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor(); // or the page of the last test would stay as it is
   const changes = page.getByRole('list', { name: 'Changes' }).getByRole('listitem');
   await panel.visit(page, '/audit', 'Audit');
   await page.getByLabel('By').selectOption('Sam, sam@example.com');
