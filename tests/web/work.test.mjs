@@ -404,7 +404,8 @@ test('the audit is searched by people and things, not by their numbers', async (
     201,
   );
   await nav('Dashboard');
-  await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor(); // or the page of the last test would stay as it is
+  // Or the page of the last test would stay as it is.
+  await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
   const changes = page.getByRole('list', { name: 'Changes' }).getByRole('listitem');
   await panel.visit(page, '/audit', 'Audit');
   await page.getByLabel('By').selectOption('Sam, sam@example.com');
