@@ -137,7 +137,7 @@ static void proxy_stop(void)
     test_folder_remove(proxy.folder);
 }
 
-static void proxy_cut(enum cut cut, const char *needle, size_t bytes)
+static inline void proxy_cut(enum cut cut, const char *needle, size_t bytes)
 {
     proxy.needle = needle;
     proxy.needle_bytes = bytes;

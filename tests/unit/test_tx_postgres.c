@@ -1,81 +1,13 @@
 /* What a network and a server can do to a transaction. A proxy between us and the server cuts where it is told to.
  * Skipped without SOUK_TEST_PG. */
-#include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 
-#include "base/sanitized.h"
 #include "base/timestamp.h"
-#include "postgres_proxy.h"
-
-static struct test_database direct; /* not through the proxy */
-static struct database *d;          /* through it */
-static const char count[] = "SELECT COUNT(*) FROM thing";
-static char why[512];
+#include "postgres_job.h"
 
 static void open_workers(int workers, int busy_ms)
 {
-    char url[512];
-    snprintf(url, sizeof url, "postgres://souk@/%s?host=%s", direct.name, proxy.folder);
-    struct database_options o = {.url = url, .workers = workers, .busy_ms = busy_ms};
-    if (database_open(&o, &d, why, sizeof why) != OK) fail_msg("%s", why);
-}
-
-static int open_it(void **state)
-{
-    (void)state;
-    if (!test_postgres() || !proxy_start()) return 0;
-    test_database_open(&direct, false, (struct database_options){.workers = 2});
-    test_psql(direct.url, "CREATE TABLE thing (n BIGINT PRIMARY KEY, text TEXT NOT NULL DEFAULT '')");
-    test_psql(direct.url, "INSERT INTO thing VALUES (1), (2)");
-    return 0;
-}
-
-static int close_it(void **state)
-{
-    (void)state;
-    if (!test_postgres()) return 0;
-    database_close(d);
-    d = NULL;
-    proxy_stop();
-    test_database_close(&direct);
-    return 0;
-}
-
-/* Reads, then writes; `when_read` may do harm in between, in the first run. */
-struct job {
-    int64_t n;
-    int runs;
-    bool no_read;
-    int64_t pid;
-    void (*when_read)(struct job *j);
-};
-
-static enum err job_run(void *arg, struct db *db)
-{
-    static const char ask[] = "SELECT pg_backend_pid() /* asked */";
-    static const char insert[] = "INSERT INTO thing (n) VALUES ($1)";
-    struct job *j = arg;
-    struct stmt *st;
-    j->runs++;
-    if (!j->no_read) {
-        st = db_prepare(db, ask);
-        if (db_step(st)) j->pid = col_int(st);
-        db_done(st);
-        if (j->when_read && j->runs == 1) j->when_read(j);
-    }
-    st = db_prepare(db, insert);
-    bind_int(st, j->n);
-    return db_run(st);
-}
-
-static enum err write_job(struct job *j)
-{
-    return tx_call(d, TX_WRITE, job_run, j, NULL);
-}
-static int64_t rows(void)
-{
-    return test_number(direct.d, count);
+    if (open_through(workers, busy_ms) != OK) fail_msg("%s", why);
 }
 
 static void kill_backend(struct job *j)
@@ -500,119 +432,6 @@ static void test_refused(void **state)
     assert_int_equal(j.runs, 0);
 }
 
-/* ---- libpq and the system ---- */
-
-enum how { CALL_FAILS, POLL_INTERRUPTED, POLL_LATE };
-
-static _Atomic int calls_left; /* until one fails; 0: none does */
-static _Atomic int calls_failed;
-static enum how how;
-static pthread_t tester;
-
-static bool fails(enum how can)
-{
-    if (calls_left <= 0 || how != can || pthread_equal(pthread_self(), proxy.thread)) return false;
-    if (--calls_left != 0) return false;
-    calls_failed++;
-    return true;
-}
-
-/* In the place of the real one, for everything in this program. */
-#define CALL(type, name, params, args, failure)                                                                        \
-    type name params                                                                                                   \
-    {                                                                                                                  \
-        static type(*real) params;                                                                                     \
-        if (!real) real = (type(*) params)dlsym(RTLD_NEXT, #name);                                                     \
-        return fails(CALL_FAILS) ? (failure) : real args;                                                              \
-    }
-
-CALL(int, PQsendPrepare, (PGconn * c, const char *name, const char *text, int n, const Oid *types),
-     (c, name, text, n, types), 0)
-CALL(int, PQsendQueryPrepared,
-     (PGconn * c, const char *name, int n, const char *const *values, const int *lengths, const int *formats, int f),
-     (c, name, n, values, lengths, formats, f), 0)
-CALL(int, PQpipelineSync, (PGconn * c), (c), 0)
-CALL(int, PQconsumeInput, (PGconn * c), (c), 0)
-CALL(int, PQexitPipelineMode, (PGconn * c), (c), 0)
-CALL(int, PQenterPipelineMode, (PGconn * c), (c), 0)
-CALL(int, PQsetnonblocking, (PGconn * c, int on), (c, on), -1)
-CALL(int, PQsendQuery, (PGconn * c, const char *text), (c, text), 0)
-CALL(PGresult *, PQgetResult, (PGconn * c), (c), NULL)
-CALL(const char *, PQparameterStatus, (const PGconn *c, const char *name), (c, name), NULL)
-
-/* The sanitizers have a poll of their own. */
-#if !defined(WITH_ASAN) && !defined(WITH_TSAN)
-#define HAS_POLL true
-int poll(struct pollfd *fds, nfds_t n, int ms)
-{
-    static int (*real)(struct pollfd *, nfds_t, int);
-    if (!real) real = (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
-    if (n != 1 || pthread_equal(pthread_self(), tester)) return real(fds, n, ms);
-    if (fails(POLL_LATE)) return 0;
-    bool is_interrupted = fails(POLL_INTERRUPTED);
-    if (!is_interrupted && !fails(CALL_FAILS)) return real(fds, n, ms);
-    errno = is_interrupted ? EINTR : EIO;
-    return -1;
-}
-#else
-#define HAS_POLL false
-#endif
-
-static enum err many_things(void *arg, struct db *db)
-{
-    struct job *j = arg;
-    enum err e = job_run(j, db);
-    return e ? e : db_script(db, "SET LOCAL work_mem = '4MB'");
-}
-
-/* A pool that is opened and used once with its n-th call failing. False: it has fewer calls. */
-static bool fails_at(int n)
-{
-    char url[512];
-    snprintf(url, sizeof url, "postgres://souk@/%s?host=%s", direct.name, proxy.folder);
-    struct database_options o = {.url = url, .workers = 8, .busy_ms = 2000};
-    struct job j = {.n = 1000 + n};
-    calls_failed = 0;
-    calls_left = n;
-    why[0] = '\0';
-    if (database_open(&o, &d, why, sizeof why) != OK) {
-        assert_true(why[0]);
-        calls_left = 0;
-        return true;
-    }
-    int64_t before = rows();
-    enum err e = tx_call(d, TX_WRITE, n % 2 ? job_run : many_things, &j, NULL);
-    bool met = calls_failed > 0;
-    calls_left = 0;
-    if (e == OK) assert_int_equal(rows(), before + 1);
-    if (e != OK && e != ERR_OUTCOME_UNKNOWN) {
-        assert_int_equal(e, ERR_UNAVAILABLE);
-        assert_int_equal(rows(), before);
-    }
-    j = (struct job){.n = 100000 + n};
-    assert_int_equal(write_job(&j), OK);
-    database_close(d);
-    d = NULL;
-    test_psql(direct.url, "DELETE FROM thing WHERE n >= 1000");
-    return met;
-}
-
-/* Whatever libpq says: what was told is true, and the next job is done. SOUK_SWEEP (./dev coverage): every call, not
- * some. */
-static void test_calls_fail(void **state)
-{
-    (void)state;
-    if (!test_postgres()) skip();
-    tester = pthread_self();
-    static const enum how hows[] = {CALL_FAILS, POLL_INTERRUPTED, POLL_LATE};
-    for (size_t i = 0; i < 3; i++) {
-        how = hows[i];
-        int n = 1;
-        while (n < 400 && fails_at(n)) n += getenv("SOUK_SWEEP") ? 1 : 11;
-        if (how == CALL_FAILS || (how == POLL_INTERRUPTED && HAS_POLL)) assert_true(n > 3);
-    }
-}
-
 /* ---- errors of the server ---- */
 
 static enum err raise(void *arg, struct db *db)
@@ -672,8 +491,6 @@ static void test_states(void **state)
     assert_int_equal(write_job(&j), OK);
 }
 
-#define ON(f) cmocka_unit_test_setup_teardown(f, open_it, close_it)
-
 int main(void)
 {
     log_setup(LOG_ERROR + 1, LOG_LOGFMT); /* the failures here are wanted */
@@ -689,7 +506,6 @@ int main(void)
         ON(test_deadlock),
         ON(test_lock_timeout),
         ON(test_away),
-        ON(test_calls_fail),
         ON(test_states),
         ON(test_too_few_connections),
         ON(test_stale_statements),
