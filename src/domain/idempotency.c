@@ -5,22 +5,20 @@
 
 #include "domain/vault.h"
 
-void idempotency_init(const struct idempotency_scope *scope, Str target, Str body, struct arena *a,
-                      struct idempotency *ret)
+void idempotency_init(const struct idempotency_scope *scope, Str target, Str body, struct idempotency *ret)
 {
     uint8_t hash[VAULT_HASH_BYTES];
-    Str network = id_is(scope->account) ? (Str){0} : scope->network;
-    Str text = str_printf(a, "idempotency %lld %.*s %s %s %.*s", (long long)scope->account.v, STR_FMT(network),
-                          scope->method, scope->path, STR_FMT(scope->key));
-    vault_hash(VAULT_FINGERPRINT, text, hash);
+    char account[8];
+    for (size_t n = 0; n < sizeof account; n++) account[n] = (char)((uint64_t)scope->account.v >> (8 * n));
+    const Str key[] = {
+        STR("idempotency"),      {account, sizeof account}, id_is(scope->account) ? (Str){0} : scope->network,
+        str_from(scope->method), str_from(scope->path),     scope->key};
+    vault_hash_parts(VAULT_FINGERPRINT, key, sizeof key / sizeof *key, hash);
     memcpy(ret->key_hash, hash, sizeof ret->key_hash);
     ret->account = scope->account;
 
-    /* The body's hash instead of the body, so that a long body is not copied. */
-    uint8_t both[2][VAULT_HASH_BYTES];
-    vault_hash(VAULT_FINGERPRINT, target, both[0]);
-    vault_hash(VAULT_FINGERPRINT, body, both[1]);
-    vault_hash(VAULT_FINGERPRINT, (Str){(const char *)both, sizeof both}, ret->request_hash);
+    const Str request[] = {target, body};
+    vault_hash_parts(VAULT_FINGERPRINT, request, sizeof request / sizeof *request, ret->request_hash);
 }
 
 static Str key_hash(const struct idempotency *i)

@@ -41,8 +41,7 @@ struct idempotency_scope {
 };
 
 /* Hashes both, once for the request's life. */
-void idempotency_init(const struct idempotency_scope *scope, Str target, Str body, struct arena *a,
-                      struct idempotency *ret);
+void idempotency_init(const struct idempotency_scope *scope, Str target, Str body, struct idempotency *ret);
 
 struct kept_answer {
     int status;   /* 0: nothing kept */

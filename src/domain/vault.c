@@ -12,6 +12,7 @@
 
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES
+#define NONCES 32
 
 static uint8_t use_keys[VAULT_USES][VAULT_KEY_BYTES];
 static bool is_open;
@@ -143,16 +144,41 @@ void vault_hash(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES])
                        VAULT_KEY_BYTES);
 }
 
+void vault_hash_parts(enum vault_use use, const Str *parts, size_t count, uint8_t ret[VAULT_HASH_BYTES])
+{
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, use_keys[use], VAULT_KEY_BYTES, VAULT_HASH_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t len[8];
+        for (size_t n = 0; n < sizeof len; n++) len[n] = (uint8_t)(parts[i].len >> (8 * n));
+        crypto_generichash_update(&state, len, sizeof len);
+        crypto_generichash_update(&state, (const unsigned char *)parts[i].ptr, parts[i].len);
+    }
+    crypto_generichash_final(&state, ret, VAULT_HASH_BYTES);
+}
+
 bool vault_equal(const void *a, const void *b, size_t n)
 {
     return sodium_memcmp(a, b, n) == 0;
+}
+
+/* A nonce is no secret, only never the same twice: the kernel is asked for many at once. */
+static void nonce_make(unsigned char ret[NONCE_BYTES])
+{
+    static _Thread_local unsigned char nonces[NONCES][NONCE_BYTES];
+    static _Thread_local int left;
+    if (!left) {
+        random_bytes(nonces, sizeof nonces);
+        left = NONCES;
+    }
+    memcpy(ret, nonces[--left], NONCE_BYTES);
 }
 
 Str vault_seal(struct arena *a, Str context, Str plain)
 {
     unsigned char *out = arena_alloc(a, NONCE_BYTES + plain.len + TAG_BYTES);
     unsigned long long n = 0;
-    random_bytes(out, NONCE_BYTES);
+    nonce_make(out);
     crypto_aead_xchacha20poly1305_ietf_encrypt(out + NONCE_BYTES, &n, (const unsigned char *)plain.ptr, plain.len,
                                                (const unsigned char *)context.ptr, context.len, NULL, out,
                                                use_keys[VAULT_SEAL]);

@@ -250,7 +250,7 @@ static enum err read_idempotency_key(struct call *c)
                                       .method = req->route->method,
                                       .path = req->route->path,
                                       .key = key};
-    idempotency_init(&scope, req->target, req->exchange->body, req->arena, &c->key);
+    idempotency_init(&scope, req->target, req->exchange->body, &c->key);
     c->has_key = true;
     return OK;
 }

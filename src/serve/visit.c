@@ -143,7 +143,7 @@ enum err call_read_once(struct call *c)
         .method = req->route->method,
         .path = req->route->path,
         .key = str_printf(req->arena, "%lld %.*s", (long long)req->token_id.v, STR_FMT(once))};
-    idempotency_init(&scope, (Str){0}, (Str){0}, req->arena, &c->key);
+    idempotency_init(&scope, (Str){0}, (Str){0}, &c->key);
     c->has_key = true;
     return OK;
 }
