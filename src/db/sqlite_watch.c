@@ -147,7 +147,6 @@ void watch_commit_ended(struct watch *w, int log_pages)
     } else {
         w->known = after;
         w->version++;
-        atomic_fetch_add(&w->stats->generation, 1);
     }
     w->is_committing = false;
     pthread_mutex_unlock(&w->lock);

@@ -324,6 +324,24 @@ static int64_t generation(void)
     return atomic_load(&database_stats(t.d)->generation);
 }
 
+/* What is remembered of tokens outlives a commit of jobs that may group (orders), and no other. */
+static void test_generation(void **state)
+{
+    (void)state;
+    remember();
+    for (int i = 0; i < 2; i++) {
+        int64_t before = generation();
+        struct pair_job job = {.sql =
+                                   i ? "UPDATE thing SET n = 81 WHERE id = 1" : "UPDATE thing SET n = 80 WHERE id = 1"};
+        job.job = (struct tx_job){.mode = TX_WRITE, .run = pair_run, .done = pair_done, .may_group = i == 0};
+        tx_submit(port.port, &job.job);
+        while (!job.told) test_port_turn(&port);
+        assert_int_equal(job.ended, OK);
+        assert_false(look(&rows[0]));
+        assert_int_equal(generation() > before, i == 1);
+    }
+}
+
 /* A commit of anybody else counts as a change of all rows. */
 static void test_others(void **state)
 {
@@ -564,6 +582,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_many_changes, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_rolled_back, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_savepoint_rolled_back, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_generation, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_others, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_others_between, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_log_starts_over, open_it, close_it),
