@@ -29,11 +29,21 @@ void time_forget_latest(Time now)
     atomic_store_explicit(&latest_ms, now.ms, memory_order_relaxed);
 }
 
-int64_t time_monotonic_ns(void)
+static int64_t ns_of(clockid_t clock)
 {
     struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
+    clock_gettime(clock, &ts);
     return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+int64_t time_monotonic_ns(void)
+{
+    return ns_of(CLOCK_MONOTONIC);
+}
+
+int64_t time_tick_ns(void)
+{
+    return ns_of(CLOCK_MONOTONIC_COARSE);
 }
 
 /* Howard Hinnant's algorithm: days since 1970-01-01 from a civil date, and back. */

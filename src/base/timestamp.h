@@ -20,6 +20,8 @@ Time time_latest(void);
 void time_forget_latest(Time now);
 /* For deadlines and latencies: never jumps. Nanoseconds. */
 int64_t time_monotonic_ns(void);
+/* The same, as of the system's last tick: some milliseconds late, for next to nothing. */
+int64_t time_tick_ns(void);
 
 static inline bool time_is(Time t)
 {

@@ -29,7 +29,7 @@ bool token_cache_find(const uint8_t hash[TOKEN_HASH_BYTES], int64_t generation, 
     const struct token_slot *s = &slots[i];
     pthread_mutex_lock(&locks[i % LOCKS]);
     bool found = s->until_ns && s->generation == generation && memcmp(s->hash, hash, sizeof s->hash) == 0 &&
-                 time_monotonic_ns() < s->until_ns;
+                 time_tick_ns() < s->until_ns;
     if (found) *ret = s->row;
     pthread_mutex_unlock(&locks[i % LOCKS]);
     return found;
@@ -42,7 +42,7 @@ void token_cache_keep(const uint8_t hash[TOKEN_HASH_BYTES], int64_t generation, 
     pthread_mutex_lock(&locks[i % LOCKS]);
     memcpy(s->hash, hash, sizeof s->hash);
     s->generation = generation;
-    s->until_ns = time_monotonic_ns() + TOKEN_CACHE_MS * INT64_C(1000000);
+    s->until_ns = time_tick_ns() + TOKEN_CACHE_MS * INT64_C(1000000);
     s->row = *row;
     pthread_mutex_unlock(&locks[i % LOCKS]);
 }

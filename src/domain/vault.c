@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +16,14 @@
 #define NONCES 32
 
 static uint8_t use_keys[VAULT_USES][VAULT_KEY_BYTES];
+static uint8_t name_keys[VAULT_USES][crypto_shorthash_siphashx24_KEYBYTES]; /* of this process alone */
 static bool is_open;
 
 static void derive(const uint8_t master[VAULT_KEY_BYTES])
 {
     for (int use = 0; use < VAULT_USES; use++)
         crypto_kdf_derive_from_key(use_keys[use], VAULT_KEY_BYTES, (uint64_t)use + 1, "souk key", master);
+    random_bytes(name_keys, sizeof name_keys);
     is_open = true;
 }
 
@@ -155,6 +158,54 @@ void vault_hash_parts(enum vault_use use, const Str *parts, size_t count, uint8_
         crypto_generichash_update(&state, (const unsigned char *)parts[i].ptr, parts[i].len);
     }
     crypto_generichash_final(&state, ret, VAULT_HASH_BYTES);
+}
+
+/* A hash is found again by the SipHash of its text: 128 bits under a key that only this process has and never tells, so
+ * that no two texts are taken for each other. */
+#define NAME_BYTES crypto_shorthash_siphashx24_BYTES
+#define HASH_SHELVES 8192
+#define HASH_PLACES 2 /* of a shelf: the hash that was found last, and the one before */
+#define HASH_LOCKS 64
+
+struct known_hash {
+    uint8_t name[NAME_BYTES];
+    uint8_t hash[VAULT_HASH_BYTES];
+    bool is_taken;
+};
+
+static struct known_hash known_hashes[HASH_SHELVES][HASH_PLACES];
+static pthread_mutex_t known_locks[HASH_LOCKS] = {[0 ... HASH_LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
+
+static bool hash_recall(struct known_hash shelf[HASH_PLACES], const struct known_hash *wanted,
+                        uint8_t ret[VAULT_HASH_BYTES])
+{
+    for (int i = 0; i < HASH_PLACES; i++) {
+        if (!shelf[i].is_taken || memcmp(shelf[i].name, wanted->name, NAME_BYTES) != 0) continue;
+        memcpy(ret, shelf[i].hash, VAULT_HASH_BYTES);
+        return true;
+    }
+    return false;
+}
+
+void vault_hash_often(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES])
+{
+    struct known_hash wanted = {.is_taken = true};
+    crypto_shorthash_siphashx24(wanted.name, (const unsigned char *)text.ptr, text.len, name_keys[use]);
+    size_t at = (size_t)(wanted.name[0] << 8 | wanted.name[1]) % HASH_SHELVES;
+    pthread_mutex_t *lock = &known_locks[at % HASH_LOCKS];
+    struct known_hash *shelf = known_hashes[at];
+
+    pthread_mutex_lock(lock);
+    bool found = hash_recall(shelf, &wanted, ret);
+    pthread_mutex_unlock(lock);
+    if (found) return;
+
+    vault_hash(use, text, wanted.hash);
+    memcpy(ret, wanted.hash, VAULT_HASH_BYTES);
+    pthread_mutex_lock(lock);
+    shelf[1] = shelf[0];
+    shelf[0] = wanted;
+    pthread_mutex_unlock(lock);
 }
 
 bool vault_equal(const void *a, const void *b, size_t n)

@@ -42,6 +42,9 @@ bool vault_is_open(void);
 void vault_hash(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES]);
 /* The same of several texts, each with its length: where one ends and the next begins makes a difference. */
 void vault_hash_parts(enum vault_use use, const Str *parts, size_t count, uint8_t ret[VAULT_HASH_BYTES]);
+/* The same, for texts that come again and again (tokens, licence keys): the last few thousand hashes are remembered,
+ * the texts are not. */
+void vault_hash_often(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES]);
 /* Constant-time equality. */
 bool vault_equal(const void *a, const void *b, size_t n);
 

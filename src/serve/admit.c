@@ -225,7 +225,7 @@ enum err call_is_wanted(const struct call *c)
     switch (exchange_client(c->req.exchange)) {
     case CLIENT_THERE: return OK;
     case CLIENT_SILENT:
-        if (time_monotonic_ns() - c->queued_ns < HALF_OPEN_PATIENCE_NS) return OK;
+        if (time_tick_ns() - c->queued_ns < HALF_OPEN_PATIENCE_NS) return OK;
         metrics_event(c->req.app->metrics, METRIC_CLIENT_GONE);
         return ERR_OVERLOADED;
     case CLIENT_GONE: break;

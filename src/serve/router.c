@@ -241,7 +241,7 @@ static void wait_for_turn(struct call *c, struct turns *turns, void (*go)(struct
 static void submit_to_pool(struct call *c)
 {
     const struct app *app = c->req.app;
-    c->queued_ns = time_monotonic_ns();
+    c->queued_ns = time_tick_ns();
     if (c->req.route->flags & URGENT) /* gateways have a few addresses for everybody's payments */
         give_to_pool(c);
     else
@@ -385,7 +385,7 @@ static void submit_report(struct call *c, struct pool *pool)
 {
     c->pool_job.run = run_report;
     c->came_home = finish_from_pool;
-    c->queued_ns = time_monotonic_ns();
+    c->queued_ns = time_tick_ns();
     if (!pool_submit(pool, &c->pool_job)) call_overloaded(c);
 }
 
@@ -410,7 +410,7 @@ static void submit_to_database(struct call *c)
         call_overloaded(c);
         return;
     }
-    if (!c->turn.is_taken) c->queued_ns = time_monotonic_ns();
+    if (!c->turn.is_taken) c->queued_ns = time_tick_ns();
     tx_submit(c->loop->port, &c->job);
 }
 

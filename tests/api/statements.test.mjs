@@ -62,8 +62,13 @@ function readsAll(text, plan) {
       if (seq) return [table];
       // An index without a condition is walked from its end: that is well when it gives the order, and the first rows are enough. Indexes
       // of what is open hold little.
+      // MIN and MAX are a walk, too, that ends at the first row; PostgreSQL 17 no longer gives it the condition that the column is not NULL.
       const isWalk = !/Index Cond/.test(lines[i + 1] ?? '');
-      return isWalk && (!/ LIMIT /.test(text) || /Merge/.test(plan)) && !/_(open|due|pending|staff|hold)/.test(index)
+      const isFirst = /->\s+Limit/.test(lines[i - 1] ?? '') && !/Filter/.test(lines[i + 1] ?? '');
+      return isWalk &&
+        !isFirst &&
+        (!/ LIMIT /.test(text) || /Merge/.test(plan)) &&
+        !/_(open|due|pending|staff|hold)/.test(index)
         ? [table]
         : [];
     });
