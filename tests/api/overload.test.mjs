@@ -1,12 +1,13 @@
 // More orders than the server can take: some are refused at once, the others are placed, and reads go on.
-// runs: sqlite release
+// runs: release
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { number } from '../lib/sql.mjs';
+import { psqlProgram } from '../lib/pg.mjs';
+import { isPostgres, number } from '../lib/sql.mjs';
 import { openOffice } from './lib/admin.mjs';
 import { expectStatus } from './lib/http.mjs';
 
@@ -33,10 +34,13 @@ test('a queue that is not worked off refuses at once, places what it took, and v
   const buyer = await customer({ balance: 1_000_000 });
   const key = expectStatus(await buyer.post('/api/v1/order/create', { product_id: id }), 200).json.data.delivery.value;
 
-  const holder = spawn('sqlite3', [souk.dbArg]);
+  const [program, args, hold] = isPostgres(souk.dbArg)
+    ? [psqlProgram(), ['-XqAt', souk.dbArg], 'BEGIN; LOCK TABLE orders IN SHARE MODE;']
+    : ['sqlite3', [souk.dbArg], 'BEGIN IMMEDIATE;'];
+  const holder = spawn(program, args);
   t.after(() => holder.kill()); // also when the test fails: else nobody could stop the server
   t.after(stop);
-  holder.stdin.write("BEGIN IMMEDIATE; SELECT 'held';\n");
+  holder.stdin.write(`${hold} SELECT 'held';\n`);
   await once(holder.stdout, 'data');
 
   const refused = [];
