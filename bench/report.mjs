@@ -16,10 +16,19 @@ import { BUILD, ROOT, installPeers, nginxProgram, scratch } from './lib/subjects
 import { startCluster, stopCluster } from '../tests/lib/pg.mjs';
 
 const args = process.argv.slice(2);
+const unknown = args.find((a) => !/^--(full|brief|only=[\w,]+)$/.test(a));
+if (unknown) {
+  const usage = fs.readFileSync(new URL(import.meta.url), 'utf8').match(/^\/\/ {5}\.\/dev bench.*$/gm);
+  console.error(usage.map((line) => line.slice(3)).join('\n'));
+  console.error(`sections: ${sections.map(({ name }) => name).join(', ')}`);
+  process.exit(unknown === '--help' ? 0 : 2);
+}
 const only = args
   .find((a) => a.startsWith('--only='))
   ?.slice('--only='.length)
   .split(',');
+const missing = only?.find((word) => !sections.some(({ name }) => name === word));
+if (missing) throw new Error(`there is no section ${missing}`);
 const is = (word) => args.includes(`--${word}`);
 const REPORT = path.join(ROOT, 'docs/performance.md');
 const PLOTS = path.join(ROOT, 'docs/performance');
