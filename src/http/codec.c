@@ -28,11 +28,10 @@ void http_head_move(struct http_head *head, Str from, const char *to)
     }
 }
 
-Str http_header_get(const struct http_head *head, const char *name)
+Str http_header_find(const struct http_head *head, Str name)
 {
-    Str wanted = str_from(name);
     for (size_t i = 0; i < head->header_count; i++)
-        if (head->headers[i].name.len == wanted.len && str_eq_nocase(head->headers[i].name, wanted))
+        if (head->headers[i].name.len == name.len && str_eq_nocase(head->headers[i].name, name))
             return head->headers[i].value;
     return (Str){0};
 }

@@ -59,7 +59,11 @@ enum http_parse http_head_parse(struct http_parser *p, Str data, struct http_hea
 void http_head_move(struct http_head *head, Str from, const char *to);
 
 /* First header of that name (any case), or an empty Str with NULL ptr. */
-Str http_header_get(const struct http_head *head, const char *name);
+Str http_header_find(const struct http_head *head, Str name);
+static inline Str http_header_get(const struct http_head *head, const char *name)
+{
+    return http_header_find(head, str_from(name));
+}
 
 struct http_body {
     bool chunked;

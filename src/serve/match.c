@@ -116,31 +116,52 @@ static void allow_add(char allow[ALLOW_MAX], const char *method)
     memcpy(allow + have, method, n + 1);
 }
 
-static bool take(const struct matcher *m, struct match *ret, const struct entry *e, Str method)
+static bool takes(const struct route *r, Str method)
 {
-    const struct route *r = e->route;
-    ret->path_known = true;
-    allow_add(ret->allow, r->method);
-    bool is_get = strcmp(r->method, "GET") == 0;
-    if (is_get) allow_add(ret->allow, "HEAD");
-    if (ret->route) return false;
-    if (!str_eq(method, str_from(r->method)) && !(is_get && str_eq(method, STR("HEAD")))) return false;
-    ret->route = r;
+    return str_eq(method, str_from(r->method)) || (str_eq(method, STR("HEAD")) && strcmp(r->method, "GET") == 0);
+}
+
+static void found(const struct matcher *m, const struct entry *e, struct match *ret)
+{
+    ret->route = e->route;
     ret->index = (size_t)(e - m->entries);
-    return true;
+}
+
+static void allow_route(struct match *ret, const struct route *r)
+{
+    allow_add(ret->allow, r->method);
+    if (strcmp(r->method, "GET") == 0) allow_add(ret->allow, "HEAD");
+}
+
+static void find_fixed(const struct matcher *m, Str method, Str path, struct match *ret)
+{
+    const struct entry *first = m->fixed[path_hash(path)];
+    for (const struct entry *e = first; e && !ret->route; e = e->next) {
+        if (!str_eq(e->path, path)) continue;
+        ret->path_known = true;
+        if (takes(e->route, method)) found(m, e, ret);
+    }
+    for (const struct entry *e = first; e && !ret->route; e = e->next)
+        if (str_eq(e->path, path)) allow_route(ret, e->route);
+}
+
+static void find_pattern(const struct matcher *m, Str method, Str path, struct match *ret)
+{
+    for (const struct entry *e = m->patterns; e && !ret->route; e = e->next) {
+        Str params[REQUEST_PARAMS_MAX] = {0};
+        if (!pattern_matches(e->path, path, params)) continue;
+        ret->path_known = true;
+        allow_route(ret, e->route);
+        if (!takes(e->route, method)) continue;
+        found(m, e, ret);
+        memcpy(ret->raw_params, params, sizeof params);
+    }
 }
 
 void matcher_find(const struct matcher *m, Str method, Str path, struct match *ret)
 {
     *ret = (struct match){.index = m->count};
-    for (struct entry *e = m->fixed[path_hash(path)]; e; e = e->next)
-        if (str_eq(e->path, path)) take(m, ret, e, method);
-    if (!ret->path_known) {
-        for (struct entry *e = m->patterns; e; e = e->next) {
-            Str params[REQUEST_PARAMS_MAX] = {0};
-            if (!pattern_matches(e->path, path, params)) continue;
-            if (take(m, ret, e, method)) memcpy(ret->raw_params, params, sizeof params);
-        }
-    }
-    if (ret->path_known) allow_add(ret->allow, "OPTIONS");
+    find_fixed(m, method, path, ret);
+    if (!ret->path_known) find_pattern(m, method, path, ret);
+    if (ret->path_known && !ret->route) allow_add(ret->allow, "OPTIONS");
 }

@@ -18,8 +18,8 @@ struct match {
     const struct route *route;          /* NULL: none */
     size_t index;                       /* of the row; matcher_count() for none */
     Str raw_params[REQUEST_PARAMS_MAX]; /* still percent-encoded */
-    bool path_known;                    /* the path exists with other methods: `allow` lists them */
-    char allow[ALLOW_MAX];
+    bool path_known;                    /* the path exists, with this method or with others */
+    char allow[ALLOW_MAX];              /* without a route: the methods of the path */
 };
 /* HEAD finds the row of GET. */
 void matcher_find(const struct matcher *m, Str method, Str path, struct match *ret);

@@ -6,11 +6,6 @@
 #include "domain/settings.h"
 #include "serve/render.h"
 
-Str request_header(const struct request *req, const char *name)
-{
-    return http_header_get(&req->exchange->head, name);
-}
-
 void request_trace(const struct request *req, struct trace *ret)
 {
     const struct http_head *head = &req->exchange->head;

@@ -60,7 +60,10 @@ struct request {
 };
 
 /* The value of a header as sent, or an empty Str. */
-Str request_header(const struct request *req, const char *name);
+static inline Str request_header(const struct request *req, const char *name)
+{
+    return http_header_get(&req->exchange->head, name);
+}
 /* The trace that the caller names; unchanged when there is none. */
 void request_trace(const struct request *req, struct trace *ret);
 /* The value of a cookie; empty also when there are two of this name, because neither can then be trusted. */
