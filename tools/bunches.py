@@ -102,33 +102,47 @@ class Source:
         self.pointers = set(re.findall(r"\(\*(?:const\s+)?(\w+)", text))
         self.functions = functions | set(FUNCTION.findall(text))
         self.defines = set(re.findall(r"^[A-Za-z][\w \t*]*?\b(\w+)\([^;{]*\)\s*\{", text, re.M))
+        # What matters in company that has included other headers than this file.
+        self.own_alone = self.own - self.met
+        self.pointers_alone = self.pointers - self.met
+        self.words_alone = self.words - self.met_loud
+
+
+SETS = ("own", "reserved", "words", "met", "met_loud", "pointers", "functions", "own_alone", "pointers_alone", "words_alone")
 
 
 def meet(a, b):
-    """Whether something of one file would be taken for something of the other, or of a header that only the other includes."""
-    return bool(
-        a.own & b.own
-        or a.reserved & b.words
-        or b.reserved & a.words
-        or a.own & (b.met - a.met)
-        or b.own & (a.met - b.met)
-        or a.pointers & (b.functions | b.met - a.met)
-        or b.pointers & (a.functions | a.met - b.met)
-        or a.words & (b.met_loud - a.met_loud)
-        or b.words & (a.met_loud - b.met_loud)
+    """Whether something of one would be taken for something of the other, or of a header that only the other includes."""
+    return not (
+        a.own.isdisjoint(b.own)
+        and a.reserved.isdisjoint(b.words)
+        and b.reserved.isdisjoint(a.words)
+        and a.own_alone.isdisjoint(b.met)
+        and b.own_alone.isdisjoint(a.met)
+        and a.pointers.isdisjoint(b.functions)
+        and b.pointers.isdisjoint(a.functions)
+        and a.pointers_alone.isdisjoint(b.met)
+        and b.pointers_alone.isdisjoint(a.met)
+        and a.words_alone.isdisjoint(b.met_loud)
+        and b.words_alone.isdisjoint(a.met_loud)
     )
 
 
 class Bunch:
-    def __init__(self, sources=()):
-        self.sources, self.size = list(sources), 0
+    """Each of its sets is that of all its sources together."""
 
-    def has_room_for(self, source):
-        return not any(meet(source, other) for other in self.sources)
+    def __init__(self, sources=()):
+        self.sources, self.size = [], 0
+        for name in SETS:
+            setattr(self, name, set())
+        for source in sources:
+            self.add(source)
 
     def add(self, source):
         self.sources.append(source)
         self.size += source.size
+        for name in SETS:
+            getattr(self, name).update(getattr(source, name))
 
 
 def bunches(sources, apart, count):
@@ -138,7 +152,7 @@ def bunches(sources, apart, count):
     spare = [Bunch() for _ in range(count // 6)]
     usual = [Bunch() for _ in range(count - len(alone) - len(spare))]
     for source in sorted(rest, key=lambda s: (-s.size, s.path)):
-        free = [b for b in usual if b.has_room_for(source)] or [b for b in spare if b.has_room_for(source)]
+        free = [b for b in usual if not meet(source, b)] or [b for b in spare if not meet(source, b)]
         if not free:
             sys.exit(f"bunches.py: {source.path} goes with no others: more bunches are needed")
         min(free, key=lambda b: b.size).add(source)
