@@ -8,9 +8,9 @@ import zlib from 'node:zlib';
 
 const openssl = (args, cwd) => execFileSync('openssl', args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
 
-/** Keys on a curve are made in no time, those of RSA in up to a second. */
+/** Keys on a curve are made in no time, those of RSA in up to a second: three primes are found in half of the time of two. */
 const CURVE = ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
-const RSA = ['rsa:2048'];
+const RSA = ['rsa:2048', '-pkeyopt', 'rsa_keygen_primes:3'];
 
 /** What was issued already, in this process, and in others that copy the same prepared stores: it is kept beside these. */
 const issued = new Map();
