@@ -12,7 +12,7 @@ import { WRONG } from './lib/wrong.mjs';
 
 const SEED = Number(process.env.SOUK_SEED ?? 20261116);
 /** On PostgreSQL a call costs ten times as much; the long run is bench/model.soak.mjs. */
-const CALLS = ENGINE === 'sqlite' ? 30000 : 3000;
+const CALLS = ENGINE === 'sqlite' ? 50000 : 3000;
 /** Within which a wrong rule must be seen. */
 const CONTROL_CALLS = 4000;
 /** Of a program that shows it: what is found in a long one is made shorter by many more calls. */
