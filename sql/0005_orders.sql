@@ -75,6 +75,37 @@ CREATE INDEX license_by_account ON license (account_id, id);
 -- Whether a product can be deleted: order_item_by_product knows of all the others.
 CREATE INDEX license_granted ON license (product_id) WHERE order_item_id IS NULL;
 
+-- Which licences were changed in what verification reads, by whom and however: servers keep licences in memory, and look here
+-- first (domain/license_cache.h). A row is forgotten after some seconds; -n: those before transaction n were forgotten; 0: all
+-- licences. New licences are not noted: what was never read is not in memory. Not in backups: the numbers mean nothing elsewhere.
+@postgres
+CREATE TABLE license_change (
+    xid        BIGINT NOT NULL,                    -- of the transaction: seen by others together with its changes
+    license_id BIGINT NOT NULL,
+    PRIMARY KEY (xid, license_id)
+);
+CREATE OR REPLACE FUNCTION license_changed() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    IF TG_OP = 'TRUNCATE' THEN
+        INSERT INTO license_change (xid, license_id) VALUES (pg_current_xact_id()::text::bigint, 0) ON CONFLICT DO NOTHING;
+    ELSE
+        INSERT INTO license_change (xid, license_id) VALUES (pg_current_xact_id()::text::bigint, OLD.id) ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER license_updated
+    AFTER UPDATE OF id, key_hash, product_id, account_id, status, on_hold, expires_at, hardware_id ON license
+    FOR EACH ROW EXECUTE FUNCTION license_changed();
+CREATE TRIGGER license_deleted AFTER DELETE ON license FOR EACH ROW EXECUTE FUNCTION license_changed();
+CREATE TRIGGER license_emptied AFTER TRUNCATE ON license FOR EACH STATEMENT EXECUTE FUNCTION license_changed();
+-- Also where changes are replayed.
+ALTER TABLE license ENABLE ALWAYS TRIGGER license_updated;
+ALTER TABLE license ENABLE ALWAYS TRIGGER license_deleted;
+ALTER TABLE license ENABLE ALWAYS TRIGGER license_emptied;
+-- When a licence was last seen is written beside its row, so that no index is touched.
+ALTER TABLE license SET (fillfactor = 85);
+@end
+
 -- One row per delivered unit; the unique key makes a second delivery of a unit impossible.
 CREATE TABLE delivery (
     id            @id,

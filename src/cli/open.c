@@ -193,6 +193,7 @@ struct database *cli_open(const struct config *config, enum open_mode mode)
                                        .read_only = mode == OPEN_LOOK || mode == OPEN_ROWS,
                                        .may_create = may_create,
                                        .watched = mode == OPEN_SERVER ? LICENSE_TABLE : NULL,
+                                       .look = mode == OPEN_SERVER ? license_look : NULL,
                                        .workers = mode == OPEN_SERVER ? (int)config->workers : 1};
     struct database *d;
     if (database_open(&options, &d, why, sizeof why) != OK) {

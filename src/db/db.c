@@ -377,6 +377,28 @@ int64_t db_generation(const struct db *db)
     return db->generation;
 }
 
+bool db_has_looked(const struct db *db)
+{
+    return db->has_looked;
+}
+
+bool db_row_holds(const struct db *db, Id id, struct row_mark mark)
+{
+    return db->watcher && db->watcher->row_holds(db, id, mark);
+}
+
+bool db_row_mark(const struct db *db, Id id, struct row_mark *ret)
+{
+    return db->watcher && db->watcher->row_mark(db, id, ret);
+}
+
+bool db_watched_number(const struct db *db, int64_t *ret)
+{
+    if (!db->pg_watch || !db->has_looked) return false;
+    *ret = db->watch_number;
+    return true;
+}
+
 void db_tell(struct db *db)
 {
     db->tells = true;

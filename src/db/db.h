@@ -86,24 +86,29 @@ bool db_can_write(const struct db *db);
  * or ERR_RUN_LATER, and be run again in another group, where the lock will not be held for long. As on SQLite,
  * everything is checked before the first write. */
 bool db_is_grouped(const struct db *db);
-/* True in a read that SQLite runs on a loop's thread, where others wait for it: what takes long returns ERR_RUN_ALONE
- * and is run again on a thread of its own. */
+/* True in a read that runs on a loop's thread, where others wait for it: what takes long returns ERR_RUN_ALONE and is
+ * run again on a thread of its own. */
 bool db_is_on_loop(const struct db *db);
 /* As the transaction began: a number that grows with every transaction of this process that may have written, before it
  * is answered; not with those of jobs that may_group alone (on PostgreSQL: a group's), which change neither tokens nor
  * accounts. What was read of these under another number may be out of date. 0: not one of the jobs that may_group;
  * nothing may be remembered. */
 int64_t db_generation(const struct db *db);
-/* For rows of the watched table (database_options) that a process keeps in memory on SQLite. A row that this
- * transaction has read is kept together with a mark; false: it may not be kept. */
+/* For rows of the watched table (database_options) that a process keeps in memory. A row that this transaction has read
+ * is kept together with a mark; false: it may not be kept. */
 struct row_mark {
     int64_t epoch;
-    uint32_t changes;
+    int64_t changes;
 };
 bool db_row_mark(const struct db *db, Id id, struct row_mark *ret);
+/* Whether this job may use what was kept. False in transactions that write, and on PostgreSQL in all transactions:
+ * there a job that may_remember is first run without one. */
+bool db_has_looked(const struct db *db);
 /* Whether the row under this mark is still as it was kept: nobody, in this process or another, had changed it when this
- * job was about to run. False in transactions that write. */
+ * job was about to run, if db_has_looked; otherwise, as far as anybody here knows. */
 bool db_row_holds(const struct db *db, Id id, struct row_mark mark);
+/* PostgreSQL: the number that database_options.look reads, as it was when this job was about to run. False: unknown. */
+bool db_watched_number(const struct db *db, int64_t *ret);
 /* Before its first step: this statement changes only columns that nobody keeps. Marks hold after it. */
 void stmt_spares_marks(struct stmt *st);
 /* What belongs to the end of the transaction, when all that the job changes is there: run in it, in order of the calls,

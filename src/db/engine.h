@@ -11,6 +11,7 @@
 
 struct engine;
 struct watch;
+struct pg_watch;
 
 struct stmt {
     struct db *db;
@@ -22,6 +23,12 @@ struct stmt {
     bool started;
     bool finished; /* no more rows */
     bool spares_marks;
+};
+
+/* How the engines answer db_row_holds and db_row_mark. */
+struct watcher {
+    bool (*row_holds)(const struct db *db, Id id, struct row_mark mark);
+    bool (*row_mark)(const struct db *db, Id id, struct row_mark *ret);
 };
 
 struct stmt_slot {
@@ -36,11 +43,15 @@ struct db {
     bool can_write;
     bool is_grouped;
     bool is_on_loop;
-    bool begins_late;   /* SQLite: its transaction begins with the first statement */
-    int64_t generation; /* of a group */
+    bool begins_late;              /* SQLite: its transaction begins with the first statement */
+    int64_t generation;            /* of a group */
+    const struct watcher *watcher; /* NULL: nothing is watched */
     struct watch *watch;
-    int64_t watch_epoch, watch_version; /* db/sqlite_watch.h; 0: no row may be kept */
-    int64_t told;                       /* as this transaction began */
+    int64_t watch_epoch, watch_version; /* db/sqlite_watch.h, db/postgres_watch.h; 0: no row may be kept */
+    struct pg_watch *pg_watch;
+    bool has_looked;      /* what was kept may be used, */
+    int64_t watch_number; /* and on PostgreSQL this number */
+    int64_t told;         /* as this transaction began */
     bool tells;
     enum err err; /* sticky */
     struct stmt *open;

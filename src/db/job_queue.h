@@ -8,8 +8,9 @@
 struct tx_port {
     struct database *database;
     struct mailbox finished;
-    struct letter *reads, **reads_end; /* SQLite: waiting for tx_port_pass; the owner's alone */
+    struct letter *reads, **reads_end; /* waiting for tx_port_pass; the owner's alone */
     struct db *reader;                 /* SQLite: the owner's read connection */
+    struct port_memory *memory;        /* PostgreSQL: what jobs that may_remember are run with; or NULL */
     int64_t under_way;                 /* submitted and not yet told; the owner's alone */
 };
 

@@ -63,14 +63,25 @@ static size_t expand_checked(struct buf *out, Str s, bool sqlite)
     return (size_t)end + 1;
 }
 
+/* @postgres … @end: what SQLite has no use for. The length of what is left out; 0: nothing is. */
+static size_t skip_postgres(Str s, bool sqlite)
+{
+    static const Str begin = S("@postgres"), end = S("@end");
+    if (str_starts(s, end)) return end.len;
+    if (!str_starts(s, begin)) return 0;
+    const char *at = sqlite ? memmem(s.ptr, s.len, end.ptr, end.len) : NULL;
+    return at ? (size_t)(at - s.ptr) : begin.len;
+}
+
 Str migration_expand(struct arena *a, const char *text, bool sqlite)
 {
     struct buf out;
     buf_init(&out, a, 1024 * 1024);
     for (Str s = str_from(text); s.len;) {
-        size_t checked = expand_checked(&out, s, sqlite);
-        if (checked) {
-            s = (Str){s.ptr + checked, s.len - checked};
+        size_t done = expand_checked(&out, s, sqlite);
+        if (!done) done = skip_postgres(s, sqlite);
+        if (done) {
+            s = (Str){s.ptr + done, s.len - done};
             continue;
         }
         const struct schema_word *w = word_at(s);

@@ -270,6 +270,18 @@ void postgres_rollback(struct db *db)
     c->fresh = false;
 }
 
+void postgres_begin_bare(struct db *db)
+{
+    postgres_begin(db, TX_READ);
+    of(db)->begun = true;
+}
+
+void postgres_end_bare(struct db *db)
+{
+    of(db)->begun = false;
+    of(db)->fresh = false;
+}
+
 void postgres_rest(struct db *db)
 {
     struct pg_db *c = of(db);
@@ -353,7 +365,7 @@ enum err postgres_open(const struct postgres_options *o, struct database_stats *
     db_init(&c->db, &postgres_engine, stats);
     c->fresh = true;
     c->is_group = o->is_group;
-    c->wait_ms = ANSWER_MS;
+    c->wait_ms = o->answer_ms ? o->answer_ms : ANSWER_MS;
     for (int i = 0; i < OWN_COUNT; i++) c->own[i].text = own_texts[i];
     /* What stands before dbname the address may override. A peer that is silently gone is noticed within 10 seconds. */
     static const char *const keys[] = {

@@ -18,8 +18,9 @@ enum postgres_end {
 struct postgres_options {
     const char *url;
     bool read_only;
-    int64_t lock_ms; /* how long a statement may wait for a lock */
-    bool is_group;   /* for postgres_group.h */
+    int64_t lock_ms;   /* how long a statement may wait for a lock */
+    bool is_group;     /* for postgres_group.h */
+    int64_t answer_ms; /* how long an answer may take before the connection is given up; 0: a default */
 };
 
 enum err postgres_open(const struct postgres_options *options, struct database_stats *stats, struct db **ret,
@@ -29,6 +30,9 @@ void postgres_close(struct db *db);
 void postgres_begin(struct db *db, enum tx_mode mode);
 enum postgres_end postgres_commit(struct db *db);
 void postgres_rollback(struct db *db);
+/* Around a statement that reads and is a transaction by itself: no BEGIN, no COMMIT. */
+void postgres_begin_bare(struct db *db);
+void postgres_end_bare(struct db *db);
 /* Before the connection has nothing to do. */
 void postgres_rest(struct db *db);
 

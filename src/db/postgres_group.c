@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "db/postgres.h"
 #include "db/postgres_flight.h"
+#include "db/postgres_watch.h"
 #include "db/set_text.h"
 
 #define NAMES_MAX 2 /* of one job: its key, its coupon */
@@ -33,6 +34,8 @@ struct pg_group {
     struct engine engine; /* PostgreSQL's, but statements wait for the others */
     struct pg_flight *flight;
     struct pg_db *flight_db; /* the connection that it belongs to */
+    struct pg_watch *watch;  /* or NULL */
+    int64_t opened_ns;
     int count;
     struct member members[GROUP_MAX];
 };
@@ -123,6 +126,12 @@ struct pg_group *group_new(void)
     return g;
 }
 
+void group_watch(struct pg_group *g, struct pg_watch *watch, int64_t opened_ns)
+{
+    g->watch = watch;
+    g->opened_ns = opened_ns;
+}
+
 void group_disconnect(struct pg_group *g)
 {
     flight_free(g->flight);
@@ -175,6 +184,8 @@ static bool prepare(struct pg_group *g, struct db *db, enum tx_mode mode, struct
         m->runs_last = &m->runs;
         m->name_count = 0;
         m->db.generation = generation;
+        m->db.watch_epoch = 0;
+        if (g->watch && mode == TX_READ) pg_watch_begin(g->watch, g->opened_ns, &m->db);
         m->waits = m->has_ended = m->has_written = false;
         db_enter(&m->db, jobs[i]->arena, mode == TX_WRITE);
     }

@@ -26,7 +26,9 @@ enum group_end {
 /* NULL: no memory. */
 struct pg_group *group_new(void);
 void group_free(struct pg_group *g);
-/* `db`: opened with is_group. *ret_wrote: there was something to commit. */
+/* `db`: opened with is_group. */
 enum group_end group_run(struct pg_group *g, struct db *db, enum tx_mode mode, struct tx_job **jobs, int n);
+/* Rows that reads find may be kept; the connection was opened then. */
+void group_watch(struct pg_group *g, struct pg_watch *watch, int64_t opened_ns);
 /* The connection is closed. */
 void group_disconnect(struct pg_group *g);

@@ -62,6 +62,7 @@ struct worker {
     struct pg_lane *lane;
     struct db *db;          /* NULL: no connection */
     struct pg_group *group; /* of a grouped lane */
+    int64_t opened_ns;      /* when it began to be opened */
     bool had_one;
 };
 
@@ -70,6 +71,7 @@ struct pg_pool {
     struct database_stats *stats;
     struct postgres_options options;
     char *url;
+    struct pg_watch *watch; /* or NULL */
     int count;
     struct worker workers[];
 };
@@ -104,6 +106,7 @@ static bool try_connect(struct worker *w)
     struct postgres_options o = p->options;
     o.is_group = w->lane->is_grouped;
     if (o.is_group) o.lock_ms = GROUP_LOCK_MS;
+    w->opened_ns = time_monotonic_ns();
     enum err e = postgres_open(&o, p->stats, &w->db, why, sizeof why);
     if (long_away) atomic_store(&w->lane->trying, false);
     if (e) {
@@ -114,6 +117,7 @@ static bool try_connect(struct worker *w)
     }
     atomic_fetch_add(&w->lane->connected, 1);
     atomic_store(&w->lane->away_since_ns, 0);
+    if (w->group) group_watch(w->group, p->watch, w->opened_ns);
     if (w->had_one) atomic_fetch_add_explicit(&p->stats->reconnects, 1, memory_order_relaxed);
     w->had_one = true;
     return true;
@@ -253,12 +257,23 @@ static void serve_group(struct worker *w, struct tx_job **jobs, int n)
     jobs_finish(jobs, settled);
 }
 
+/* The watch has another connection since: perhaps to another server. */
+static bool is_outdated(const struct worker *w)
+{
+    const struct pg_watch *watch = w->pool->watch;
+    return watch && w->lane == &w->pool->lanes[GROUPED_READS] && !pg_watch_trusts(watch, w->opened_ns);
+}
+
 static void *worker_main(void *arg)
 {
     struct worker *w = arg;
     struct tx_job *jobs[GROUP_MAX];
     for (;;) {
         if (w->db && !postgres_is_alive(w->db)) disconnect(w);
+        if (w->db && is_outdated(w)) {
+            disconnect(w);
+            w->had_one = false; /* nothing was lost */
+        }
         if (!w->db) { /* nobody connects without having work that nobody else is there for */
             if (!queue_wait(&w->lane->queue)) return NULL;
             try_connect(w);
@@ -329,6 +344,11 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
     p->options = (struct postgres_options){.url = p->url, .read_only = o->read_only, .lock_ms = o->busy_ms};
     share_out(p, count);
     for (int i = 0; i < LANES; i++) queue_init(&p->lanes[i].queue, &stats->queue_length);
+    if (o->look && p->lanes[GROUPED_READS].workers) {
+        struct postgres_options watching = p->options;
+        watching.is_group = true;
+        p->watch = pg_watch_new(&watching, o->look, stats);
+    }
     struct db *first;
     enum err e = postgres_open(&p->options, stats, &first, ret_why, why_bytes);
     if (!e) { /* the last worker's: one that writes */
@@ -354,6 +374,11 @@ int pg_pool_writers(const struct pg_pool *p)
     return p->lanes[WRITES].workers;
 }
 
+struct pg_watch *pg_pool_watch(const struct pg_pool *p)
+{
+    return p->watch;
+}
+
 bool pg_pool_has_room(struct pg_pool *p, const struct tx_job *job)
 {
     return queue_has_room(&lane_of(p, job)->queue, job);
@@ -377,6 +402,7 @@ void pg_pool_free(struct pg_pool *p)
         group_free(p->workers[i].group);
     }
     for (i = 0; i < LANES; i++) queue_done(&p->lanes[i].queue);
+    pg_watch_free(p->watch);
     free(p->url);
     free(p);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "db/job_queue.h"
+#include "db/postgres_watch.h"
 
 struct pg_pool;
 
@@ -12,6 +13,8 @@ enum err pg_pool_new(const struct database_options *options, struct database_sta
 bool pg_pool_submit(struct pg_pool *p, struct tx_job *job);
 /* Whether it would take the job just now. */
 bool pg_pool_has_room(struct pg_pool *p, const struct tx_job *job);
+/* NULL: nothing is watched. */
+struct pg_watch *pg_pool_watch(const struct pg_pool *p);
 /* Workers that take writes. */
 int pg_pool_writers(const struct pg_pool *p);
 /* Runs what was submitted. */

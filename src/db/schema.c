@@ -8,7 +8,7 @@
 
 #define TABLES_MAX 256
 
-#define OWN_TABLES "('schema_migration', 'load_journal')"
+#define OWN_TABLES "('schema_migration', 'load_journal', 'license_change')"
 
 static const char columns_sqlite[] =
     "SELECT m.name, c.name, c.type, c.pk, CASE WHEN c.name = 'id' AND c.type = 'INTEGER' AND c.pk = 1 THEN 1 ELSE 0"

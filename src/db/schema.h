@@ -2,8 +2,8 @@
  * added to sql/ tomorrow is backed up and moved without a line of code.
  *
  * The order is fixed: a table stands behind those that it references, otherwise by name; columns by name. So both
- * engines give a row the same bytes (db/table.h). The tables of db/ itself, schema_migration and load_journal, are not
- * listed. */
+ * engines give a row the same bytes (db/table.h). Not listed are the tables of db/ itself, schema_migration and
+ * load_journal, and license_change, whose numbers belong to one PostgreSQL server. */
 #pragma once
 
 #include "db/engine.h"

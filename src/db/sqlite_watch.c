@@ -162,32 +162,13 @@ bool watch_is_hidden(const char *sql)
 
 /* ---- the loops ---- */
 
-bool watch_look(struct watch *w, struct db *db)
-{
-    struct log_head head;
-    db->watch = w;
-    db->watch_epoch = 0;
-    pthread_mutex_lock(&w->lock);
-    bool is_current = head_read(w->index, &head);
-    if (is_current && !head_is(&head, &w->known)) {
-        is_current = !w->is_committing;
-        if (is_current) begin_epoch(w, &head);
-    }
-    if (is_current) {
-        db->watch_epoch = w->epoch;
-        db->watch_version = w->version;
-    }
-    pthread_mutex_unlock(&w->lock);
-    return is_current;
-}
-
-bool db_row_holds(const struct db *db, Id id, struct row_mark mark)
+static bool row_holds(const struct db *db, Id id, struct row_mark mark)
 {
     return db->watch_epoch && mark.epoch == db->watch_epoch &&
            mark.changes == atomic_load_explicit(&db->watch->changes[slot_of(id.v)], memory_order_relaxed);
 }
 
-bool db_row_mark(const struct db *db, Id id, struct row_mark *ret)
+static bool row_mark(const struct db *db, Id id, struct row_mark *ret)
 {
     struct watch *w = db->watch;
     struct log_head head;
@@ -198,4 +179,28 @@ bool db_row_mark(const struct db *db, Id id, struct row_mark *ret)
         *ret = (struct row_mark){w->epoch, atomic_load_explicit(&w->changes[slot_of(id.v)], memory_order_relaxed)};
     pthread_mutex_unlock(&w->lock);
     return is_same;
+}
+
+static const struct watcher of_sqlite = {row_holds, row_mark};
+
+bool watch_look(struct watch *w, struct db *db)
+{
+    struct log_head head;
+    db->watcher = &of_sqlite;
+    db->watch = w;
+    db->watch_epoch = 0;
+    db->has_looked = false;
+    pthread_mutex_lock(&w->lock);
+    bool is_current = head_read(w->index, &head);
+    if (is_current && !head_is(&head, &w->known)) {
+        is_current = !w->is_committing;
+        if (is_current) begin_epoch(w, &head);
+    }
+    if (is_current) {
+        db->watch_epoch = w->epoch;
+        db->watch_version = w->version;
+        db->has_looked = true;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return is_current;
 }

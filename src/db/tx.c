@@ -19,7 +19,8 @@
 
 #define BATCH_MAX 256
 #define BUSY_MS_DEFAULT 5000
-#define READERS 8 /* connections for tx_call: a few for each pool that reads */
+#define READERS 8        /* connections for tx_call: a few for each pool that reads */
+#define LOOKERS_MAX 1024 /* jobs of one port that wait for a look */
 
 struct database {
     struct database_stats stats;
@@ -37,6 +38,18 @@ struct database {
     pthread_cond_t readers_back;
     struct db *readers[READERS]; /* those at rest */
     int readers_idle, readers_open;
+};
+
+/* PostgreSQL: jobs that may_remember wait for a look (postgres_watch.h), and are then run with a connection that has
+ * none. One that has to ask something after all goes to the workers. */
+struct port_memory {
+    struct pg_watch *watch;
+    struct pg_look look;
+    bool is_looking;
+    struct letter *lookers; /* of the look that is under way */
+    int64_t generation;     /* as it began */
+    int waiting;            /* in the port's reads */
+    struct db db;
 };
 
 static bool is_postgres(const char *url)
@@ -188,6 +201,14 @@ struct tx_port *tx_port_new(struct database *d, void (*wake)(void *ctx), void *c
             return NULL;
         }
         p->reader->is_on_loop = true;
+        return p;
+    }
+    struct pg_watch *watch = pg_pool_watch(d->pool);
+    p->memory = watch ? memory_try_zeroed(1, sizeof *p->memory) : NULL; /* without, all ask the workers */
+    if (p->memory) {
+        p->memory->watch = watch;
+        p->memory->look.to = &p->finished;
+        pg_watch_memory(watch, &d->stats, &p->memory->db);
     }
     return p;
 }
@@ -198,6 +219,7 @@ void tx_port_free(struct tx_port *p)
     assert(p->under_way == 0);
     sqlite_close(p->reader);
     mailbox_done(&p->finished);
+    free(p->memory);
     free(p);
 }
 
@@ -209,6 +231,14 @@ static void hand_over(struct database *d, struct tx_job *job)
         job_finish(job, ERR_OVERLOADED);
 }
 
+static bool may_look(struct tx_port *p, const struct tx_job *job)
+{
+    struct port_memory *m = p->memory;
+    if (!m || !job->may_remember || m->waiting == LOOKERS_MAX || !pg_watch_is_up(m->watch)) return false;
+    m->waiting++;
+    return true;
+}
+
 void tx_submit(struct tx_port *p, struct tx_job *job)
 {
     assert(job->mode == TX_READ || job->mode == TX_WRITE);
@@ -216,7 +246,7 @@ void tx_submit(struct tx_port *p, struct tx_job *job)
     job->tries = 0;
     job->is_alone = false;
     p->under_way++;
-    if (job->mode == TX_WRITE || p->database->pool) {
+    if (job->mode == TX_WRITE || (p->database->pool && !may_look(p, job))) {
         hand_over(p->database, job);
         return;
     }
@@ -232,20 +262,67 @@ bool tx_has_room(struct tx_port *p, const struct tx_job *job, enum tx_mode mode)
     return mode == TX_READ || d->read_only || writer_has_room(d->writer, job);
 }
 
-static void tell(struct tx_port *p, struct letter *l)
-{
-    while (l) {
-        struct letter *next = l->next; /* done may free the job's memory */
-        p->under_way--;
-        job_of(l)->done(job_of(l), job_of(l)->result);
-        l = next;
-    }
-}
-
 static enum err run_read(struct db *db, struct tx_job *job)
 {
     db_enter(db, job->arena, false);
     return db_leave(db, job->run(job, db));
+}
+
+static void tell_job(struct tx_port *p, struct tx_job *job)
+{
+    p->under_way--;
+    job->done(job, job->result);
+}
+
+/* One look for all reads that have come until now; those that come meanwhile wait for the next. */
+static void begin_look(struct tx_port *p)
+{
+    struct port_memory *m = p->memory;
+    if (!m || m->is_looking || !p->reads) return;
+    m->lookers = p->reads;
+    m->look.jobs = m->waiting;
+    m->waiting = 0;
+    m->is_looking = true;
+    m->generation = atomic_load(&p->database->stats.generation); /* before anything is looked up */
+    p->reads = NULL;
+    p->reads_end = &p->reads;
+    pg_watch_ask(m->watch, &m->look);
+}
+
+/* It is one of the loop's own: what it does not find in memory it asks on a worker, in a transaction. */
+static void run_looker(struct tx_port *p, struct tx_job *job)
+{
+    struct port_memory *m = p->memory;
+    m->db.generation = job->may_group ? m->generation : 0;
+    job->result = m->db.has_looked ? run_read(&m->db, job) : ERR_RUN_ALONE;
+    if (job->result == ERR_NEEDS_WRITE) job->mode = TX_WRITE;
+    if (job->result == ERR_NEEDS_WRITE || job->result == ERR_RUN_ALONE)
+        hand_over(p->database, job);
+    else
+        tell_job(p, job);
+}
+
+static void end_look(struct tx_port *p)
+{
+    struct port_memory *m = p->memory;
+    m->is_looking = false;
+    pg_watch_use(&m->db, &m->look);
+    for (struct letter *l = m->lookers, *next; l; l = next) {
+        next = l->next; /* done may free the job's memory */
+        run_looker(p, job_of(l));
+    }
+}
+
+static void tell(struct tx_port *p, struct letter *l)
+{
+    while (l) {
+        struct letter *next = l->next; /* done may free the job's memory */
+        if (p->memory && l == &p->memory->look.letter)
+            end_look(p);
+        else
+            tell_job(p, job_of(l));
+        l = next;
+    }
 }
 
 /* Some errors have ended it already. */
@@ -258,7 +335,8 @@ static void end_read(struct db *db)
  * they depend on. */
 void tx_port_pass(struct tx_port *p)
 {
-    while (p->reads) {
+    begin_look(p);
+    while (p->reads && p->reader) {
         struct letter *told = NULL, **told_end = &told;
         struct letter *l = p->reads;
         p->reads = NULL;

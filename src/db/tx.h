@@ -43,6 +43,7 @@ struct database_options {
     int workers;         /* PostgreSQL connections; 0: a default */
     int log_pages;       /* SQLite: how long the log may grow before it is copied into the file; 0: a default */
     const char *watched; /* SQLite: the table whose rows may be kept in memory (db_row_mark); NULL: none */
+    const char *look;    /* PostgreSQL: the statement that tells which of them were changed, see postgres_watch.h */
     int busy_ms;         /* how long to wait for a lock held by another process; 0: a default */
 };
 
@@ -82,6 +83,7 @@ struct tx_job {
     bool is_first;        /* runs before every job that is not */
     bool no_savepoint;    /* `run` checks everything before its first write: saves SQLite a savepoint */
     bool may_group;       /* PostgreSQL: may share its transaction with others (db_is_grouped); may use db_generation */
+    bool may_remember;    /* PostgreSQL: a read that may find all it needs in memory (db_has_looked) */
     unsigned affinity;    /* of those: jobs that are likely to change the same rows have the same number */
     enum err (*run)(struct tx_job *job, struct db *db);
     void (*done)(struct tx_job *job, enum err e);

@@ -221,6 +221,7 @@ enum err catalog_touch(struct db *db)
 enum err catalog_revision(struct db *db, int64_t *ret)
 {
     static const char find[] = "SELECT number FROM revision WHERE name = 'catalog'";
+    if (db_watched_number(db, ret)) return OK;
     struct stmt *st = db_prepare(db, find);
     int64_t number = db_step(st) ? col_int(st) : 0;
     enum err e = db_done(st);

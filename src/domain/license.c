@@ -544,3 +544,34 @@ enum err license_seen(struct db *db, Id id, int64_t count, Time at)
     bind_time(st, at);
     return db_run(st);
 }
+
+/* Three lists of numbers travel as texts. */
+static void put_number(struct buf *b, int64_t v)
+{
+    buf_printf(b, b->len ? ",%lld" : "%lld", (long long)v);
+}
+
+enum err license_seen_all(struct db *db, const struct license_use *uses, size_t count)
+{
+    static const char postgres[] =
+        "UPDATE license SET seen_count = seen_count + q.uses,"
+        " last_seen_at = CASE WHEN last_seen_at IS NULL OR last_seen_at < q.at THEN q.at ELSE last_seen_at END"
+        " FROM unnest(string_to_array($1, ',')::bigint[], string_to_array($2, ',')::bigint[],"
+        " string_to_array($3, ',')::bigint[]) AS q (id, uses, at) WHERE license.id = q.id";
+
+    assert(db_is_postgres(db));
+    struct buf ids, numbers, times;
+    buf_init(&ids, db_arena(db), SIZE_MAX);
+    buf_init(&numbers, db_arena(db), SIZE_MAX);
+    buf_init(&times, db_arena(db), SIZE_MAX);
+    for (size_t i = 0; i < count; i++) {
+        put_number(&ids, uses[i].id.v);
+        put_number(&numbers, uses[i].count);
+        put_number(&times, uses[i].at.ms);
+    }
+    struct stmt *st = db_prepare(db, postgres);
+    bind_text(st, buf_str(&ids));
+    bind_text(st, buf_str(&numbers));
+    bind_text(st, buf_str(&times));
+    return db_run(st);
+}

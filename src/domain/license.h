@@ -92,3 +92,10 @@ enum err license_tell_expired(struct db *db, Time now);
 
 /* Counts verifications that were collected in memory: `count` more, the latest at `at`. */
 enum err license_seen(struct db *db, Id id, int64_t count, Time at);
+/* The same for many, in order of their ids: PostgreSQL, which does it by one statement. */
+struct license_use {
+    Id id;
+    int64_t count;
+    Time at;
+};
+enum err license_seen_all(struct db *db, const struct license_use *uses, size_t count);

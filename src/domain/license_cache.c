@@ -19,6 +19,12 @@ struct kept_license {
     char hardware_id[LICENSE_CACHE_HARDWARE_MAX];
 };
 
+/* db/postgres_watch.h. The rows of a snapshot are below its xmax; others come from another server. */
+const char license_look[] =
+    "SELECT pg_current_snapshot()::text, r.number, c.license_id FROM revision r LEFT JOIN license_change c"
+    " ON c.xid >= $1 AND c.xid < pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+    " AND NOT pg_visible_in_snapshot(c.xid::text::xid8, $2::pg_snapshot) WHERE r.name = 'catalog'";
+
 static struct kept_license shelves[SHELVES][PLACES];
 static pthread_mutex_t shelf_locks[LOCKS] = {[0 ... LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
 
@@ -34,6 +40,7 @@ static bool is_of(const struct kept_license *k, const uint8_t hash[LICENSE_HASH_
 
 bool license_cache_find(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], struct license_facts *ret)
 {
+    if (!db_has_looked(db)) return false;
     size_t shelf = shelf_of(hash);
     bool found = false;
     pthread_mutex_lock(&shelf_locks[shelf % LOCKS]);
@@ -77,4 +84,48 @@ void license_cache_keep(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], c
     memcpy(k->hash, hash, sizeof k->hash);
     if (f->hardware_id.len) memcpy(k->hardware_id, f->hardware_id.ptr, f->hardware_id.len);
     pthread_mutex_unlock(&shelf_locks[shelf % LOCKS]);
+}
+
+static enum err look_at_changes(struct db *db, int64_t before, int64_t *ret_xmin, bool *ret_found)
+{
+    static const char postgres[] =
+        "SELECT pg_snapshot_xmin(s.now)::text::bigint, CASE WHEN EXISTS (SELECT 1 FROM license_change"
+        " WHERE (xid < $1 OR xid >= pg_snapshot_xmax(s.now)::text::bigint) AND license_id >= 0) THEN 1 ELSE 0 END FROM "
+        "(SELECT pg_current_snapshot() AS now) s";
+    struct stmt *st = db_prepare(db, postgres);
+    bind_int(st, before);
+    bool is_there = db_step(st);
+    int64_t xmin = is_there ? col_int(st) : 0;
+    bool found = is_there && col_bool(st);
+    enum err e = db_done(st);
+    if (e) return e;
+    *ret_xmin = xmin;
+    *ret_found = found;
+    return OK;
+}
+
+enum err license_changes_forget(struct db *db, int64_t *last)
+{
+    static const char postgres_forget[] =
+        "DELETE FROM license_change WHERE xid < $1 OR xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+    static const char postgres_note[] = "INSERT INTO license_change (xid, license_id) VALUES"
+                                        " (pg_current_xact_id()::text::bigint, -$1::bigint) ON CONFLICT DO NOTHING";
+    if (!db_is_postgres(db)) return OK;
+    int64_t xmin = 0, before = *last;
+    bool found = false;
+    enum err e = look_at_changes(db, before, &xmin, &found);
+    if (e) return e;
+    if (found && !db_can_write(db)) return ERR_NEEDS_WRITE;
+    if (found) {
+        struct stmt *st = db_prepare(db, postgres_forget);
+        bind_int(st, before);
+        e = db_run(st);
+    }
+    if (found && before && !e) {
+        struct stmt *st = db_prepare(db, postgres_note);
+        bind_int(st, before);
+        e = db_run(st);
+    }
+    if (!e) *last = xmin;
+    return e;
 }

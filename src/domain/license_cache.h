@@ -1,4 +1,4 @@
-/* domain/license_cache.h - what verification reads of a licence, kept in memory on SQLite.
+/* domain/license_cache.h - what verification reads of a licence, kept in memory.
  *
  * What is kept is the row, not the verdict: the caller applies the rules again. A row counts only as long as the
  * database says that nobody has changed it (db_row_holds), not even another program; so an answer out of memory is the
@@ -9,7 +9,9 @@
 #include "db/db.h"
 #include "domain/license_key.h"
 
-#define LICENSE_TABLE "license" /* to be watched: database_options */
+/* To be watched: database_options. */
+#define LICENSE_TABLE "license"
+extern const char license_look[];
 #define LICENSE_CACHE_ROWS 32768
 #define LICENSE_CACHE_HARDWARE_MAX 64 /* a licence that is bound to a longer id is not kept */
 
@@ -23,3 +25,7 @@ struct license_facts {
 bool license_cache_find(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], struct license_facts *ret);
 /* `f` was read in this transaction. */
 void license_cache_keep(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], const struct license_facts *f);
+
+/* PostgreSQL: forgets changes of licences, those that were there the last time. ERR_NEEDS_WRITE in a read when there
+ * are any. One thread at a time. */
+enum err license_changes_forget(struct db *db, int64_t *last);

@@ -89,8 +89,8 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     app->guesses = guesses_new();
     app->catalog = catalog_cache_new();
     app->ready = ready_cache_new();
-    app->seen = seen_new(license_seen);
-    app->used = seen_new(token_used);
+    app->seen = seen_new(license_seen, license_seen_all);
+    app->used = seen_new(token_used, NULL);
     app->pool = pool_new(POOL_THREADS, POOL_QUEUE_MAX);
     app->calls = pool_new(CALL_THREADS, POOL_QUEUE_MAX);
     app->files = pool_new(FILE_THREADS, POOL_QUEUE_MAX);

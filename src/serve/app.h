@@ -85,6 +85,7 @@ struct app {
     struct seen *used;         /* sessions used lately */
     Time clock_looked_at;      /* jobs.c's: when the clock was last looked at */
     bool is_clock_watched;
+    int64_t license_changes_before; /* see license_changes_forget */
     _Atomic(struct settings_snapshot *) settings;
     atomic_bool is_draining;
 };

@@ -4,6 +4,7 @@
 #include "domain/event.h"
 #include "domain/idempotency.h"
 #include "domain/license.h"
+#include "domain/license_cache.h"
 #include "domain/mail_link.h"
 #include "domain/reconciliation.h"
 #include "domain/reservation.h"
@@ -74,6 +75,11 @@ static enum err watch_licenses(struct app *app, struct db *db)
     return license_tell_expired(db, time_now());
 }
 
+static enum err forget_license_changes(struct app *app, struct db *db)
+{
+    return license_changes_forget(db, &app->license_changes_before);
+}
+
 /* It may have been set back while no server was there to see it: the first time is always a reason to look. */
 static enum err watch_clock(struct app *app, struct db *db)
 {
@@ -95,6 +101,7 @@ const struct periodic periodic_jobs[] = {
     {"reconciliation", 10000, TX_READ, reconcile, false},
     {"events", 10000, TX_READ, forget_old_events, false},
     {"licenses", 5000, TX_READ, watch_licenses, false},
+    {"license_changes", 10000, TX_READ, forget_license_changes, false},
     {"stock", 5000, TX_READ, watch_stock, false},
     {"vitals", 5000, TX_READ, store_metrics_read, false},
     {"flow", 1000, TX_READ, store_metrics_follow, false},

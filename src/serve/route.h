@@ -35,6 +35,7 @@ enum route_flags {
     URGENT = 1 << 16,      /* runs before everything else that waits: people or gateways depend on it right now */
     GROUPED = 1 << 17,     /* PostgreSQL: shares its transaction with others of its kind (db_is_grouped) */
     READY = 1 << 18,       /* of the shop: a page that may be kept (serve/ready.h) */
+    REMEMBERED = 1 << 19,  /* PostgreSQL: a read whose answer is mostly in memory (db_has_looked) */
     SENSITIVE = CONFIRMED | OWNER_TOKEN,
 };
 

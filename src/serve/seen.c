@@ -22,6 +22,7 @@ struct note {
 
 struct seen {
     enum err (*write)(struct db *db, Id id, int64_t count, Time at);
+    enum err (*write_all)(struct db *db, const struct license_use *uses, size_t count);
     pthread_mutex_t lock;
     struct note *open; /* under the lock: where notes go */
     size_t open_count;
@@ -38,10 +39,12 @@ static struct note *table_new(void)
     return t;
 }
 
-struct seen *seen_new(enum err (*write)(struct db *db, Id id, int64_t count, Time at))
+struct seen *seen_new(enum err (*write)(struct db *db, Id id, int64_t count, Time at),
+                      enum err (*write_all)(struct db *db, const struct license_use *uses, size_t count))
 {
     struct seen *s = memory_zeroed(1, sizeof *s);
     s->write = write;
+    s->write_all = write_all;
     pthread_mutex_init(&s->lock, NULL);
     s->open = table_new();
     s->full = table_new();
@@ -98,6 +101,21 @@ static void swap(struct seen *s)
     s->written = 0;
 }
 
+static enum err write_notes(const struct seen *s, struct db *db, const struct note *notes, size_t count)
+{
+    bool is_one = s->write_all && db_is_postgres(db);
+    struct license_use *uses = is_one ? arena_array(db_arena(db), struct license_use, count) : NULL;
+    enum err e = OK;
+    for (size_t i = 0; i < count && !e; i++) {
+        const struct note *n = &notes[i];
+        if (uses)
+            uses[i] = (struct license_use){(Id){n->id}, n->count, (Time){n->last_ms}};
+        else
+            e = s->write(db, (Id){n->id}, n->count, (Time){n->last_ms});
+    }
+    return uses ? s->write_all(db, uses, count) : e;
+}
+
 static enum err flush(struct seen *s, struct db *db)
 {
     if (s->written == s->full_count) {
@@ -112,12 +130,7 @@ static enum err flush(struct seen *s, struct db *db)
     if (!db_can_write(db)) return ERR_NEEDS_WRITE;
     size_t left = s->full_count - s->written;
     s->writing = left < SEEN_BATCH ? left : SEEN_BATCH;
-    for (size_t i = 0; i < s->writing; i++) {
-        const struct note *n = &s->full[s->written + i];
-        enum err e = s->write(db, (Id){n->id}, n->count, (Time){n->last_ms});
-        if (e) return e;
-    }
-    return OK;
+    return write_notes(s, db, &s->full[s->written], s->writing);
 }
 
 static void flushed(struct seen *s, enum err e)

@@ -5,7 +5,7 @@
  * Safe from any thread; only one job at a time may flush. */
 #pragma once
 
-#include "db/db.h"
+#include "domain/license.h"
 
 #define SEEN_MAX 49152
 #define SEEN_BATCH 4096 /* rows of one transaction */
@@ -13,8 +13,9 @@
 struct app;
 struct seen;
 
-/* `write` puts one note into the database. */
-struct seen *seen_new(enum err (*write)(struct db *db, Id id, int64_t count, Time at));
+/* `write` puts one note into the database; `write_all`, on PostgreSQL, many by one statement; or NULL. */
+struct seen *seen_new(enum err (*write)(struct db *db, Id id, int64_t count, Time at),
+                      enum err (*write_all)(struct db *db, const struct license_use *uses, size_t count));
 void seen_free(struct seen *s);
 void seen_note(struct seen *s, Id id, Time now);
 

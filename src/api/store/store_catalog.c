@@ -102,9 +102,10 @@ static enum err get_v1_products(struct request *req)
 }
 
 const struct route store_catalog_routes[] = {
-    {"GET", "/api/store/products", SCOPE_NONE, TX_READ, NULL, get_products, PUBLIC_CACHE, &list_query_shape,
+    {"GET", "/api/store/products", SCOPE_NONE, TX_READ, NULL, get_products, PUBLIC_CACHE | REMEMBERED,
+     &list_query_shape, LIMIT_NONE},
+    {"GET", "/api/store/products/{slug}", SCOPE_NONE, TX_READ, NULL, get_product, PUBLIC_CACHE | REMEMBERED, NULL,
      LIMIT_NONE},
-    {"GET", "/api/store/products/{slug}", SCOPE_NONE, TX_READ, NULL, get_product, PUBLIC_CACHE, NULL, LIMIT_NONE},
     {"GET", "/api/v1/products", SCOPE_CATALOG, TX_READ, NULL, get_v1_products, 0, &list_query_shape},
     {0},
 };

@@ -77,7 +77,8 @@ static enum err get_public_key(struct request *req)
 }
 
 const struct route v1_license_routes[] = {
-    {"POST", "/api/v1/license/verify", SCOPE_VERIFY, TX_READ, &verify_shape, post_verify, URGENT | GROUPED},
+    {"POST", "/api/v1/license/verify", SCOPE_VERIFY, TX_READ, &verify_shape, post_verify,
+     URGENT | GROUPED | REMEMBERED},
     {"GET", "/api/v1/license/public-key", SCOPE_NONE, TX_NONE, NULL, get_public_key, PUBLIC_CACHE, .limit = LIMIT_V1},
     {0},
 };

@@ -1,0 +1,46 @@
+/* db/postgres_watch.h - PostgreSQL: whether rows that were kept in memory have changed, on any node. For db/ only.
+ *
+ * Behind db_row_mark, db_row_holds and db_watched_number (db.h). A thread with a connection of its own looks: one small
+ * statement for all jobs that wait, and afterwards they are answered out of memory as if they had asked. One look is
+ * under way at a time; what comes meanwhile waits for the next. When many ask, looks keep a distance of a fraction of a
+ * millisecond, so that more of them share one.
+ *
+ * database_options.look is the statement. It is given the xmin ($1) and the text ($2) of the snapshot of the look
+ * before, and has at least one row: the text of its own snapshot, a number that is watched, and the id of a row that
+ * was changed by a transaction which that snapshot did not see, or NULL. The id 0 stands for all rows; -n says that
+ * changes by transactions before n are no longer listed. */
+#pragma once
+
+#include "db/engine.h"
+#include "db/postgres.h"
+
+struct pg_watch;
+
+/* What somebody who asked gets: a letter. */
+struct pg_look {
+    struct letter letter; /* first */
+    struct mailbox *to;
+    int jobs;               /* that wait for it */
+    int64_t epoch, version; /* 0: nobody knows, and nothing that was kept may be used */
+    int64_t number;
+};
+
+/* The texts stay the caller's. NULL: no memory, or no thread. */
+struct pg_watch *pg_watch_new(const struct postgres_options *options, const char *look, struct database_stats *stats);
+/* Nobody waits for an answer any more. */
+void pg_watch_free(struct pg_watch *w);
+
+/* Whether it is worth asking. When there is no connection, one is made, and somebody else has to answer meanwhile. */
+bool pg_watch_is_up(struct pg_watch *w);
+/* The answer goes to look->to. */
+void pg_watch_ask(struct pg_watch *w, struct pg_look *look);
+/* Only rows from connections that were made later than the watch's own are kept: they lead to the same server, and not
+ * to one that has been replaced since. False: a new connection is wanted. */
+bool pg_watch_trusts(const struct pg_watch *w, int64_t opened_ns);
+
+/* A connection that has none: every statement is refused by ERR_RUN_ALONE. */
+void pg_watch_memory(struct pg_watch *w, struct database_stats *stats, struct db *ret);
+/* `db` is about to begin a transaction on a connection that was opened then: rows that it reads may be kept. */
+void pg_watch_begin(struct pg_watch *w, int64_t opened_ns, struct db *db);
+/* `db`, of pg_watch_memory, may use what was kept as of this look. */
+void pg_watch_use(struct db *db, const struct pg_look *look);
