@@ -126,8 +126,7 @@ struct http_loop {
     struct exchange *spare;
     size_t spare_count, exchange_count; /* waiting for use; in use */
 
-    int64_t date_s;       /* of `date` */
-    int64_t date_tick_ns; /* when it was last looked at */
+    int64_t date_s; /* of `date` */
     char date[30];
     char scratch[SCRATCH_BYTES];  /* bytes just received */
     char text[SCRATCH_BYTES / 4]; /* the answer being written */

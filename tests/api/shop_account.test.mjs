@@ -499,7 +499,7 @@ test('a second factor is set up with password and code, asked for at the login, 
   const late = Date.now() - 600_000;
   assert.equal((await b.submit(`${PAGE}/confirm`, { code: totp(secret, late) })).status, 422);
   assert.ok(b.page.includes(secret), 'the same key is shown again');
-  const first = totp(secret, Date.now() - 30_000);
+  const first = totp(secret);
   assert.equal((await b.submit(`${PAGE}/confirm`, { code: first })).status, 200);
   const codes = [...b.page.matchAll(/<li><code>([A-Za-z0-9]+)<\/code>/g)].map((m) => m[1]);
   assert.equal(codes.length, 10);
