@@ -1,10 +1,8 @@
 // Pictures of products: recognised by their bytes, kept once, shown in the shop.
-// release: sqlite pg
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openOffice } from './lib/admin.mjs';
 import { Browser } from './lib/browser.mjs';
-import { SLOW } from './lib/souk.mjs';
 import { dataOf, expectError, expectFields } from './lib/http.mjs';
 
 const PNG = Buffer.from(
@@ -131,18 +129,4 @@ test('the logo is set by owners, shown on every page, and outlives the pictures 
   assert.equal((await b.request('GET', logo)).status, 200);
   assert.equal(dataOf(await office.owner.delete('/api/admin/settings/logo')).logo, '');
   await shows(false);
-});
-
-const MANY = { skip: SLOW > 1 && 'many requests, and the release build sends them' };
-
-test('a product has so many pictures and no more; a name of none is none', MANY, async () => {
-  const full = await office.product({ name: 'Full' });
-  let answer;
-  for (let i = 0; (answer = await add(PNG, `${i}`, full.id)).status === 201; i++) assert.ok(i < 100);
-  assert.equal(answer.json.errors[0].code, 'too_many');
-  const all = dataOf(await office.owner.get(`/api/admin/products/${full.id}/images`));
-  assert.equal(dataOf(await office.staff.get(`/api/admin/products/${full.id}`)).images.length, all.length);
-  expectError(await office.owner.patch('/api/admin/images/999999', { alt: 'x' }), 404, 'not_found');
-  for (const name of ['x', 'x.png', `${'0'.repeat(32)}.png`, `${'0'.repeat(32)}`])
-    assert.equal((await office.souk.get(`/media/${name}`, { unchecked: true })).status, 404, name);
 });

@@ -1,10 +1,8 @@
 // The merchant's own pages and looks, from the API to the shop.
-// release: sqlite pg
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openOffice } from './lib/admin.mjs';
 import { Browser } from './lib/browser.mjs';
-import { SLOW } from './lib/souk.mjs';
 import { dataOf, expectError, expectFields } from './lib/http.mjs';
 
 let office;
@@ -62,21 +60,6 @@ test('a page is made, shown, linked, changed and deleted', async () => {
   await office.audited('page.delete');
   expectError(await office.owner.delete(`/api/admin/pages/${made.id}`), 404, 'not_found');
   assert.equal((await b.open('/page/agb')).status, 404);
-});
-
-const MANY = { skip: SLOW > 1 && 'many requests, and the release build sends them' };
-
-test('a shop has so many pages and no more', MANY, async () => {
-  const ids = [];
-  for (let answer; ; ids.push(answer.json.data.id)) {
-    answer = await office.owner.post('/api/admin/pages', { slug: `p${ids.length}`, title: 'x', in_footer: false });
-    if (answer.status !== 201) {
-      assert.equal(answer.json.errors[0].code, 'too_many');
-      break;
-    }
-    assert.ok(ids.length < 200);
-  }
-  for (const id of ids) await office.owner.delete(`/api/admin/pages/${id}`);
 });
 
 test('colour and style sheet come as a file named by its content; an unreadable colour is refused', async () => {

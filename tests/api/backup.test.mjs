@@ -1,6 +1,5 @@
 // souk backup: made beside a running server, complete, sealed if asked for, refused at any damage, and a store again on either
 // engine.
-// release: sqlite
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -175,31 +174,6 @@ test('sealed to a public key: only the secret one opens it, and the store needs 
   const usage = await souk.cli(['backup', 'create', '--to', fileOf('x'), '--backup-public-key', 'souksec1']);
   assert.equal(usage.code, 2, 'a secret key is no recipient');
 });
-
-test(
-  'the master key is inside only when asked for, and comes out only with its passphrase',
-  { skip: ENGINE === 'pg' || SLOW > 1 },
-  async (t) => {
-    const key = fs.readFileSync(`${office.database.dbArg}.d/master.key`, 'utf8').trim();
-    const [right, wrong] = ['right', 'wrong'].map((word) => fileOf(`${word}.txt`));
-    fs.writeFileSync(right, 'a long passphrase\n');
-    fs.writeFileSync(wrong, 'another one\n');
-    const made = await create('key.souk', ['--key-passphrase-file', right]);
-    for (const form of [Buffer.from(key), Buffer.from(key, 'hex')]) assert.ok(!fs.readFileSync(made).includes(form));
-    const place = nowhere(t);
-    await refused(['backup', 'restore', made, '--key-passphrase-file', wrong, ...place.args], /passphrase is wrong/);
-    assert.ok(!fs.existsSync(place.dbArg), 'nothing was made');
-    await ok(['backup', 'restore', made, '--key-passphrase-file', right, ...place.args]);
-    assert.equal(fs.readFileSync(path.join(place.dataDir, 'master.key'), 'utf8').trim(), key);
-    const without = nowhere(t);
-    await refused(
-      ['backup', 'restore', fileOf('all0.souk'), '--key-passphrase-file', right, ...without.args],
-      /no master key/,
-    );
-    await ok(['backup', 'restore', made, ...without.args]);
-    assert.ok(!fs.existsSync(path.join(without.dataDir, 'master.key')), 'it stays sealed');
-  },
-);
 
 test('what is cut off, changed or something else is refused in plain words, and nothing is restored', async (t) => {
   const made = await create('whole.souk');

@@ -32,6 +32,7 @@ const UNDISTURBED = [
   'store_catalog',
   'store_checkout',
   'strangers',
+  'strangers_gone',
   'v1_license',
   'v1_order',
 ];
