@@ -219,11 +219,12 @@ function sayPrograms(seconds_) {
   );
 }
 
-/** Stores for the phase's tests to copy: for unit programs only on PostgreSQL, where they are expensive. */
+/** Stores for the phase's tests to copy: for unit programs one on each engine. */
 function prepare(phase) {
   if (phase.engine) makeValidators(phase);
   if (phase.engine) phase.prepared = storesOn(phase.engine, phase);
-  else if (phase.run === 'units') phase.prepared = storesOn('pg', phase, ['store']);
+  else if (phase.run === 'units')
+    phase.stored = ['pg', 'sqlite'].map((engine) => storesOn(engine, phase, ['store']).kinds.store.db);
 }
 
 /** Whichever build makes a store, it is the same: what an earlier phase has made is used again. */
@@ -286,8 +287,10 @@ function environment(phase) {
   if (phase.engine) env.SOUK_ENGINE = phase.engine;
   if (cluster) env.SOUK_TEST_PG = cluster.url;
   if (phase.engine) env.SOUK_PREPARED = JSON.stringify(phase.prepared);
-  if (phase.run === 'units')
-    Object.assign(env, { SOUK_TEST_PG_STORE: nameOf(phase.prepared.kinds.store.db), TMPDIR: memoryFolder() });
+  if (phase.run === 'units') {
+    const [pg, file] = phase.stored;
+    Object.assign(env, { SOUK_TEST_PG_STORE: nameOf(pg), SOUK_TEST_SQLITE_STORE: file, TMPDIR: memoryFolder() });
+  }
   if (phase.stores && isWhole) env.SOUK_UNIT_STORES = phase.stores;
   if (phase.build === 'asan') env.SOUK_LEAKS = leakChecks();
   delete env.NODE_OPTIONS;

@@ -127,7 +127,18 @@ static inline void test_psql(const char *url, const char *sql)
     PQfinish(c);
 }
 
-/* A database with everything that is in `source`, or an empty one (template0). */
+static inline void test_copy_file(const char *from, const char *to)
+{
+    char bytes[65536];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    assert_true(in && out);
+    for (size_t n; (n = fread(bytes, 1, sizeof bytes, in)) > 0;) assert_int_equal(fwrite(bytes, 1, n, out), n);
+    assert_false(ferror(in));
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* A database with everything that is in `source`: a file on SQLite, a database's name on PostgreSQL; NULL: empty. */
 static inline void test_database_open_copy(struct test_database *t, bool sqlite, struct database_options o,
                                            const char *source)
 {
@@ -136,12 +147,13 @@ static inline void test_database_open_copy(struct test_database *t, bool sqlite,
     if (sqlite) {
         test_folder(t->folder);
         snprintf(t->url, sizeof t->url, "%s/souk.db", t->folder);
+        if (source) test_copy_file(source, t->url);
     } else {
         static int counter;
         char sql[256];
         snprintf(t->name, sizeof t->name, "unit_%ld_%d", (long)getpid(), counter++);
         snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE %s ENCODING 'UTF8' LOCALE 'C' STRATEGY file_copy",
-                 t->name, source);
+                 t->name, source ? source : "template0");
         test_psql(test_postgres(), sql);
         test_postgres_url(t->name, t->url, sizeof t->url);
     }
@@ -152,7 +164,7 @@ static inline void test_database_open_copy(struct test_database *t, bool sqlite,
 
 static inline void test_database_open(struct test_database *t, bool sqlite, struct database_options o)
 {
-    test_database_open_copy(t, sqlite, o, "template0");
+    test_database_open_copy(t, sqlite, o, NULL);
 }
 
 static inline void test_database_close(struct test_database *t)

@@ -57,15 +57,15 @@ static enum err store_people(struct db *db)
     return OK;
 }
 
-/* On PostgreSQL a schema takes ten times as long to make as to copy: SOUK_TEST_PG_STORE names a database that has it.
- */
+/* A schema takes ten times as long to make as to copy: SOUK_TEST_PG_STORE names a database that has it,
+ * SOUK_TEST_SQLITE_STORE a file. */
 static inline int store_open(bool sqlite)
 {
     char why[512] = "";
     int applied;
-    const char *made = getenv("SOUK_TEST_PG_STORE");
+    const char *made = getenv(sqlite ? "SOUK_TEST_SQLITE_STORE" : "SOUK_TEST_PG_STORE");
     struct database_options few = {.workers = 4};
-    test_database_open_copy(&store, sqlite, few, made && *made ? made : "template0");
+    test_database_open_copy(&store, sqlite, few, made && *made ? made : NULL);
     if (migrate_up(store.d, &applied, why, sizeof why) != OK) fail_msg("%s", why);
     return store_tx(TX_WRITE, store_people) != OK;
 }
