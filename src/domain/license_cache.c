@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#define PLACES 4 /* of a shelf */
+#define PLACES 8 /* of a shelf */
 #define SHELVES (LICENSE_CACHE_ROWS / PLACES)
 #define LOCKS 64
 
