@@ -80,18 +80,25 @@ CREATE INDEX token_by_account ON token (account_id, id);
 CREATE UNIQUE INDEX token_cart ON token (account_id) WHERE kind = 'cart';
 CREATE INDEX token_by_end ON token (expires_at) WHERE expires_at IS NOT NULL; -- for the purge
 
--- One row per Idempotency-Key: written in the transaction of the effect, so both exist or neither. Rows are large and only
--- ever added at the end; the lookup key is small, because it is scattered all over its index. That index has the account in
--- front: it also tells how many answers an account keeps, so that a key costs one scattered page and not two.
+-- One row per Idempotency-Key: written in the transaction of the effect, so both exist or neither. Rows are only ever added at the
+-- end. SQLite has no index by the hash, which would be a scattered page for every key: its one writer keeps that in memory, see
+-- domain/key_index.h.
 CREATE TABLE idempotency (
     id           @id,                               -- grows with time: old ones are forgotten from the front
-    account_id   @int NOT NULL,                     -- 0: a caller without an account; -account: the answer had to make room
+    account_id   @int NOT NULL,                     -- 0: a caller without an account
     key_hash     @bytes NOT NULL,                   -- 128 bits, keyed, of account, route and key
     request_hash @bytes NOT NULL,                   -- of target and body: another request under the same key is refused
     status       @int NOT NULL DEFAULT 0,           -- 0: claimed, no answer yet
     answer       @bytes,                            -- sealed with the master key: answers may hold tokens and keys
-    long_of      @int,                              -- the account, of a long answer: an account keeps a limited number of bytes
-    created_at   @int NOT NULL,
-    UNIQUE (account_id, key_hash)
+    short_of     @int,                              -- the account, of a short answer that is counted: it keeps a limited number
+    long_of      @int,                              -- the account, of a long answer: it keeps a limited number of bytes
+    created_at   @int NOT NULL
 ) @strict;
+@postgres
+CREATE UNIQUE INDEX idempotency_key ON idempotency (account_id, key_hash);
+@end
+@sqlite
+CREATE INDEX idempotency_row ON idempotency (id, key_hash); -- grows at its end; read as a whole when a server starts
+@end
+CREATE INDEX idempotency_short ON idempotency (short_of, id) WHERE short_of IS NOT NULL;
 CREATE INDEX idempotency_long ON idempotency (long_of, id) WHERE long_of IS NOT NULL;

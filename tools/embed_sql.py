@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-WORDS = {"id", "id_kept", "int", "bytes", "strict", "norowid", "checked", "postgres", "end"}
+WORDS = {"id", "id_kept", "int", "bytes", "strict", "norowid", "checked", "postgres", "sqlite", "end"}
 # What the migrator leaves alone: texts and comments.
 PROTECTED = re.compile(r"'[^']*'|--[^\n]*")
 

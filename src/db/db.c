@@ -399,6 +399,11 @@ bool db_watched_number(const struct db *db, int64_t *ret)
     return true;
 }
 
+int64_t db_epoch(const struct db *db)
+{
+    return atomic_load(&db->stats->epoch);
+}
+
 void db_tell(struct db *db)
 {
     db->tells = true;

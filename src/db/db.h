@@ -111,6 +111,10 @@ bool db_row_holds(const struct db *db, Id id, struct row_mark mark);
 bool db_watched_number(const struct db *db, int64_t *ret);
 /* Before its first step: this statement changes only columns that nobody keeps. Marks hold after it. */
 void stmt_spares_marks(struct stmt *st);
+/* SQLite, for what a process keeps of all rows of a table: this number is another one once anybody else has committed,
+ * as the next transaction that writes has found, and in every database that is opened. Rows that this process adds,
+ * changes or takes back leave it alone. */
+int64_t db_epoch(const struct db *db);
 /* What belongs to the end of the transaction, when all that the job changes is there: run in it, in order of the calls,
  * once the job itself has returned OK. Its error is the job's. TX_WRITE; `arg` lives in db_arena(db). */
 typedef enum err db_ending(struct db *db, void *arg);

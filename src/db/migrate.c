@@ -63,14 +63,18 @@ static size_t expand_checked(struct buf *out, Str s, bool sqlite)
     return (size_t)end + 1;
 }
 
-/* @postgres … @end: what SQLite has no use for. The length of what is left out; 0: nothing is. */
-static size_t skip_postgres(Str s, bool sqlite)
+/* @postgres … @end, @sqlite … @end: what the other engine has no use for. The length of what is left out; 0: nothing
+ * is.
+ */
+static size_t skip_other(Str s, bool sqlite)
 {
-    static const Str begin = S("@postgres"), end = S("@end");
+    static const Str of_sqlite = S("@sqlite"), of_postgres = S("@postgres"), end = S("@end");
+    Str own = sqlite ? of_sqlite : of_postgres, other = sqlite ? of_postgres : of_sqlite;
     if (str_starts(s, end)) return end.len;
-    if (!str_starts(s, begin)) return 0;
-    const char *at = sqlite ? memmem(s.ptr, s.len, end.ptr, end.len) : NULL;
-    return at ? (size_t)(at - s.ptr) : begin.len;
+    if (str_starts(s, own)) return own.len;
+    if (!str_starts(s, other)) return 0;
+    const char *at = memmem(s.ptr, s.len, end.ptr, end.len);
+    return at ? (size_t)(at - s.ptr) : other.len;
 }
 
 Str migration_expand(struct arena *a, const char *text, bool sqlite)
@@ -79,7 +83,7 @@ Str migration_expand(struct arena *a, const char *text, bool sqlite)
     buf_init(&out, a, 1024 * 1024);
     for (Str s = str_from(text); s.len;) {
         size_t done = expand_checked(&out, s, sqlite);
-        if (!done) done = skip_postgres(s, sqlite);
+        if (!done) done = skip_other(s, sqlite);
         if (done) {
             s = (Str){s.ptr + done, s.len - done};
             continue;

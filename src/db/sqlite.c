@@ -46,6 +46,7 @@ struct sqlite_db {
     bool writer;
     int64_t limit_ms, until_ns; /* of the statement that runs; 0: none */
     bool ran_out;
+    unsigned version;    /* of a writer: what data_version said when its last transaction ended */
     struct watch *watch; /* of a writer */
     const char *watched; /* table */
     bool spares_marks;   /* the statement that runs */
@@ -307,10 +308,27 @@ static int run_own(struct sqlite_db *c, enum own which)
     return rc;
 }
 
+/* Changes with every commit, our own and anybody's; as of the beginning of a transaction while there is one. */
+static unsigned data_version(const struct sqlite_db *c)
+{
+    unsigned version = 0;
+    sqlite3_file_control(c->handle, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+    return version;
+}
+
+static void begin_epoch(struct sqlite_db *c)
+{
+    static _Atomic int64_t epochs;
+    atomic_store(&c->db.stats->epoch, atomic_fetch_add(&epochs, 1) + 1);
+}
+
 enum err sqlite_begin(struct db *db)
 {
-    if (of(db)->watch) watch_begin(of(db)->watch);
-    return run_own(of(db), OWN_BEGIN) == SQLITE_OK ? OK : ERR_UNAVAILABLE;
+    struct sqlite_db *c = of(db);
+    if (c->watch) watch_begin(c->watch);
+    if (run_own(c, OWN_BEGIN) != SQLITE_OK) return ERR_UNAVAILABLE;
+    if (c->writer && data_version(c) != c->version) begin_epoch(c);
+    return OK;
 }
 
 static int is_past_limit(void *arg)
@@ -337,6 +355,7 @@ bool sqlite_rollback(struct db *db)
 {
     if (!sqlite_in_transaction(db)) return true;
     run_own(of(db), OWN_ROLLBACK); /* an error may still have ended the transaction: its state decides */
+    of(db)->version = data_version(of(db));
     return !sqlite_in_transaction(db);
 }
 
@@ -346,6 +365,7 @@ bool sqlite_rollback(struct db *db)
 static enum sqlite_end commit(struct db *db)
 {
     int rc = run_own(of(db), OWN_COMMIT);
+    of(db)->version = data_version(of(db));
     if (rc == SQLITE_OK) return SQLITE_ENDED;
     note_room(of(db), rc);
     bool rolled_back = sqlite_rollback(db);
@@ -605,6 +625,8 @@ enum err sqlite_open(const char *path, enum sqlite_mode mode, int busy_ms, struc
         sqlite_close(&c->db);
         return ERR_UNAVAILABLE;
     }
+    if (c->writer) begin_epoch(c);
+    c->version = data_version(c);
     *ret = &c->db;
     return OK;
 }

@@ -56,6 +56,7 @@ struct database_stats {
     _Atomic int64_t retries;           /* PostgreSQL: jobs run again */
     _Atomic int64_t generation;        /* see db_generation */
     _Atomic int64_t told;              /* PostgreSQL: see db_tell */
+    _Atomic int64_t epoch;             /* SQLite: see db_epoch */
     _Atomic int64_t alone;             /* PostgreSQL: of them, jobs of a group that were run by themselves */
     _Atomic int64_t reconnects;
     _Atomic int64_t checkpoints;

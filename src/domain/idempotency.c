@@ -1,9 +1,11 @@
 /* domain/idempotency.c - see idempotency.h. */
 #include "domain/idempotency.h"
 
-#include <assert.h>
+#include <stdatomic.h>
 
 #include "domain/vault.h"
+
+#define BUSY_NUMBERS 4096
 
 void idempotency_init(const struct idempotency_scope *scope, Str target, Str body, struct idempotency *ret)
 {
@@ -26,6 +28,11 @@ static Str key_hash(const struct idempotency *i)
     return (Str){(const char *)i->key_hash, sizeof i->key_hash};
 }
 
+static Str request_hash(const struct idempotency *i)
+{
+    return (Str){(const char *)i->request_hash, sizeof i->request_hash};
+}
+
 /* Location and body travel in one sealed text; a Location has no line end. */
 static Str answer_seal(struct arena *a, const struct idempotency *i, const struct kept_answer *answer)
 {
@@ -37,32 +44,70 @@ static Str answer_seal(struct arena *a, const struct idempotency *i, const struc
     return vault_seal(a, key_hash(i), buf_str(&plain));
 }
 
-#define HERE "SELECT request_hash, status, answer FROM idempotency WHERE account_id = $1 AND key_hash = $2"
-#define GONE "SELECT request_hash, status, answer FROM idempotency WHERE account_id = -$1 AND key_hash = $2"
+struct key_row {
+    Id id; /* 0: there is none */
+    Str request_hash, answer;
+    int status;
+};
+
+#define ROW "SELECT id, request_hash, status, answer FROM idempotency WHERE "
+
+static enum err read_row(struct stmt *st, struct key_row *ret)
+{
+    struct key_row row = {0};
+    if (db_step(st)) {
+        row.id = col_id(st);
+        row.request_hash = col_blob(st);
+        row.status = (int)col_int(st);
+        row.answer = col_blob(st);
+    }
+    enum err e = db_done(st);
+    if (!e) *ret = row;
+    return e;
+}
+
+static enum err find_by_hash(struct db *db, const struct idempotency *i, struct key_row *ret)
+{
+    static const char postgres[] = ROW "account_id = $1 AND key_hash = $2";
+    struct stmt *st = db_prepare(db, postgres);
+    bind_id(st, i->account);
+    bind_blob(st, key_hash(i));
+    return read_row(st, ret);
+}
+
+static enum err find_row(struct db *db, const struct idempotency *i, struct key_row *ret)
+{
+    static const char sqlite[] = ROW "id = $1 AND key_hash = $2";
+    if (db_is_postgres(db)) return find_by_hash(db, i, ret);
+    Id *rows;
+    size_t count;
+    enum err e = key_index_find(db, i->key_hash, &rows, &count);
+    struct key_row row = {0};
+    for (size_t n = 0; n < count && !e && !id_is(row.id); n++) {
+        struct stmt *st = db_prepare(db, sqlite);
+        bind_id(st, rows[n]);
+        bind_blob(st, key_hash(i));
+        e = read_row(st, &row);
+    }
+    if (!e) *ret = row;
+    return e;
+}
+#undef ROW
 
 enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret)
 {
-    static const char find[] = HERE " UNION ALL " GONE " LIMIT 1";
-    struct stmt *st = db_prepare(db, find);
-    bind_id(st, i->account);
-    bind_blob(st, key_hash(i));
+    struct key_row row;
     struct kept_answer kept = {0};
-    Str hash = {0}, sealed = {0};
-    bool found = db_step(st);
-    if (found) {
-        hash = col_blob(st);
-        kept.status = (int)col_int(st);
-        sealed = col_blob(st);
-    }
-    enum err e = db_done(st);
+    enum err e = find_row(db, i, &row);
     if (e) return e;
-    if (found) {
+    if (id_is(row.id)) {
         Str plain;
-        if (!str_eq(hash, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES})) return ERR_IDEMPOTENCY_KEY_REUSED;
-        if (!kept.status) return ERR_CONFLICT; /* claimed by a request of several transactions that is still running */
-        if (!sealed.len) return ERR_ANSWER_NOT_KEPT;
-        if (!vault_unseal(db_arena(db), key_hash(i), sealed, &plain)) return ERR_INTERNAL;
+        if (!str_eq(row.request_hash, request_hash(i))) return ERR_IDEMPOTENCY_KEY_REUSED;
+        if (!row.status) return ERR_CONFLICT; /* claimed by a request of several transactions that is still running */
+        if (!row.answer.len) return ERR_ANSWER_NOT_KEPT;
+        if (!vault_unseal(db_arena(db), key_hash(i), row.answer, &plain)) return ERR_INTERNAL;
         if (!str_cut(plain, '\n', &kept.location, &kept.body)) return ERR_INTERNAL;
+        kept.status = row.status;
         e = db_confirm_read(db);
     }
     *ret = kept;
@@ -72,22 +117,6 @@ enum err idempotency_find(struct db *db, const struct idempotency *i, struct kep
 enum err idempotency_join(struct db *db, const struct idempotency *i)
 {
     return db_enlist(db, key_hash(i)) ? OK : ERR_RUN_ALONE;
-}
-
-/* After the claim, which may have waited for the one that moved the row aside: only a new statement sees it. */
-static enum err was_moved_aside(struct db *db, const struct idempotency *i)
-{
-    static const char postgres[] = "SELECT request_hash FROM idempotency WHERE account_id = $1 AND key_hash = $2";
-    if (!id_is(i->account)) return OK;
-    struct stmt *st = db_prepare(db, postgres);
-    bind_int(st, -i->account.v);
-    bind_blob(st, key_hash(i));
-    bool found = db_step(st);
-    Str hash = found ? col_blob(st) : (Str){0};
-    enum err e = db_done(st);
-    if (e || !found) return e;
-    bool is_same = str_eq(hash, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES});
-    return is_same ? ERR_ANSWER_NOT_KEPT : ERR_IDEMPOTENCY_KEY_REUSED;
 }
 
 enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret)
@@ -103,23 +132,20 @@ enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now,
     struct stmt *st = db_prepare(db, claim);
     bind_id(st, i->account);
     bind_blob(st, key_hash(i));
-    bind_blob(st, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES});
+    bind_blob(st, request_hash(i));
     bind_time(st, now);
     bool claimed = db_step(st);
     enum err e = db_done(st);
-    if (e) return e;
-    if (claimed) {
-        *ret = (struct kept_answer){0};
-        return was_moved_aside(db, i);
-    }
-    return idempotency_find(db, i, ret);
+    if (e || !claimed) return e ? e : idempotency_find(db, i, ret);
+    *ret = (struct kept_answer){0};
+    return OK;
 }
 
 /* The newest long answer stays, whatever its length. */
 static enum err drop_long(struct db *db, Id account)
 {
     static const char drop[] =
-        "UPDATE idempotency SET answer = NULL, long_of = NULL, account_id = -account_id WHERE id IN (SELECT id FROM"
+        "UPDATE idempotency SET answer = NULL, long_of = NULL WHERE id IN (SELECT id FROM"
         " (SELECT id, row_number() OVER (ORDER BY id DESC) AS place, sum(length(answer)) OVER (ORDER BY id DESC) AS "
         "bytes"
         " FROM idempotency WHERE long_of = $1) AS kept WHERE place > $2 OR (place > 1 AND bytes > $3))";
@@ -130,62 +156,121 @@ static enum err drop_long(struct db *db, Id account)
     return db_run(st);
 }
 
-/* The oldest answers of a slice make room: their rows move to -account, out of what is counted from then on. Nobody can
- * choose whose turn it is, nor fill one slice alone, because the hash is keyed. A claim that still runs stays. */
+/* The oldest make room. Counting takes a while, so that about one store in KEPT_SHORT_LOOK does; nobody can choose
+ * which, because the hash is keyed. */
 static enum err drop_short(struct db *db, const struct idempotency *i)
 {
-#define SLICE " account_id = $1 AND key_hash BETWEEN $2 AND $3 "
-    static const char drop[] =
-        "UPDATE idempotency SET answer = NULL, account_id = -account_id WHERE" SLICE "AND status <> 0 AND id <="
-        " (SELECT id FROM idempotency WHERE" SLICE "ORDER BY id DESC LIMIT 1 OFFSET $4)";
-#undef SLICE
-    static_assert(KEPT_SLICES == 64, "six bits of the hash");
-    if (!id_is(i->account) || i->key_hash[1] % KEPT_SLICES) return OK;
-    char first[KEY_HASH_BYTES], last[KEY_HASH_BYTES];
-    memset(first, 0, sizeof first);
-    memset(last, 0xff, sizeof last);
-    first[0] = (char)(i->key_hash[0] & 0xfc);
-    last[0] = (char)(i->key_hash[0] | 3);
+    static const char drop[] = "UPDATE idempotency SET answer = NULL, short_of = NULL WHERE short_of = $1 AND id <="
+                               " (SELECT id FROM idempotency WHERE short_of = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)";
+    if (i->key_hash[KEY_HASH_BYTES - 1] % KEPT_SHORT_LOOK) return OK;
     struct stmt *st = db_prepare(db, drop);
     bind_id(st, i->account);
-    bind_blob(st, (Str){first, sizeof first});
-    bind_blob(st, (Str){last, sizeof last});
-    bind_int(st, KEPT_SHORT_COUNT / KEPT_SLICES);
+    bind_int(st, KEPT_SHORT_COUNT);
     return db_run(st);
 }
 
-enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer)
+/* Whether the account has stored so many answers today that further small ones are counted as well. Accounts share a
+ * number, which at worst makes one of them be counted early. */
+static bool is_busy(Id account, Time now)
 {
-#define STORE                                                                                                          \
-    "INSERT INTO idempotency (account_id, key_hash, request_hash, status, answer, created_at, long_of)"                \
-    " VALUES ($1, $2, $3, $4, $5, $6, $7)"
-    /* Nobody in a group has claimed the key: who meets it here was late, and is undone with the group. */
-    static const char store_first[] = STORE;
-    static const char store[] = STORE " ON CONFLICT (account_id, key_hash) DO UPDATE SET status = excluded.status,"
-                                      " answer = excluded.answer, long_of = excluded.long_of";
-#undef STORE
-    Str sealed = answer_seal(db_arena(db), i, answer);
-    bool is_grouped = db_is_grouped(db);
-    struct stmt *st = db_prepare(db, is_grouped ? store_first : store);
+    static _Atomic int64_t today;
+    static _Atomic int stored[BUSY_NUMBERS];
+    int64_t day = now.ms / TIME_DAY, before = atomic_load(&today);
+    if (day != before && atomic_compare_exchange_strong(&today, &before, day))
+        for (size_t n = 0; n < BUSY_NUMBERS; n++) atomic_store(&stored[n], 0);
+    return atomic_fetch_add(&stored[(uint64_t)account.v % BUSY_NUMBERS], 1) >= KEPT_SMALL_COUNT;
+}
+
+/* Of which kind an answer is; the column of its kind gets the account. */
+enum kept_kind { KEPT_AS_SMALL, KEPT_AS_SHORT, KEPT_AS_LONG };
+
+static enum kept_kind kind_of(const struct idempotency *i, size_t bytes, Time now)
+{
+    if (!id_is(i->account)) return KEPT_AS_SMALL;
+    if (bytes > KEPT_LONG) return KEPT_AS_LONG;
+    return bytes > KEPT_SMALL || is_busy(i->account, now) ? KEPT_AS_SHORT : KEPT_AS_SMALL;
+}
+
+/* What a row says of an answer. */
+struct key_answer {
+    int status;
+    Str sealed;
+    enum kept_kind kind;
+};
+
+static void bind_answer(struct stmt *st, const struct idempotency *i, const struct key_answer *a)
+{
+    bind_int(st, a->status);
+    bind_blob(st, a->sealed);
+    bind_opt_id(st, a->kind == KEPT_AS_SHORT ? i->account : (Id){0});
+    bind_opt_id(st, a->kind == KEPT_AS_LONG ? i->account : (Id){0});
+}
+
+static void bind_key(struct stmt *st, const struct idempotency *i, Time now)
+{
     bind_id(st, i->account);
     bind_blob(st, key_hash(i));
-    bind_blob(st, (Str){(const char *)i->request_hash, REQUEST_HASH_BYTES});
-    bind_int(st, answer->status);
-    bind_blob(st, sealed);
+    bind_blob(st, request_hash(i));
     bind_time(st, now);
-    bool is_long = sealed.len > KEPT_LONG;
-    bind_opt_id(st, is_long ? i->account : (Id){0});
-    enum err e = db_run(st);
+}
+
+#define ADD                                                                                                            \
+    "INSERT INTO idempotency (account_id, key_hash, request_hash, created_at, status, answer, short_of, long_of)"      \
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+
+static enum err store_by_hash(struct db *db, const struct idempotency *i, Time now, const struct key_answer *a)
+{
+    /* Nobody in a group has claimed the key: who meets it here was late, and is undone with the group. */
+    static const char postgres_first[] = ADD;
+    static const char postgres[] = ADD " ON CONFLICT (account_id, key_hash) DO UPDATE SET status = excluded.status,"
+                                       " answer = excluded.answer, short_of = excluded.short_of,"
+                                       " long_of = excluded.long_of";
+    struct stmt *st = db_prepare(db, db_is_grouped(db) ? postgres_first : postgres);
+    bind_key(st, i, now);
+    bind_answer(st, i, a);
+    return db_run(st);
+}
+
+static enum err store_row(struct db *db, const struct idempotency *i, Time now, const struct key_answer *a)
+{
+    static const char sqlite[] = ADD " RETURNING id";
+    static const char change[] =
+        "UPDATE idempotency SET status = $2, answer = $3, short_of = $4, long_of = $5 WHERE id = $1";
+    if (db_is_postgres(db)) return store_by_hash(db, i, now, a);
+    struct key_row row;
+    enum err e = find_row(db, i, &row);
     if (e) return e;
-    return is_long ? drop_long(db, i->account) : drop_short(db, i);
+    if (id_is(row.id)) { /* of an earlier transaction of this request */
+        struct stmt *st = db_prepare(db, change);
+        bind_id(st, row.id);
+        bind_answer(st, i, a);
+        return db_run(st);
+    }
+    struct stmt *st = db_prepare(db, sqlite);
+    bind_key(st, i, now);
+    bind_answer(st, i, a);
+    e = db_insert(st, &row.id);
+    return e ? e : key_index_add(db, i->key_hash, row.id);
+}
+#undef ADD
+
+enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer)
+{
+    Str sealed = answer_seal(db_arena(db), i, answer);
+    enum kept_kind kind = kind_of(i, sealed.len, now);
+    enum err e = store_row(db, i, now, &(struct key_answer){answer->status, sealed, kind});
+    if (e || kind == KEPT_AS_SMALL) return e;
+    return kind == KEPT_AS_LONG ? drop_long(db, i->account) : drop_short(db, i);
 }
 
 enum err idempotency_forget(struct db *db, const struct idempotency *i)
 {
-    static const char forget[] = "DELETE FROM idempotency WHERE account_id = $1 AND key_hash = $2";
+    static const char forget[] = "DELETE FROM idempotency WHERE id = $1";
+    struct key_row row;
+    enum err e = find_row(db, i, &row);
+    if (e || !id_is(row.id)) return e;
     struct stmt *st = db_prepare(db, forget);
-    bind_id(st, i->account);
-    bind_blob(st, key_hash(i));
+    bind_id(st, row.id);
     return db_run(st);
 }
 

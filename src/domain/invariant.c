@@ -476,6 +476,12 @@ static const struct check checks[] = {
         "SELECT t.id FROM ticket t WHERE t.last_reply_at <> COALESCE((SELECT m.created_at FROM ticket_message m"
         " WHERE m.ticket_id = t.id ORDER BY m.id DESC LIMIT 1), -1) ORDER BY t.id",
     },
+    {
+        "key_once",
+        "idempotency row",
+        "one Idempotency-Key was used up twice",
+        "SELECT MAX(id) FROM idempotency GROUP BY key_hash HAVING COUNT(*) > 1 ORDER BY 1",
+    },
 };
 
 #define CHECK_COUNT (sizeof checks / sizeof checks[0])

@@ -523,6 +523,18 @@ const DAMAGE = [
     ['ticket_activity: .*\\(ticket 1\\)'],
     null,
   ],
+  [
+    'a key was used up twice',
+    [1, 2]
+      .map(
+        (account) =>
+          `INSERT INTO idempotency (id, account_id, key_hash, request_hash, status, created_at)
+          VALUES (${account}, ${account}, ${IS_PG ? "'\\x61'" : "x'61'"}, ${IS_PG ? "'\\x62'" : "x'62'"}, 200, 1)`,
+      )
+      .join(';'),
+    ['key_once: .*\\(idempotency row 2\\)'],
+    null,
+  ],
 ];
 
 /** The tables that SOUND fills, and how PostgreSQL gets them back into that state. */
@@ -534,6 +546,7 @@ const TABLES = [
   'department',
   'dispute',
   'event',
+  'idempotency',
   'ledger_account',
   'license',
   'order_item',

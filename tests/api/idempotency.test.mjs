@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
+import { seeder } from './lib/seed.mjs';
 import { startSouk, together } from './lib/souk.mjs';
 
 const password = 'correct horse battery';
@@ -183,6 +184,25 @@ test('a kept answer outlives a restart', async () => {
   const first = await souk.post('/api/customer/tokens', { name: 'kept' }, withKey(key, token));
   await souk.restart();
   const again = await souk.post('/api/customer/tokens', { name: 'kept' }, withKey(key, token));
+  assert.deepEqual(again.bytes, first.bytes);
+  assert.equal(again.headers['idempotent-replayed'], 'true');
+});
+
+test('a row that another program takes out and puts back is found again', async () => {
+  const { id, token } = await souk.customer();
+  const seed = seeder(souk);
+  const key = freshKey();
+  const ask = () => souk.post('/api/customer/tokens', { name: 'elsewhere' }, withKey(key, token));
+  const first = expectStatus(await ask(), 201);
+  const columns = 'account_id, key_hash, request_hash, status, answer, created_at';
+  seed.sql(`CREATE TABLE elsewhere AS SELECT ${columns} FROM idempotency WHERE account_id = ${id};
+    DELETE FROM idempotency WHERE account_id = ${id};`);
+  const second = expectStatus(await ask(), 201);
+  assert.notDeepEqual(second.bytes, first.bytes, 'nobody knows of the first');
+  seed.sql(`DELETE FROM idempotency WHERE account_id = ${id};
+    INSERT INTO idempotency (${columns}) SELECT ${columns} FROM elsewhere;
+    DROP TABLE elsewhere;`);
+  const again = expectStatus(await ask(), 201);
   assert.deepEqual(again.bytes, first.bytes);
   assert.equal(again.headers['idempotent-replayed'], 'true');
 });

@@ -90,54 +90,57 @@ test('an account keeps so many bytes of long answers; a key without its answer s
 test('an account keeps so many short answers, too', async (t) => {
   const { souk, customer, owner, stop } = await openOffice();
   t.after(stop);
-  const { id, token } = await customer();
-  const other = await customer();
   const { id: department } = dataOf(await owner.post('/api/admin/departments', { name: 'Help' }), 201);
-  const ask = (key, who = token, subject = 'Short') =>
+  const open = async (token, key) =>
     souk.post(
       '/api/customer/tickets',
-      { department_id: department, subject, message: 'x' },
-      { token: who, headers: { 'Idempotency-Key': key } },
+      { department_id: department, subject: 'Short', message: 'x' },
+      { token, headers: { 'Idempotency-Key': key } },
+    );
+  const people = [await customer(), await customer()];
+  for (const who of people) who.ticket = dataOf(await open(who.token, 'small')).id;
+  const [one, other] = people;
+  // An answer with the message in it: more than a small one, which is not counted.
+  const reply = (who, key, message = 'x'.repeat(1500)) =>
+    souk.post(
+      `/api/customer/tickets/${who.ticket}/replies`,
+      { message },
+      { token: who.token, headers: { 'Idempotency-Key': key } },
     );
   const seed = seeder(souk);
-  const tickets = (who) => seed.number(`SELECT COUNT(*) FROM ticket WHERE account_id = ${who}`);
-  const OLD = 150;
-  const LATER = 250;
-  await together(OLD, 8, async (i) => expectStatus(await ask(`old ${i}`), 200));
-  expectStatus(await ask('old 0', other.token), 200);
-  // As if there had been 10,240 more, and of another account as many: 160 in each of the 64 parts in which they are counted.
+  const messages = () => seed.number('SELECT COUNT(*) FROM ticket_message');
+  const OLD = 20;
+  const LATER = 100;
+  for (let i = 0; i < OLD; i++) expectStatus(await reply(one, `old ${i}`), 201);
+  expectStatus(await reply(other, 'old 0'), 201);
+  // As if there had been 10,000 more, and as many of another account.
   const bytes = (n) => (souk.engine === 'sqlite' ? `x'${n}'` : `'\\x${n}'`);
-  const hash = (n) => bytes((n % 256).toString(16).padStart(2, '0') + n.toString(16).padStart(30, '0'));
-  const old = seed.number('SELECT MAX(id) FROM idempotency');
-  for (const who of [id, other.id]) {
-    const row = (n) => `(${who}, ${hash(n)}, ${hash(n)}, 201, ${bytes('00')}, ${Date.now()})`;
+  const hash = (who, n) => bytes(who.id.toString(16).padStart(16, '0') + n.toString(16).padStart(16, '0'));
+  for (const who of people) {
+    const row = (n) => `(${who.id}, ${hash(who, n)}, ${hash(who, n)}, 201, ${bytes('00')}, ${who.id}, ${Date.now()})`;
     seed.sql(
-      `INSERT INTO idempotency (account_id, key_hash, request_hash, status, answer, created_at) VALUES ${Array.from({ length: 10_240 }, (_, n) => row(n)).join(',')};`,
+      `INSERT INTO idempotency (account_id, key_hash, request_hash, status, answer, short_of, created_at) VALUES ${Array.from({ length: 10_000 }, (_, n) => row(n)).join(',')};`,
     );
   }
-  // About one request in 64 counts one part. Those of the first keys that are in it have to go; their rows stay.
-  const gone = () => seed.number(`SELECT COUNT(*) FROM idempotency WHERE account_id = -${id} AND id <= ${old}`);
+  // About one request in 64 counts. The first keys have to go then; their rows stay.
+  const gone = () => seed.number(`SELECT COUNT(*) FROM idempotency WHERE account_id = ${one.id} AND answer IS NULL`);
   let asked = 0;
   do {
-    await together(LATER, 8, async (i) => expectStatus(await ask(`new ${asked + i}`), 200));
+    await together(LATER, 8, async (i) => expectStatus(await reply(one, `new ${asked + i}`), 201));
     asked += LATER;
   } while (!gone() && asked < 10_000);
-  const count = gone();
-  assert.ok(count > 0);
-  const before = tickets(id);
-  const answers = [];
-  for (let i = 0; i < OLD; i++) answers.push(await ask(`old ${i}`));
-  const refused = answers.filter((answer) => answer.status !== 200);
-  for (const answer of refused) expectError(answer, 409, 'answer_not_kept');
-  assert.equal(refused.length, count);
-  const key = `old ${answers.indexOf(refused[0])}`;
-  expectError(await ask(key, token, 'Another'), 422, 'idempotency_key_reused');
-  assert.equal(expectStatus(await ask(`new ${asked - 1}`), 200).headers['idempotent-replayed'], 'true');
-  assert.equal(tickets(id), before, 'each key has had its one effect');
-  // No part that was counted keeps more than 156 and what has come since; that of another account is left alone.
-  assert.equal(seed.number(`SELECT COUNT(*) FROM idempotency WHERE account_id = -${id} AND answer IS NOT NULL`), 0);
-  assert.equal(seed.number(`SELECT COUNT(*) FROM idempotency WHERE account_id = ${other.id}`), 10_241);
-  assert.equal(expectStatus(await ask('old 0', other.token), 200).headers['idempotent-replayed'], 'true');
+  const before = messages();
+  for (let i = 0; i < OLD; i++) expectError(await reply(one, `old ${i}`), 409, 'answer_not_kept');
+  expectError(await reply(one, 'old 0', 'another'), 422, 'idempotency_key_reused');
+  const replayed = (answer) => assert.equal(answer.headers['idempotent-replayed'], 'true', answer.text);
+  replayed(expectStatus(await reply(one, `new ${asked - 1}`), 201));
+  replayed(expectStatus(await open(one.token, 'small'), 200));
+  assert.equal(messages(), before, 'each key has had its one effect');
+  const kept = seed.number(`SELECT COUNT(*) FROM idempotency WHERE short_of = ${one.id}`);
+  assert.ok(kept >= 10_000 && kept <= 10_000 + asked, `${kept}`);
+  // Those of another account are left alone.
+  assert.equal(seed.number(`SELECT COUNT(*) FROM idempotency WHERE short_of = ${other.id}`), 10_001);
+  replayed(expectStatus(await reply(other, 'old 0'), 201));
 });
 
 test('a page of messages ends at a megabyte; the rest is behind it', async (t) => {

@@ -1,0 +1,148 @@
+/* domain/key_index.c - see key_index.h. Open addressing: a hash stands at its place or behind it, before the next free
+ * slot. Nothing is taken out; what the database has forgotten is left behind when the table gets a new size.
+ *
+ * Only transactions that write change the table, and there is one at a time: they read it without the lock. */
+#include "domain/key_index.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define SLOTS_LEAST 1024
+
+struct key_slot {
+    uint64_t hash;
+    int64_t row; /* 0: free */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    int64_t epoch; /* of the database that was read; 0: of none */
+    struct key_slot *slots;
+    size_t size, used; /* a power of two; at most three quarters of it */
+} keys = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t short_hash(const uint8_t hash[KEY_HASH_BYTES])
+{
+    uint64_t h = 0;
+    for (int i = 0; i < 8; i++) h = h << 8 | hash[i];
+    return h;
+}
+
+static void put(struct key_slot *slots, size_t size, struct key_slot what, size_t *used)
+{
+    size_t at = what.hash & (size - 1);
+    for (; slots[at].row; at = (at + 1) & (size - 1))
+        if (slots[at].hash == what.hash && slots[at].row == what.row) return;
+    slots[at] = what;
+    ++*used;
+}
+
+/* Under the lock, or while nobody reads the table. Leaves out the rows before `first`. */
+static enum err make_room(int64_t first)
+{
+    size_t live = 0, size = SLOTS_LEAST, used = 0;
+    for (size_t i = 0; i < keys.size; i++) live += keys.slots[i].row >= first; /* which is 1 at least */
+    while (size < 2 * (live + 1)) size *= 2;
+    struct key_slot *slots = memory_try_zeroed(size, sizeof *slots);
+    if (!slots) return ERR_UNAVAILABLE;
+    for (size_t i = 0; i < keys.size; i++)
+        if (keys.slots[i].row >= first) put(slots, size, keys.slots[i], &used);
+    free(keys.slots);
+    keys.slots = slots;
+    keys.size = size;
+    keys.used = used;
+    return OK;
+}
+
+static bool is_full(void)
+{
+    return keys.used + 1 > keys.size / 4 * 3;
+}
+
+/* Whoever wants to read the table meanwhile is told that there is none. */
+static void set_epoch(int64_t epoch)
+{
+    pthread_mutex_lock(&keys.lock);
+    keys.epoch = epoch;
+    pthread_mutex_unlock(&keys.lock);
+}
+
+static enum err read_all(struct db *db)
+{
+    static const char sqlite[] = "SELECT id, key_hash FROM idempotency INDEXED BY idempotency_row ORDER BY id";
+    set_epoch(0);
+    free(keys.slots);
+    keys.slots = NULL;
+    keys.size = keys.used = 0;
+    enum err room = OK;
+    struct stmt *st = db_prepare(db, sqlite);
+    while (!room && db_step(st)) {
+        Id row = col_id(st);
+        Str hash = col_blob(st);
+        if (hash.len != KEY_HASH_BYTES) continue;
+        if (is_full()) room = make_room(1);
+        if (!room)
+            put(keys.slots, keys.size, (struct key_slot){short_hash((const uint8_t *)hash.ptr), row.v}, &keys.used);
+    }
+    enum err e = db_done(st);
+    if (!e) e = room;
+    if (!e) set_epoch(db_epoch(db));
+    return e;
+}
+
+/* Under the lock. How many rows; they are put into `ret` unless it is NULL. */
+static size_t collect(uint64_t hash, Id *ret)
+{
+    size_t count = 0;
+    if (!keys.size) return 0;
+    for (size_t at = hash & (keys.size - 1); keys.slots[at].row; at = (at + 1) & (keys.size - 1)) {
+        if (keys.slots[at].hash != hash) continue;
+        if (ret) ret[count] = (Id){keys.slots[at].row};
+        count++;
+    }
+    return count;
+}
+
+enum err key_index_find(struct db *db, const uint8_t hash[KEY_HASH_BYTES], Id **ret, size_t *ret_count)
+{
+    if (db_can_write(db) && keys.epoch != db_epoch(db)) {
+        enum err e = read_all(db);
+        if (e) return e;
+    }
+    uint64_t h = short_hash(hash);
+    size_t count = 0;
+    Id *rows = NULL;
+    pthread_mutex_lock(&keys.lock);
+    bool is_read = keys.epoch == db_epoch(db);
+    if (is_read) count = collect(h, NULL);
+    if (count) {
+        rows = arena_array(db_arena(db), Id, count);
+        collect(h, rows);
+    }
+    pthread_mutex_unlock(&keys.lock);
+    if (!is_read) return ERR_NEEDS_WRITE;
+    *ret = rows;
+    *ret_count = count;
+    return OK;
+}
+
+enum err key_index_add(struct db *db, const uint8_t hash[KEY_HASH_BYTES], Id row)
+{
+    static const char oldest[] = "SELECT id FROM idempotency ORDER BY id LIMIT 1";
+    enum err e = OK;
+    int64_t first = 1;
+    if (is_full()) {
+        struct stmt *st = db_prepare(db, oldest);
+        if (db_step(st)) first = col_id(st).v;
+        e = db_done(st);
+        if (e) return e;
+    }
+    pthread_mutex_lock(&keys.lock);
+    if (is_full()) e = make_room(first);
+    if (!e) put(keys.slots, keys.size, (struct key_slot){short_hash(hash), row.v}, &keys.used);
+    pthread_mutex_unlock(&keys.lock);
+    return e;
+}

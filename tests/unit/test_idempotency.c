@@ -1,0 +1,247 @@
+/* tests/unit/test_idempotency.c - keys are kept exactly: whatever was undone, forgotten or has the same short hash. */
+#include "store.h"
+
+#include "domain/idempotency.h"
+#include "master_key.h"
+
+#define MANY 3000
+
+/* Keys by number. Their short hashes (domain/key_index.c) are the same for all numbers with the same rest by 1000. */
+static struct idempotency key_of(int number)
+{
+    struct idempotency i = {.account = ada};
+    i.key_hash[7] = (uint8_t)(number % 1000);
+    i.key_hash[6] = (uint8_t)(number % 1000 >> 8);
+    i.key_hash[15] = (uint8_t)number;
+    i.key_hash[14] = (uint8_t)(number >> 8);
+    i.key_hash[13] = (uint8_t)(number >> 16);
+    i.request_hash[0] = 1;
+    return i;
+}
+
+static int first_key, last_key; /* what the functions below work on, one after another */
+static Time moment;
+static size_t answer_bytes;
+
+static Str answer_of(int number)
+{
+    Str text = str_printf(&store_arena, "answer %d", number);
+    if (!answer_bytes) return text;
+    char *long_text = arena_alloc(&store_arena, answer_bytes);
+    memset(long_text, 'x', answer_bytes);
+    return (Str){long_text, answer_bytes};
+}
+
+static enum err use_up(struct db *db)
+{
+    for (int n = first_key; n <= last_key; n++) {
+        struct idempotency key = key_of(n);
+        struct kept_answer kept;
+        assert_int_equal(idempotency_claim(db, &key, moment, &kept), OK);
+        assert_int_equal(kept.status, 0);
+        assert_int_equal(
+            idempotency_store(db, &key, moment, &(struct kept_answer){.status = 201, .body = answer_of(n)}), OK);
+    }
+    return OK;
+}
+
+static enum err store_all(struct db *db)
+{
+    for (int n = first_key; n <= last_key; n++) {
+        struct idempotency key = key_of(n);
+        struct kept_answer answer = {.status = 201, .body = answer_of(n)};
+        assert_int_equal(idempotency_store(db, &key, moment, &answer), OK);
+    }
+    return OK;
+}
+
+static enum err use_up_and_fail(struct db *db)
+{
+    assert_int_equal(use_up(db), OK);
+    return ERR_CONFLICT;
+}
+
+static enum err are_kept(struct db *db)
+{
+    for (int n = first_key; n <= last_key; n++) {
+        struct idempotency key = key_of(n);
+        struct kept_answer kept;
+        enum err e = idempotency_find(db, &key, &kept);
+        if (e) return e;
+        assert_int_equal(kept.status, 201);
+        assert_true(str_eq(kept.body, answer_of(n)));
+        key.request_hash[0]++;
+        assert_int_equal(idempotency_find(db, &key, &kept), ERR_IDEMPOTENCY_KEY_REUSED);
+    }
+    return OK;
+}
+
+static enum err are_free(struct db *db)
+{
+    for (int n = first_key; n <= last_key; n++) {
+        struct idempotency key = key_of(n);
+        struct kept_answer kept;
+        enum err e = idempotency_find(db, &key, &kept);
+        if (e) return e;
+        assert_int_equal(kept.status, 0);
+    }
+    return OK;
+}
+
+static enum err forget(struct db *db)
+{
+    struct idempotency key = key_of(first_key);
+    return idempotency_forget(db, &key);
+}
+
+static enum err expire(struct db *db)
+{
+    return idempotency_expire(db, moment, MANY);
+}
+
+static void with(int first, int last, store_body body, enum err expected)
+{
+    first_key = first;
+    last_key = last;
+    assert_int_equal(store_tx(TX_WRITE, body), expected);
+}
+
+static void start(void)
+{
+    moment = (Time){TIME_DAY};
+    answer_bytes = 0;
+}
+
+static void test_many_keys(void **state)
+{
+    (void)state;
+    start();
+    with(1, MANY, use_up, OK);
+    with(1, MANY, are_kept, OK);
+    with(MANY + 1, 2 * MANY, are_free, OK);
+}
+
+static void test_what_was_undone_is_free(void **state)
+{
+    (void)state;
+    start();
+    with(1, 5, use_up, OK);
+    with(6, 10, use_up_and_fail, ERR_CONFLICT);
+    with(6, 10, are_free, OK);
+    with(11, 15, use_up, OK); /* on SQLite in the rows that the others had */
+    with(6, 10, are_free, OK);
+    with(1, 5, are_kept, OK);
+    with(11, 15, are_kept, OK);
+    with(6, 10, use_up, OK);
+    with(1, 15, are_kept, OK);
+    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM idempotency"), 15);
+}
+
+static enum err store_provisional(struct db *db)
+{
+    struct idempotency key = key_of(first_key);
+    struct kept_answer kept;
+    assert_int_equal(idempotency_claim(db, &key, moment, &kept), OK);
+    return idempotency_store(db, &key, moment, &(struct kept_answer){.status = 202, .body = STR("soon")});
+}
+
+/* A request of several transactions. */
+static void test_an_answer_that_takes_the_place_of_another(void **state)
+{
+    (void)state;
+    start();
+    with(7, 7, store_provisional, OK);
+    with(7, 7, store_all, OK);
+    with(7, 7, are_kept, OK);
+    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM idempotency"), 1);
+}
+
+static void test_forgotten_keys_are_free(void **state)
+{
+    (void)state;
+    start();
+    with(1, 3, use_up, OK);
+    with(2, 2, forget, OK);
+    with(2, 2, are_free, OK);
+    with(1, 1, are_kept, OK);
+    with(3, 3, are_kept, OK);
+    with(2, 2, forget, OK); /* there is nothing to forget */
+    with(2, 2, use_up, OK);
+    with(1, 3, are_kept, OK);
+}
+
+static void test_old_keys_are_free(void **state)
+{
+    (void)state;
+    start();
+    with(1, MANY, use_up, OK);
+    moment = time_add(moment, IDEMPOTENCY_DAYS * TIME_DAY + 1);
+    with(MANY + 1, MANY + 10, use_up, OK);
+    for (int i = 0; i < 3; i++) with(0, 0, expire, OK);
+    with(1, MANY, are_free, OK);
+    with(MANY + 1, MANY + 10, are_kept, OK);
+    with(MANY + 11, 3 * MANY, use_up, OK);
+    with(MANY + 1, 3 * MANY, are_kept, OK);
+    with(1, MANY, are_free, OK);
+}
+
+static void reopen(void)
+{
+    char why[512] = "";
+    struct database_options o = {.url = store.url, .workers = 4};
+    database_close(store.d);
+    if (database_open(&o, &store.d, why, sizeof why) != OK) fail_msg("%s", why);
+}
+
+static void test_a_start_knows_all_keys(void **state)
+{
+    (void)state;
+    start();
+    with(1, MANY, use_up, OK);
+    reopen();
+    first_key = last_key = MANY + 1;
+    assert_int_equal(store_tx(TX_READ, are_free), OK); /* goes on as TX_WRITE, because nobody has looked yet */
+    with(1, MANY, are_kept, OK);
+    reopen();
+    first_key = last_key = MANY;
+    for (int i = 0; i < 2; i++) assert_int_equal(store_tx(TX_READ, are_kept), OK);
+}
+
+#define SHORT_ONES "SELECT COUNT(*) FROM idempotency WHERE short_of IS NOT NULL AND answer IS NOT NULL"
+
+static void test_small_answers_are_counted_past_so_many_of_a_day(void **state)
+{
+    (void)state;
+    start();
+    moment =
+        time_add(moment, (database_is_sqlite(store.d) ? 100 : 200) * TIME_DAY); /* days that no other test has had */
+    with(1, KEPT_SMALL_COUNT, store_all, OK);
+    assert_int_equal(test_number(store.d, SHORT_ONES), 0);
+    with(KEPT_SMALL_COUNT + 1, KEPT_SMALL_COUNT + 5, use_up, OK);
+    assert_int_equal(test_number(store.d, SHORT_ONES), 5);
+    moment = time_add(moment, TIME_DAY);
+    with(KEPT_SMALL_COUNT + 6, KEPT_SMALL_COUNT + 6, use_up, OK);
+    assert_int_equal(test_number(store.d, SHORT_ONES), 5);
+    answer_bytes = KEPT_SMALL;
+    with(KEPT_SMALL_COUNT + 7, KEPT_SMALL_COUNT + 7, use_up, OK);
+    assert_int_equal(test_number(store.d, SHORT_ONES), 6);
+    answer_bytes = KEPT_LONG;
+    with(KEPT_SMALL_COUNT + 8, KEPT_SMALL_COUNT + 8, use_up, OK);
+    assert_int_equal(test_number(store.d, SHORT_ONES), 6);
+    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM idempotency WHERE long_of IS NOT NULL"), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_BOTH(test_many_keys),
+        ON_BOTH(test_what_was_undone_is_free),
+        ON_BOTH(test_an_answer_that_takes_the_place_of_another),
+        ON_BOTH(test_forgotten_keys_are_free),
+        ON_BOTH(test_old_keys_are_free),
+        ON_BOTH(test_a_start_knows_all_keys),
+        ON_BOTH(test_small_answers_are_counted_past_so_many_of_a_day),
+    };
+    if (!test_postgres()) cmocka_set_test_filter("sqlite *");
+    return cmocka_run_group_tests(tests, open_vault, NULL);
+}
