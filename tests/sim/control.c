@@ -13,8 +13,8 @@ static const struct {
     enum control control;
     const char *begins, *instead;
 } changed[] = {
-    {CONTROL_KEYLESS, "SELECT request_hash, status, answer FROM idempotency WHERE account_id",
-     "SELECT request_hash, status, answer FROM idempotency WHERE account_id = $1 AND key_hash = $2 AND 1 = 0"},
+    {CONTROL_KEYLESS, "SELECT id, request_hash, status, answer FROM idempotency WHERE id",
+     "SELECT id, request_hash, status, answer FROM idempotency WHERE id = $1 AND key_hash = $2 AND 1 = 0"},
     {CONTROL_UNPAID, "INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)",
      "INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)"
      " SELECT $1, $2, $3, $4, $5, $6, $7 WHERE $4 <> 'order'"},
