@@ -307,6 +307,15 @@ Str col_blob(struct stmt *st)
     return col_bytes(st, BIND_BLOB);
 }
 
+bool col_blob_exact(struct stmt *st, void *ret, size_t bytes)
+{
+    int n = next_column(st);
+    Str s = n < 0 ? (Str){0} : st->db->engine->get_bytes(st, n, BIND_BLOB);
+    if (s.len != bytes) return false;
+    memcpy(ret, s.ptr, bytes);
+    return true;
+}
+
 unsigned col_choice(struct stmt *st, const char *const *words)
 {
     int n = next_column(st);

@@ -60,6 +60,7 @@ Money col_money(struct stmt *st);
 Time col_time(struct stmt *st);
 Str col_text(struct stmt *st); /* copied into db_arena(db) */
 Str col_blob(struct stmt *st);
+bool col_blob_exact(struct stmt *st, void *ret, size_t bytes); /* into `ret`; false: it has another length */
 /* The place of a word in its table. An unknown word is a sticky error, like a failed statement. */
 unsigned col_choice(struct stmt *st, const char *const *words);
 

@@ -8,7 +8,8 @@
  * Words expanded per engine: @id (identity primary key), @id_kept (the same; an id is never reused, even after a
  * delete), @int (64-bit integer), @bytes, @strict (behind the closing bracket), @norowid (behind the closing bracket of
  * a table whose primary key is what it is looked up by; includes @strict), @checked(table) (REFERENCES table (id) on
- * SQLite; on PostgreSQL nothing: `souk check` looks). */
+ * SQLite; on PostgreSQL nothing: `souk check` looks), @postgres … @end and @sqlite … @end (what the other one
+ * does not have). */
 #pragma once
 
 #include "db/tx.h"

@@ -80,12 +80,11 @@ static enum err read_all(struct db *db)
     enum err room = OK;
     struct stmt *st = db_prepare(db, sqlite);
     while (!room && db_step(st)) {
+        uint8_t hash[KEY_HASH_BYTES];
         Id row = col_id(st);
-        Str hash = col_blob(st);
-        if (hash.len != KEY_HASH_BYTES) continue;
+        if (!col_blob_exact(st, hash, sizeof hash)) continue; /* none of ours */
         if (is_full()) room = make_room(1);
-        if (!room)
-            put(keys.slots, keys.size, (struct key_slot){short_hash((const uint8_t *)hash.ptr), row.v}, &keys.used);
+        if (!room) put(keys.slots, keys.size, (struct key_slot){short_hash(hash), row.v}, &keys.used);
     }
     enum err e = db_done(st);
     if (!e) e = room;
@@ -106,12 +105,15 @@ static size_t collect(uint64_t hash, Id *ret)
     return count;
 }
 
+enum err key_index_open(struct db *db)
+{
+    return db_is_postgres(db) || keys.epoch == db_epoch(db) ? OK : read_all(db);
+}
+
 enum err key_index_find(struct db *db, const uint8_t hash[KEY_HASH_BYTES], Id **ret, size_t *ret_count)
 {
-    if (db_can_write(db) && keys.epoch != db_epoch(db)) {
-        enum err e = read_all(db);
-        if (e) return e;
-    }
+    enum err e = db_can_write(db) ? key_index_open(db) : OK;
+    if (e) return e;
     uint64_t h = short_hash(hash);
     size_t count = 0;
     Id *rows = NULL;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/quota.h"
+#include "domain/key_index.h"
 #include "domain/license.h"
 #include "domain/mail.h"
 #include "domain/signing_key.h"
@@ -63,12 +64,19 @@ static enum err open_signing_key(void *arg, struct db *db)
     return signing_key_open(db);
 }
 
+static enum err read_keys(void *arg, struct db *db)
+{
+    (void)arg;
+    return key_index_open(db);
+}
+
 enum err app_start(struct app *app, struct database *database, const struct app_options *options)
 {
     struct arena arena = {0};
     struct settings settings;
     enum err e = tx_call(database, TX_READ, load_settings, &settings, &arena);
     if (!e) e = tx_call(database, TX_WRITE, open_signing_key, NULL, &arena);
+    if (!e) e = tx_call(database, TX_WRITE, read_keys, NULL, &arena);
     arena_done(&arena);
     if (e) return e;
 
