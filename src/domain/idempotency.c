@@ -225,7 +225,8 @@ static enum err store_by_hash(struct db *db, const struct idempotency *i, Time n
     static const char postgres[] = ADD " ON CONFLICT (account_id, key_hash) DO UPDATE SET status = excluded.status,"
                                        " answer = excluded.answer, short_of = excluded.short_of,"
                                        " long_of = excluded.long_of";
-    struct stmt *st = db_prepare(db, db_is_grouped(db) ? postgres_first : postgres);
+    bool is_grouped = db_is_grouped(db);
+    struct stmt *st = db_prepare(db, is_grouped ? postgres_first : postgres);
     bind_key(st, i, now);
     bind_answer(st, i, a);
     return db_run(st);

@@ -12,7 +12,7 @@
 
 #define SLOTS_LEAST 1024
 
-struct key_slot {
+struct key_place {
     uint64_t hash;
     int64_t row; /* 0: free */
 };
@@ -20,7 +20,7 @@ struct key_slot {
 static struct {
     pthread_mutex_t lock;
     int64_t epoch; /* of the database that was read; 0: of none */
-    struct key_slot *slots;
+    struct key_place *slots;
     size_t size, used; /* a power of two; at most three quarters of it */
 } keys = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -31,7 +31,7 @@ static uint64_t short_hash(const uint8_t hash[KEY_HASH_BYTES])
     return h;
 }
 
-static void put(struct key_slot *slots, size_t size, struct key_slot what, size_t *used)
+static void put(struct key_place *slots, size_t size, struct key_place what, size_t *used)
 {
     size_t at = what.hash & (size - 1);
     for (; slots[at].row; at = (at + 1) & (size - 1))
@@ -46,7 +46,7 @@ static enum err make_room(int64_t first)
     size_t live = 0, size = SLOTS_LEAST, used = 0;
     for (size_t i = 0; i < keys.size; i++) live += keys.slots[i].row >= first; /* which is 1 at least */
     while (size < 2 * (live + 1)) size *= 2;
-    struct key_slot *slots = memory_try_zeroed(size, sizeof *slots);
+    struct key_place *slots = memory_try_zeroed(size, sizeof *slots);
     if (!slots) return ERR_UNAVAILABLE;
     for (size_t i = 0; i < keys.size; i++)
         if (keys.slots[i].row >= first) put(slots, size, keys.slots[i], &used);
@@ -62,7 +62,7 @@ static bool is_full(void)
     return keys.used + 1 > keys.size / 4 * 3;
 }
 
-/* Whoever wants to read the table meanwhile is told that there is none. */
+/* While it is 0, a thread that looks is told that there is no table. */
 static void set_epoch(int64_t epoch)
 {
     pthread_mutex_lock(&keys.lock);
@@ -84,7 +84,7 @@ static enum err read_all(struct db *db)
         Id row = col_id(st);
         if (!col_blob_exact(st, hash, sizeof hash)) continue; /* none of ours */
         if (is_full()) room = make_room(1);
-        if (!room) put(keys.slots, keys.size, (struct key_slot){short_hash(hash), row.v}, &keys.used);
+        if (!room) put(keys.slots, keys.size, (struct key_place){short_hash(hash), row.v}, &keys.used);
     }
     enum err e = db_done(st);
     if (!e) e = room;
@@ -144,7 +144,7 @@ enum err key_index_add(struct db *db, const uint8_t hash[KEY_HASH_BYTES], Id row
     }
     pthread_mutex_lock(&keys.lock);
     if (is_full()) e = make_room(first);
-    if (!e) put(keys.slots, keys.size, (struct key_slot){short_hash(hash), row.v}, &keys.used);
+    if (!e) put(keys.slots, keys.size, (struct key_place){short_hash(hash), row.v}, &keys.used);
     pthread_mutex_unlock(&keys.lock);
     return e;
 }
