@@ -311,7 +311,7 @@ bool col_blob_exact(struct stmt *st, void *ret, size_t bytes)
 {
     int n = next_column(st);
     Str s = n < 0 ? (Str){0} : st->db->engine->get_bytes(st, n, BIND_BLOB);
-    if (s.len != bytes) return false;
+    if (!s.ptr || s.len != bytes) return false;
     memcpy(ret, s.ptr, bytes);
     return true;
 }
