@@ -21,7 +21,6 @@
 #include "domain/stock_notice.h"
 #include "domain/ticket.h"
 #include "domain/token.h"
-#include "domain/token_cache.h"
 #include "domain/vitals.h"
 #include "domain/webhook_delivery.h"
 #include "domain/webhook_endpoint.h"
@@ -650,22 +649,6 @@ static void people(void **state)
     assert_err(store_swept(finish_setup), ERR_NOT_FOUND); /* the second who opened the link */
 }
 
-/* Two tokens in one slot: neither is ever taken for the other. */
-static void cached_tokens(void **state)
-{
-    (void)state;
-    uint8_t one[TOKEN_HASH_BYTES] = {0, 1, 2}, other[TOKEN_HASH_BYTES] = {9, 1, 2};
-    const struct token_row row = {.token_id = {5}};
-    struct token_row found = {0};
-    token_cache_keep(one, 7, &row);
-    assert_true(token_cache_find(one, 7, &found));
-    assert_int_equal(found.token_id.v, 5);
-    assert_false(token_cache_find(other, 7, &found));
-    assert_false(token_cache_find(one, 8, &found)); /* something was written since */
-    token_cache_keep(other, 7, &row);
-    assert_false(token_cache_find(one, 7, &found));
-}
-
 #define SWEPT(f)                                                                                                       \
     {                                                                                                                  \
 #f, f, open_shop, close_shop, NULL                                                                             \
@@ -673,7 +656,7 @@ static void cached_tokens(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {SWEPT(sandbox_plays), SWEPT(books_differ), SWEPT(endpoints),
-                                       SWEPT(jobs),          SWEPT(people),       cmocka_unit_test(cached_tokens)};
+    const struct CMUnitTest tests[] = {SWEPT(sandbox_plays), SWEPT(books_differ), SWEPT(endpoints), SWEPT(jobs),
+                                       SWEPT(people)};
     return cmocka_run_group_tests(tests, open_vault, NULL);
 }
