@@ -153,6 +153,8 @@ export class Panel extends Shop {
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Log in' }).click();
     await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
+    // What the dashboard still reads must not meet what a test does to the session next.
+    await this.settled(page);
   }
 
   /** Goes to a page of the panel by its address and waits until it is there. */
