@@ -79,8 +79,8 @@ static enum err find_row(struct db *db, const struct idempotency *i, struct key_
 {
     static const char sqlite[] = ROW "id = $1 AND key_hash = $2";
     if (db_is_postgres(db)) return find_by_hash(db, i, ret);
-    Id *rows;
-    size_t count;
+    Id *rows = NULL;
+    size_t count = 0;
     enum err e = key_index_find(db, i->key_hash, &rows, &count);
     struct key_row row = {0};
     for (size_t n = 0; n < count && !e && !id_is(row.id); n++) {
@@ -251,7 +251,7 @@ static enum err store_row(struct db *db, const struct idempotency *i, Time now, 
     bind_key(st, i, now);
     bind_answer(st, i, a);
     e = db_insert(st, &row.id);
-    return e ? e : key_index_add(db, i->key_hash, row.id);
+    return e ? e : key_index_add(i->key_hash, row.id);
 }
 #undef ADD
 
@@ -277,15 +277,18 @@ enum err idempotency_forget(struct db *db, const struct idempotency *i)
 
 enum err idempotency_expire(struct db *db, Time now, int64_t limit)
 {
-    static const char oldest[] = "SELECT created_at FROM idempotency ORDER BY id LIMIT 1";
+    static const char oldest[] = "SELECT created_at, id FROM idempotency ORDER BY id LIMIT 1";
     static const char expire[] = "DELETE FROM idempotency WHERE created_at < $1 AND id IN " DB_FIRST(
         "id", "idempotency ORDER BY id", "$2", "2000");
     Time limit_at = time_add(now, -IDEMPOTENCY_DAYS * TIME_DAY);
     struct stmt *st = db_prepare(db, oldest);
     bool is_due = db_step(st) && col_time(st).ms < limit_at.ms;
+    Id first = is_due ? col_id(st) : (Id){0};
     enum err e = db_done(st);
     if (e || !is_due) return e;
     if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+    e = key_index_expire(db, first);
+    if (e) return e;
 
     st = db_prepare(db, expire);
     bind_time(st, limit_at);

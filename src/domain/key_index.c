@@ -1,5 +1,6 @@
 /* domain/key_index.c - see key_index.h. Open addressing: a hash stands at its place or behind it, before the next free
- * slot. Nothing is taken out; what the database has forgotten is left behind when the table gets a new size.
+ * slot. Nothing is taken out; what the database has forgotten is left behind when the table gets a new size. Which rows
+ * it has forgotten, only a transaction knows that has deleted none: the others may still be undone.
  *
  * Only transactions that write change the table, and there is one at a time: they read it without the lock. */
 #include "domain/key_index.h"
@@ -22,6 +23,8 @@ static struct {
     int64_t epoch; /* of the database that was read; 0: of none */
     struct key_place *slots;
     size_t size, used; /* a power of two; at most three quarters of it */
+    /* The writer's own. */
+    int64_t first; /* no row is before this one */
 } keys = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t short_hash(const uint8_t hash[KEY_HASH_BYTES])
@@ -40,20 +43,27 @@ static void put(struct key_place *slots, size_t size, struct key_place what, siz
     ++*used;
 }
 
-/* Under the lock, or while nobody reads the table. Leaves out the rows before `first`. */
-static enum err make_room(int64_t first)
+static bool is_left(const struct key_place *p)
+{
+    return p->row && p->row >= keys.first;
+}
+
+/* Others wait only while the tables change places. */
+static enum err make_room(void)
 {
     size_t live = 0, size = SLOTS_LEAST, used = 0;
-    for (size_t i = 0; i < keys.size; i++) live += keys.slots[i].row >= first; /* which is 1 at least */
+    for (size_t i = 0; i < keys.size; i++) live += is_left(&keys.slots[i]);
     while (size < 2 * (live + 1)) size *= 2;
-    struct key_place *slots = memory_try_zeroed(size, sizeof *slots);
+    struct key_place *slots = memory_try_zeroed(size, sizeof *slots), *old = keys.slots;
     if (!slots) return ERR_UNAVAILABLE;
     for (size_t i = 0; i < keys.size; i++)
-        if (keys.slots[i].row >= first) put(slots, size, keys.slots[i], &used);
-    free(keys.slots);
+        if (is_left(&old[i])) put(slots, size, old[i], &used);
+    pthread_mutex_lock(&keys.lock);
     keys.slots = slots;
     keys.size = size;
     keys.used = used;
+    pthread_mutex_unlock(&keys.lock);
+    free(old);
     return OK;
 }
 
@@ -77,13 +87,14 @@ static enum err read_all(struct db *db)
     free(keys.slots);
     keys.slots = NULL;
     keys.size = keys.used = 0;
+    keys.first = INT64_MIN;
     enum err room = OK;
     struct stmt *st = db_prepare(db, sqlite);
     while (!room && db_step(st)) {
         uint8_t hash[KEY_HASH_BYTES];
         Id row = col_id(st);
         if (!col_blob_exact(st, hash, sizeof hash)) continue; /* none of ours */
-        if (is_full()) room = make_room(1);
+        if (is_full()) room = make_room();
         if (!room) put(keys.slots, keys.size, (struct key_place){short_hash(hash), row.v}, &keys.used);
     }
     enum err e = db_done(st);
@@ -131,20 +142,21 @@ enum err key_index_find(struct db *db, const uint8_t hash[KEY_HASH_BYTES], Id **
     return OK;
 }
 
-enum err key_index_add(struct db *db, const uint8_t hash[KEY_HASH_BYTES], Id row)
+enum err key_index_add(const uint8_t hash[KEY_HASH_BYTES], Id row)
 {
-    static const char oldest[] = "SELECT id FROM idempotency ORDER BY id LIMIT 1";
-    enum err e = OK;
-    int64_t first = 1;
-    if (is_full()) {
-        struct stmt *st = db_prepare(db, oldest);
-        if (db_step(st)) first = col_id(st).v;
-        e = db_done(st);
-        if (e) return e;
-    }
+    enum err e = is_full() ? make_room() : OK;
+    if (e) return e;
+    if (row.v < keys.first) keys.first = row.v; /* a table without rows begins again with the first number */
     pthread_mutex_lock(&keys.lock);
-    if (is_full()) e = make_room(first);
-    if (!e) put(keys.slots, keys.size, (struct key_place){short_hash(hash), row.v}, &keys.used);
+    put(keys.slots, keys.size, (struct key_place){short_hash(hash), row.v}, &keys.used);
     pthread_mutex_unlock(&keys.lock);
+    return OK;
+}
+
+enum err key_index_expire(struct db *db, Id oldest)
+{
+    if (db_is_postgres(db)) return OK;
+    enum err e = key_index_open(db);
+    if (!e) keys.first = oldest.v;
     return e;
 }

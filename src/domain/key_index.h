@@ -18,4 +18,7 @@ enum err key_index_open(struct db *db);
 /* Rows that may have this key, in db_arena(db). TX_READ is enough once the table has been read: ERR_NEEDS_WRITE. */
 enum err key_index_find(struct db *db, const uint8_t hash[KEY_HASH_BYTES], Id **ret, size_t *ret_count);
 /* A row that was just added. TX_WRITE, after key_index_find in the same transaction. */
-enum err key_index_add(struct db *db, const uint8_t hash[KEY_HASH_BYTES], Id row);
+enum err key_index_add(const uint8_t hash[KEY_HASH_BYTES], Id row);
+/* Rows are about to be deleted from the front, of which `oldest` is the first. What is before it may be left out, what
+ * this transaction deletes may not: it may be undone. TX_WRITE. */
+enum err key_index_expire(struct db *db, Id oldest);

@@ -185,6 +185,32 @@ static void test_old_keys_are_free(void **state)
     with(1, MANY, are_free, OK);
 }
 
+/* What one transaction takes out and another one undoes: as when a batch of both cannot be committed. */
+static enum err expire_use_up_and_fail(struct db *db)
+{
+    assert_int_equal(idempotency_expire(db, moment, MANY), OK);
+    return use_up_and_fail(db);
+}
+
+static enum err forget_use_up_and_fail(struct db *db)
+{
+    struct idempotency oldest = key_of(1);
+    assert_int_equal(idempotency_forget(db, &oldest), OK);
+    return use_up_and_fail(db);
+}
+
+static void test_keys_whose_end_was_undone(void **state)
+{
+    (void)state;
+    start();
+    with(1, 500, use_up, OK);
+    with(MANY, 2 * MANY, forget_use_up_and_fail, ERR_CONFLICT); /* enough for a larger table */
+    with(1, 500, are_kept, OK);
+    moment = time_add(moment, IDEMPOTENCY_DAYS * TIME_DAY + 1);
+    with(2 * MANY, 4 * MANY, expire_use_up_and_fail, ERR_CONFLICT);
+    with(1, 500, are_kept, OK);
+}
+
 static void reopen(void)
 {
     char why[512] = "";
@@ -205,6 +231,124 @@ static void test_a_start_knows_all_keys(void **state)
     reopen();
     first_key = last_key = MANY;
     for (int i = 0; i < 2; i++) assert_int_equal(store_tx(TX_READ, are_kept), OK);
+}
+
+/* Nobody has read the keys when the first of them come to their end. */
+static void test_a_start_in_a_transaction_that_is_undone(void **state)
+{
+    (void)state;
+    start();
+    with(1, 10, use_up, OK);
+    moment = time_add(moment, IDEMPOTENCY_DAYS * TIME_DAY + 1);
+    reopen();
+    with(11, 12, expire_use_up_and_fail, ERR_CONFLICT);
+    with(1, 10, are_kept, OK);
+    with(11, 12, are_free, OK);
+}
+
+#define SEQUENCE_KEYS 400
+#define SEQUENCE_STEPS 12 /* of a transaction, at most */
+
+/* What is kept for a key: the number of its answer, or 0. */
+struct expected {
+    int answer;
+    Time since;
+};
+
+static struct expected committed[SEQUENCE_KEYS], changed[SEQUENCE_KEYS];
+static uint32_t sequence_seed;
+static int answers_given;
+
+static int draw(int below)
+{
+    sequence_seed = sequence_seed * 1664525 + 1013904223;
+    return (int)((sequence_seed >> 8) % (uint32_t)below);
+}
+
+static void find_or_use(struct db *db, int number)
+{
+    struct idempotency key = key_of(number);
+    struct expected *x = &changed[number];
+    struct kept_answer kept;
+    assert_int_equal(idempotency_claim(db, &key, moment, &kept), OK);
+    assert_int_equal(kept.status, x->answer ? 201 : 0);
+    if (x->answer) {
+        assert_true(str_eq(kept.body, answer_of(x->answer)));
+        return;
+    }
+    *x = (struct expected){++answers_given, moment};
+    struct kept_answer answer = {.status = 201, .body = answer_of(x->answer)};
+    assert_int_equal(idempotency_store(db, &key, moment, &answer), OK);
+}
+
+static bool is_old(int number)
+{
+    return changed[number].since.ms < moment.ms - IDEMPOTENCY_DAYS * TIME_DAY;
+}
+
+static void expire_all(struct db *db)
+{
+    assert_int_equal(idempotency_expire(db, moment, MANY), OK);
+    for (int n = 0; n < SEQUENCE_KEYS; n++)
+        if (is_old(n)) changed[n] = (struct expected){0};
+}
+
+/* That a request takes a month is not expected. */
+static void forget_unless_old(struct db *db, int number)
+{
+    struct idempotency key = key_of(number);
+    if (is_old(number)) return;
+    assert_int_equal(idempotency_forget(db, &key), OK);
+    changed[number] = (struct expected){0};
+}
+
+static enum err a_few_steps(struct db *db)
+{
+    memcpy(changed, committed, sizeof changed);
+    bool fails = draw(4) == 0;
+    for (int left = 1 + draw(SEQUENCE_STEPS); left > 0; left--) {
+        int number = draw(SEQUENCE_KEYS), what = draw(10);
+        if (what == 0)
+            forget_unless_old(db, number);
+        else if (what == 1)
+            expire_all(db);
+        else
+            find_or_use(db, number);
+    }
+    return fails ? ERR_CONFLICT : OK;
+}
+
+static enum err as_committed(struct db *db)
+{
+    for (int n = 0; n < SEQUENCE_KEYS; n++) {
+        struct idempotency key = key_of(n);
+        struct kept_answer kept;
+        enum err e = idempotency_find(db, &key, &kept);
+        if (e) return e;
+        assert_int_equal(kept.status, committed[n].answer ? 201 : 0);
+        if (kept.status) assert_true(str_eq(kept.body, answer_of(committed[n].answer)));
+    }
+    return OK;
+}
+
+/* Sequences of transactions that use, forget and expire keys in any order, of which every fourth is undone. */
+static void test_sequences(void **state)
+{
+    (void)state;
+    start();
+    memset(committed, 0, sizeof committed);
+    sequence_seed = 1;
+    answers_given = 0;
+    int rounds = database_is_sqlite(store.d) ? 600 : 100;
+    for (int round = 1; round <= rounds; round++) {
+        moment = time_add(moment, draw(2) ? TIME_DAY : 1);
+        enum err e = store_tx(TX_WRITE, a_few_steps);
+        if (!e) memcpy(committed, changed, sizeof committed);
+        assert_true(!e || e == ERR_CONFLICT);
+        if (round % 50 == 0) assert_int_equal(store_tx(TX_READ, as_committed), OK);
+        if (round % 50 == 0) arena_done(&store_arena);
+        if (round % 200 == 0) reopen();
+    }
 }
 
 #define SHORT_ONES "SELECT COUNT(*) FROM idempotency WHERE short_of IS NOT NULL AND answer IS NOT NULL"
@@ -239,7 +383,10 @@ int main(void)
         ON_BOTH(test_an_answer_that_takes_the_place_of_another),
         ON_BOTH(test_forgotten_keys_are_free),
         ON_BOTH(test_old_keys_are_free),
+        ON_BOTH(test_keys_whose_end_was_undone),
         ON_BOTH(test_a_start_knows_all_keys),
+        ON_BOTH(test_a_start_in_a_transaction_that_is_undone),
+        ON_BOTH(test_sequences),
         ON_BOTH(test_small_answers_are_counted_past_so_many_of_a_day),
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
