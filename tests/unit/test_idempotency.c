@@ -1,6 +1,9 @@
 /* tests/unit/test_idempotency.c - keys are kept exactly: whatever was undone, forgotten or has the same short hash. */
 #include "store.h"
 
+#include <pthread.h>
+#include <sqlite3.h>
+
 #include "domain/idempotency.h"
 #include "master_key.h"
 
@@ -351,6 +354,75 @@ static void test_sequences(void **state)
     }
 }
 
+/* Threads that look for keys while others are added, the table grows, and another program commits. */
+#define LOOKERS 3
+#define ADDED_AT_ONCE 100
+
+static _Atomic int keys_there; /* the first so many are committed; -1: over */
+
+struct looker {
+    pthread_t thread;
+    struct arena arena;
+    int number, found, missed;
+};
+
+static enum err look_for(void *arg, struct db *db)
+{
+    struct looker *l = arg;
+    struct idempotency key = key_of(l->number);
+    struct kept_answer kept = {0};
+    enum err e = idempotency_find(db, &key, &kept);
+    if (e) return e;
+    if (kept.status == 201)
+        l->found++;
+    else
+        l->missed++;
+    return OK;
+}
+
+static void *look_all_the_time(void *arg)
+{
+    struct looker *l = arg;
+    for (int there = ADDED_AT_ONCE; there >= 0; there = atomic_load(&keys_there)) {
+        l->number = 1 + l->number % there;
+        if (tx_call(store.d, TX_READ, look_for, l, &l->arena) != OK) l->missed++;
+        arena_done(&l->arena);
+    }
+    return NULL;
+}
+
+static void commit_elsewhere(void)
+{
+    sqlite3 *other;
+    assert_int_equal(sqlite3_open_v2(store.url, &other, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    sqlite3_busy_timeout(other, 60000);
+    sqlite3_db_config(other, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    assert_int_equal(sqlite3_exec(other, "UPDATE revision SET number = number", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+}
+
+static void test_looks_beside_the_writer(void **state)
+{
+    (void)state;
+    struct looker lookers[LOOKERS] = {0};
+    start();
+    with(1, ADDED_AT_ONCE, use_up, OK);
+    atomic_store(&keys_there, ADDED_AT_ONCE);
+    for (int i = 0; i < LOOKERS; i++)
+        assert_int_equal(pthread_create(&lookers[i].thread, NULL, look_all_the_time, &lookers[i]), 0);
+    for (int there = ADDED_AT_ONCE; there < MANY; there += ADDED_AT_ONCE) {
+        with(there + 1, there + ADDED_AT_ONCE, use_up, OK);
+        atomic_store(&keys_there, there + ADDED_AT_ONCE);
+        if (database_is_sqlite(store.d) && there % (5 * ADDED_AT_ONCE) == 0) commit_elsewhere();
+    }
+    atomic_store(&keys_there, -1);
+    for (int i = 0; i < LOOKERS; i++) {
+        pthread_join(lookers[i].thread, NULL);
+        assert_int_equal(lookers[i].missed, 0);
+        assert_true(lookers[i].found > 0);
+    }
+}
+
 #define SHORT_ONES "SELECT COUNT(*) FROM idempotency WHERE short_of IS NOT NULL AND answer IS NOT NULL"
 
 static void test_small_answers_are_counted_past_so_many_of_a_day(void **state)
@@ -387,6 +459,7 @@ int main(void)
         ON_BOTH(test_a_start_knows_all_keys),
         ON_BOTH(test_a_start_in_a_transaction_that_is_undone),
         ON_BOTH(test_sequences),
+        ON_BOTH(test_looks_beside_the_writer),
         ON_BOTH(test_small_answers_are_counted_past_so_many_of_a_day),
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
