@@ -84,7 +84,7 @@ CREATE TABLE license_change (
     license_id BIGINT NOT NULL,
     PRIMARY KEY (xid, license_id)
 );
-CREATE OR REPLACE FUNCTION license_changed() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+CREATE OR REPLACE FUNCTION license_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'TRUNCATE' THEN
         INSERT INTO license_change (xid, license_id) VALUES (pg_current_xact_id()::text::bigint, 0) ON CONFLICT DO NOTHING;
@@ -93,6 +93,8 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
+-- Whatever path the session has, and even if it has a temporary table of that name.
+DO $$ BEGIN EXECUTE format('ALTER FUNCTION license_changed() SET search_path = %I, pg_temp', current_schema()); END $$;
 CREATE TRIGGER license_updated
     AFTER UPDATE OF id, key_hash, product_id, account_id, status, on_hold, expires_at, hardware_id ON license
     FOR EACH ROW EXECUTE FUNCTION license_changed();

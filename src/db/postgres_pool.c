@@ -347,6 +347,7 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
     if (o->look && p->lanes[GROUPED_READS].workers) {
         struct postgres_options watching = p->options;
         watching.is_group = true;
+        watching.answer_ms = o->look_ms;
         p->watch = pg_watch_new(&watching, o->look, stats);
     }
     struct db *first;

@@ -1,7 +1,7 @@
 /* db/postgres_watch.c - see postgres_watch.h.
  *
  * Why nothing is missed. A snapshot names the transactions that it does not see: those that were under way, and all
- * that began later. Their numbers are not below its xmin. The transaction that changes a row writes its number and the
+ * from its xmax on. No number of theirs is below its xmin. The transaction that changes a row writes its number and the
  * row's id down; both are seen at once, or neither. So what became visible between two looks is what is written down
  * with a number that the first snapshot does not see and the second does, in whatever order they were committed.
  *
@@ -23,7 +23,7 @@
 
 #define SLOTS 16384
 #define CHANGES_MAX 1024 /* of one look; more count as all rows */
-#define SNAPSHOT_MAX 4096
+#define RUNNING_MAX 4096
 #define ANSWER_MS 1000 /* then those who wait ask by themselves */
 #define CONNECT_MS 500 /* between two attempts */
 #define WHY_BYTES 512
@@ -48,10 +48,12 @@ struct pg_watch {
     struct db *db;
     struct arena arena;
     int64_t tried_ns;
-    int64_t looked_ns;     /* when the last look began, if it was for a crowd; or 0 */
-    size_t snapshot_bytes; /* 0: the next look is the first */
-    char snapshot[SNAPSHOT_MAX];
-    int64_t xmin, number;
+    int64_t looked_ns; /* when the last look began, if it was for a crowd; or 0 */
+    bool has_snapshot; /* of the look before; without, the next one is the first */
+    int64_t xmin, xmax;
+    size_t running_bytes;
+    char running[RUNNING_MAX]; /* 10,14 */
+    int64_t number, table;
     bool is_all;
     int changed_count;
     int64_t changed[CHANGES_MAX];
@@ -75,27 +77,36 @@ static void note_change(struct pg_watch *w, int64_t id)
         w->changed[w->changed_count++] = id;
 }
 
-/* 10:20:10,14 - the number before the first colon is its xmin. */
+/* 10:20:10,14 - its xmin, its xmax, and what was under way in between. */
 static void keep_snapshot(struct pg_watch *w, Str text)
 {
-    Str xmin, rest;
-    bool fits = text.len <= sizeof w->snapshot && str_cut(text, ':', &xmin, &rest) && str_to_int64(xmin, &w->xmin);
-    w->snapshot_bytes = fits ? text.len : 0;
-    if (fits) memcpy(w->snapshot, text.ptr, text.len);
+    Str xmin, xmax, rest, running;
+    w->has_snapshot = str_cut(text, ':', &xmin, &rest) && str_cut(rest, ':', &xmax, &running) &&
+                      str_to_int64(xmin, &w->xmin) && str_to_int64(xmax, &w->xmax) && running.len <= RUNNING_MAX;
+    w->running_bytes = w->has_snapshot ? running.len : 0;
+    if (w->running_bytes) memcpy(w->running, running.ptr, running.len);
+}
+
+/* Another one: its rows have not been changed one by one. */
+static void note_table(struct pg_watch *w, int64_t table)
+{
+    w->is_all |= table != w->table;
+    w->table = table;
 }
 
 static enum err ask(struct pg_watch *w, Str *ret_snapshot)
 {
-    bool is_first = !w->snapshot_bytes;
     struct stmt *st = db_prepare(w->db, w->look);
-    bind_int(st, is_first ? INT64_MAX : w->xmin);
-    bind_text(st, (Str){w->snapshot, w->snapshot_bytes});
-    w->is_all = is_first;
+    bind_int(st, w->has_snapshot ? w->xmax : INT64_MAX);
+    bind_text(st, (Str){w->running, w->running_bytes});
+    bind_int(st, CHANGES_MAX + 1);
+    w->is_all = !w->has_snapshot;
     w->changed_count = 0;
     Str snapshot = {0};
     while (db_step(st)) {
         snapshot = col_text(st);
         w->number = col_int(st);
+        note_table(w, col_int(st));
         if (!col_is_null(st)) note_change(w, col_int(st));
     }
     *ret_snapshot = snapshot;
@@ -117,7 +128,8 @@ static void disconnect(struct pg_watch *w)
     atomic_store(&w->is_up, false);
     postgres_close(w->db);
     w->db = NULL;
-    w->snapshot_bytes = 0;
+    w->has_snapshot = false;
+    w->running_bytes = 0;
 }
 
 static bool look(struct pg_watch *w)
@@ -149,7 +161,7 @@ static void open_connection(struct pg_watch *w)
         return;
     }
     atomic_store(&w->since_ns, time_monotonic_ns());
-    atomic_store(&w->is_up, true);
+    if (look(w)) atomic_store(&w->is_up, true); /* nobody waits for one that cannot look */
 }
 
 static void tell(struct pg_watch *w, struct letter *l, bool is_known)
@@ -226,7 +238,7 @@ struct pg_watch *pg_watch_new(const struct postgres_options *options, const char
     w->epoch = (atomic_fetch_add(&opened, 1) + 1) << 32;
     w->version = 1;
     w->options = *options;
-    w->options.answer_ms = ANSWER_MS;
+    if (!w->options.answer_ms) w->options.answer_ms = ANSWER_MS;
     w->look = look;
     w->stats = stats;
     w->asks_end = &w->asks;

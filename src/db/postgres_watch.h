@@ -5,10 +5,12 @@
  * under way at a time; what comes meanwhile waits for the next. When many ask, looks keep a distance of a fraction of a
  * millisecond, so that more of them share one.
  *
- * database_options.look is the statement. It is given the xmin ($1) and the text ($2) of the snapshot of the look
- * before, and has at least one row: the text of its own snapshot, a number that is watched, and the id of a row that
- * was changed by a transaction which that snapshot did not see, or NULL. The id 0 stands for all rows; -n says that
- * changes by transactions before n are no longer listed. */
+ * database_options.look is the statement. It is given what the look before did not see: transactions from the xmax of
+ * its snapshot on ($1), and those that were under way ($2: 10,14); and how many rows are enough ($3). It has at least
+ * one row: the text of its own snapshot, a number that is watched, the number of the table's file, and the id of a row
+ * that was changed by one of those transactions, or NULL. The id 0 stands for all rows; -n says that changes by
+ * transactions before n are no longer listed. It must not read what the look before saw: while somebody is in a long
+ * transaction, that may be very much. */
 #pragma once
 
 #include "db/engine.h"

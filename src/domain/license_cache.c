@@ -19,11 +19,14 @@ struct kept_license {
     char hardware_id[LICENSE_CACHE_HARDWARE_MAX];
 };
 
-/* db/postgres_watch.h. The rows of a snapshot are below its xmax; others come from another server. */
+/* db/postgres_watch.h. The rows of a snapshot are below its xmax; others come from another server. The table has
+ * another file once it was restored, or rewritten by ALTER TABLE, which no trigger sees. */
 const char license_look[] =
-    "SELECT pg_current_snapshot()::text, r.number, c.license_id FROM revision r LEFT JOIN license_change c"
-    " ON c.xid >= $1 AND c.xid < pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
-    " AND NOT pg_visible_in_snapshot(c.xid::text::xid8, $2::pg_snapshot) WHERE r.name = 'catalog'";
+    "SELECT pg_current_snapshot()::text, r.number, pg_relation_filenode('license')::bigint, c.license_id"
+    " FROM revision r LEFT JOIN LATERAL (SELECT license_id FROM license_change"
+    " WHERE xid >= $1 AND xid < pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+    " UNION ALL SELECT license_id FROM license_change WHERE xid = ANY (string_to_array($2, ',')::bigint[]) LIMIT $3) c"
+    " ON true WHERE r.name = 'catalog'";
 
 static struct kept_license shelves[SHELVES][PLACES];
 static pthread_mutex_t shelf_locks[LOCKS] = {[0 ... LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
@@ -107,7 +110,8 @@ static enum err look_at_changes(struct db *db, int64_t before, int64_t *ret_xmin
 enum err license_changes_forget(struct db *db, int64_t *last)
 {
     static const char postgres_forget[] =
-        "DELETE FROM license_change WHERE xid < $1 OR xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+        "DELETE FROM license_change WHERE ctid = ANY (ARRAY(SELECT ctid FROM license_change"
+        " WHERE xid < $1 OR xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint LIMIT $2))";
     static const char postgres_note[] = "INSERT INTO license_change (xid, license_id) VALUES"
                                         " (pg_current_xact_id()::text::bigint, -$1::bigint) ON CONFLICT DO NOTHING";
     if (!db_is_postgres(db)) return OK;
@@ -119,6 +123,7 @@ enum err license_changes_forget(struct db *db, int64_t *last)
     if (found) {
         struct stmt *st = db_prepare(db, postgres_forget);
         bind_int(st, before);
+        bind_int(st, LICENSE_CHANGES_FORGOTTEN);
         e = db_run(st);
     }
     if (found && before && !e) {

@@ -26,6 +26,7 @@ bool license_cache_find(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], s
 /* `f` was read in this transaction. */
 void license_cache_keep(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], const struct license_facts *f);
 
-/* PostgreSQL: forgets changes of licences, those that were there the last time. ERR_NEEDS_WRITE in a read when there
- * are any. One thread at a time. */
+/* PostgreSQL: forgets changes of licences, those that were there the last time, but no more than this number at once.
+ * ERR_NEEDS_WRITE in a read when there are any. One thread at a time. */
+#define LICENSE_CHANGES_FORGOTTEN 50000
 enum err license_changes_forget(struct db *db, int64_t *last);

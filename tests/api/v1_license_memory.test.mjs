@@ -103,6 +103,53 @@ test('what another program writes into the database', async () => {
   await warm(key);
 });
 
+/** A licence that was granted: no other row is about it. */
+async function granted() {
+  const made = await staff.post('/api/admin/licenses', { product_id: product.id, customer_id: customer.id });
+  const { id, license_key } = dataOf(made, 201);
+  return { key: license_key, id };
+}
+
+test('however another program goes about it: PostgreSQL', { skip: ENGINE !== 'pg' && 'PostgreSQL only' }, async () => {
+  const revoke = (id) => `UPDATE license SET status = 'revoked' WHERE id = ${id};`;
+  const ways = [
+    (id) => `SAVEPOINT a; ${revoke(id)} RELEASE a; SAVEPOINT b; DELETE FROM license WHERE id = ${id}; ROLLBACK TO b;`,
+    (id) => `DO $$ BEGIN ${revoke(id)} EXCEPTION WHEN others THEN NULL; END $$;`,
+    (id) => `INSERT INTO license SELECT * FROM license WHERE id = ${id} ON CONFLICT (id) DO UPDATE SET status = 'revoked';`,
+    (id) => `SET LOCAL session_replication_role = replica; ${revoke(id)}`,
+    (id) => `SET LOCAL search_path = pg_catalog; UPDATE public.license SET status = 'revoked' WHERE id = ${id};`,
+    (id) => `CREATE TEMP TABLE license_change (xid BIGINT, license_id BIGINT) ON COMMIT DROP; ${revoke(id)}`,
+  ];
+  for (const way of ways) {
+    const { key, id } = await granted();
+    await warm(key);
+    seed.sql(way(id));
+    expectError(await verify(key), 403, 'license_revoked');
+  }
+});
+
+test('an id that changes, a row that goes and comes back', async () => {
+  const { key, id } = await granted();
+  await warm(key);
+  seed.sql(`UPDATE license SET id = ${id + 1000000}, status = 'revoked' WHERE id = ${id};`);
+  expectError(await verify(key), 403, 'license_revoked');
+  seed.sql(`UPDATE license SET id = ${id}, status = 'active' WHERE id = ${id + 1000000};`);
+  await warm(key);
+  seed.sql(`CREATE TABLE aside AS SELECT * FROM license WHERE id = ${id}; DELETE FROM license WHERE id = ${id};`);
+  expectError(await verify(key), 404, 'not_found');
+  seed.sql('INSERT INTO license SELECT * FROM aside; DROP TABLE aside;');
+  await warm(key);
+});
+
+test('all licences at once', async () => {
+  const { key } = await granted();
+  await warm(key);
+  seed.sql('UPDATE license SET on_hold = 1;');
+  expectError(await verify(key), 403, 'license_revoked');
+  seed.sql('UPDATE license SET on_hold = 0;');
+  await warm(key);
+});
+
 test('between two changes by another program, one by the server', async () => {
   const [first, second] = [await bought(), await bought()];
   for (let round = 0; round < 5; round++) {

@@ -216,3 +216,20 @@ static inline void test_port_turn(struct test_port *p)
     assert_int_equal(read(p->fd, &n, sizeof n), sizeof n);
     tx_port_drain(p->port);
 }
+
+/* PostgreSQL alone: a database with these tables, and a port. Nothing is opened without a server. */
+static inline void test_postgres_open(struct test_database *t, struct test_port *p, struct database_options o,
+                                      const char *tables)
+{
+    if (!test_postgres()) return;
+    test_database_open(t, false, o);
+    test_psql(t->url, tables);
+    test_port_open(p, t->d);
+}
+
+static inline void test_postgres_close(struct test_database *t, struct test_port *p)
+{
+    if (!test_postgres()) return;
+    test_port_close(p);
+    test_database_close(t);
+}

@@ -12,21 +12,17 @@ static struct test_port port;
 static int open_it(void **state)
 {
     (void)state;
-    if (!test_postgres()) return 0;
-    test_database_open(&t, false, (struct database_options){.workers = 16});
-    test_psql(t.url, "CREATE TABLE thing (n BIGINT PRIMARY KEY, text TEXT)");
-    test_psql(t.url, "CREATE TABLE purse (id BIGINT PRIMARY KEY, money BIGINT NOT NULL)");
-    test_psql(t.url, "INSERT INTO purse VALUES (1, 7), (2, 1000), (3, 1000)");
-    test_port_open(&port, t.d);
+    test_postgres_open(&t, &port, (struct database_options){.workers = 16},
+                       "CREATE TABLE thing (n BIGINT PRIMARY KEY, text TEXT);"
+                       "CREATE TABLE purse (id BIGINT PRIMARY KEY, money BIGINT NOT NULL);"
+                       "INSERT INTO purse VALUES (1, 7), (2, 1000), (3, 1000)");
     return 0;
 }
 
 static int close_it(void **state)
 {
     (void)state;
-    if (!test_postgres()) return 0;
-    test_port_close(&port);
-    test_database_close(&t);
+    test_postgres_close(&t, &port);
     return 0;
 }
 

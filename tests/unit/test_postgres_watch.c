@@ -10,21 +10,18 @@ static struct test_port port;
 static int open_it(void **state)
 {
     (void)state;
-    if (!test_postgres()) return 0;
-    test_database_open(&t, false, (struct database_options){.workers = 8, .look = license_look});
-    test_psql(t.url, "CREATE TABLE revision (name TEXT PRIMARY KEY, number BIGINT);"
-                     "INSERT INTO revision VALUES ('catalog', 7);"
-                     "CREATE TABLE license_change (xid BIGINT, license_id BIGINT, PRIMARY KEY (xid, license_id))");
-    test_port_open(&port, t.d);
+    test_postgres_open(&t, &port, (struct database_options){.workers = 8, .look = license_look, .look_ms = 20000},
+                       "CREATE TABLE license (id BIGINT);"
+                       "CREATE TABLE revision (name TEXT PRIMARY KEY, number BIGINT);"
+                       "INSERT INTO revision VALUES ('catalog', 7);"
+                       "CREATE TABLE license_change (xid BIGINT, license_id BIGINT, PRIMARY KEY (xid, license_id))");
     return 0;
 }
 
 static int close_it(void **state)
 {
     (void)state;
-    if (!test_postgres()) return 0;
-    test_port_close(&port);
-    test_database_close(&t);
+    test_postgres_close(&t, &port);
     return 0;
 }
 
@@ -149,6 +146,79 @@ static void test_order_of_commits(void **state)
     PQfinish(late);
 }
 
+/* Parts of a transaction have numbers of their own, which nobody gets to see. */
+static void test_savepoints(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    PGconn *c = PQconnectdb(t.url);
+    struct row_mark one = mark(1), two = mark(2);
+    say(c, "BEGIN");
+    say(c, "SAVEPOINT a");
+    say(c, CHANGE(1));
+    say(c, "SAVEPOINT b");
+    say(c, CHANGE(2));
+    say(c, "ROLLBACK TO b");
+    say(c, "RELEASE a");
+    test_psql(t.url, CHANGE(3));
+    assert_true(holds(1, one) && holds(2, two));
+    say(c, "COMMIT");
+    assert_true(!holds(1, one) && holds(2, two));
+    PQfinish(c);
+}
+
+/* However much was changed, and however much of it has been seen while somebody is in a transaction since earlier. */
+static void test_much_was_changed(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    PGconn *early = PQconnectdb(t.url), *c = PQconnectdb(t.url);
+    say(early, "BEGIN");
+    say(early, CHANGE(1));
+    test_psql(t.url, "INSERT INTO license_change SELECT pg_current_xact_id()::text::bigint, n"
+                     " FROM generate_series(1, 20000) n");
+    const char *all[] = {"1", "", "1025"};
+    PGresult *r = PQexecParams(c, license_look, 3, NULL, all, NULL, NULL, 0);
+    assert_int_equal(PQntuples(r), 1025);
+    PQclear(r);
+
+    r = PQexec(c, "SET enable_seqscan = off; SELECT split_part(s, ':', 2), split_part(s, ':', 3)"
+                  " FROM CAST(pg_current_snapshot() AS text) s");
+    char *seen[] = {strdup(PQgetvalue(r, 0, 0)), strdup(PQgetvalue(r, 0, 1))};
+    PQclear(r);
+    say(early, "COMMIT");
+    char explain[2048];
+    snprintf(explain, sizeof explain, "EXPLAIN (ANALYZE, FORMAT JSON) %s", license_look);
+    r = PQexecParams(c, explain, 3, NULL, (const char *[]){seen[0], seen[1], "1025"}, NULL, NULL, 0);
+    assert_int_equal(PQntuples(r), 1);
+    const char *plan = PQgetvalue(r, 0, 0);
+    assert_null(strstr(plan, "\"Actual Rows\": 20000"));
+    assert_null(strstr(plan, "\"Rows Removed by Filter\": 20000"));
+    PQclear(r);
+    for (int i = 0; i < 2; i++) free(seen[i]);
+    PQfinish(early);
+    PQfinish(c);
+}
+
+/* What no trigger sees: another table, as a restored one is, or all rows written anew. */
+static void test_table_is_another(void **state)
+{
+    static const char *const changes[] = {
+        "ALTER TABLE license ALTER id TYPE BIGINT USING -id",
+        "DROP TABLE license; CREATE TABLE license (id BIGINT)",
+        "ALTER TABLE license RENAME TO license_before; CREATE TABLE license (id BIGINT)",
+        "TRUNCATE license",
+    };
+    (void)state;
+    if (!test_postgres()) skip();
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct row_mark one = mark(1);
+        assert_true(holds(1, one));
+        test_psql(t.url, changes[i]);
+        assert_false(holds(1, one));
+    }
+}
+
 static void test_all_rows(void **state)
 {
     (void)state;
@@ -222,6 +292,23 @@ static void test_forgetting(void **state)
     forget_all(&last, &one);
 }
 
+/* So many that they are forgotten by and by. */
+static void test_forgetting_many(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    int64_t last = 0;
+    char many[128];
+    snprintf(many, sizeof many, "INSERT INTO license_change SELECT 3, n FROM generate_series(1, %d) n",
+             LICENSE_CHANGES_FORGOTTEN + 7);
+    test_psql(t.url, many);
+    assert_int_equal(tx_call(t.d, TX_READ, forget, &last, NULL), OK); /* from now on they are old */
+    assert_int_equal(tx_call(t.d, TX_READ, forget, &last, NULL), OK);
+    assert_int_equal(test_number(t.d, CHANGES), 7);
+    assert_int_equal(tx_call(t.d, TX_READ, forget, &last, NULL), OK);
+    assert_int_equal(test_number(t.d, CHANGES), 0);
+}
+
 static void test_number_is_known(void **state)
 {
     (void)state;
@@ -247,6 +334,29 @@ static void test_connection_lost(void **state)
     visit_once(&v);
     assert_false(holds(1, one));
     one = mark(1);
+    assert_true(holds(1, one));
+}
+
+/* Nobody waits for a look that cannot be had: a job that did would be woken twice. */
+static void test_no_look(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    mark(1); /* connected */
+    test_psql(t.url, "ALTER TABLE license_change RENAME TO elsewhere");
+    struct visit v = {.id = 1, .reads = true};
+    visit_once(&v); /* finds out */
+    assert_false(v.has_looked);
+    int64_t until = time_monotonic_ns() + INT64_C(1500000000); /* a few attempts to connect */
+    while (time_monotonic_ns() < until) {
+        int wakes = atomic_load(&port.wakes);
+        visit_once(&v);
+        assert_int_equal(atomic_load(&port.wakes) - wakes, 1);
+        assert_false(v.has_looked);
+        usleep(1000);
+    }
+    test_psql(t.url, "ALTER TABLE elsewhere RENAME TO license_change");
+    struct row_mark one = mark(1);
     assert_true(holds(1, one));
 }
 
@@ -286,11 +396,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_changed, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_order_of_commits, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_savepoints, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_much_was_changed, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_table_is_another, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_all_rows, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_forgotten, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_forgetting, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_forgetting_many, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_number_is_known, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_connection_lost, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_no_look, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_read_before_the_change, open_it, close_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
