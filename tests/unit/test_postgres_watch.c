@@ -200,7 +200,7 @@ static void test_much_was_changed(void **state)
     PQfinish(c);
 }
 
-/* What no trigger sees: another table, as a restored one is, or all rows written anew. */
+/* What no trigger sees: another table, as a restored one is, or all rows written again. */
 static void test_table_is_another(void **state)
 {
     static const char *const changes[] = {
