@@ -65,6 +65,22 @@ static enum err limit_account(struct call *c)
     return ERR_RATE_LIMITED;
 }
 
+/* A key is kept for 30 days, whatever it was for, and on SQLite in memory. So a customer may use as many on a day as
+ * the account may make calls in a minute. Orders of v1 are paid for, and have a limit of their own. */
+static enum err limit_keys(struct call *c)
+{
+    if (!c->limit_rate || c->limit_name[0] != 'c' || c->is_key_charged) return OK;
+    if (!id_is(c->req.account) || c->req.role != ROLE_CUSTOMER) return OK;
+    c->is_key_charged = true;
+    Str account = {(const char *)&c->req.account.v, sizeof c->req.account.v};
+    struct limit_result r = limiter_charge_day(c->req.app->limiter, 'k', account, c->limit_rate * ACCOUNT_LIMIT_FACTOR,
+                                               time_monotonic_ns());
+    if (r.allowed) return OK;
+    c->limit = r;
+    metrics_event(c->req.app->metrics, METRIC_RATE_LIMITED_ACCOUNT);
+    return ERR_RATE_LIMITED;
+}
+
 /* Made-up tokens count against the caller's network, so that inventing more does not evade the limit. */
 static enum err token_refused(struct call *c, enum err e)
 {
@@ -252,7 +268,7 @@ static enum err read_idempotency_key(struct call *c)
                                       .key = key};
     idempotency_init(&scope, req->target, req->exchange->body, &c->key);
     c->has_key = true;
-    return OK;
+    return limit_keys(c);
 }
 
 void call_replay(struct call *c, const struct kept_answer *kept)

@@ -40,6 +40,7 @@ struct call {
     bool is_replayed; /* the answer is a kept one */
     bool has_key;
     bool is_account_charged; /* also counted against its account's limit */
+    bool is_key_charged;     /* and against that of its keys */
     struct idempotency key;
     struct limit_result limit;
     int64_t limit_rate;

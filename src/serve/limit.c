@@ -65,13 +65,17 @@ static struct limit_slot *find_slot(struct limit_slot slots[SLOTS], uint64_t cal
     return oldest;
 }
 
-static struct limit_result charge(struct limiter *l, char name, Str caller, int64_t per_minute, int64_t now_ns,
+struct limit_pace {
+    int64_t calls, seconds;
+};
+
+static struct limit_result charge(struct limiter *l, char name, Str caller, struct limit_pace pace, int64_t now_ns,
                                   bool count)
 {
     const int64_t second = INT64_C(1000000000);
-    int64_t interval = 60 * second / per_minute;
+    int64_t interval = pace.seconds * second / pace.calls;
     if (interval < 1) interval = 1;
-    int64_t window = interval * per_minute;
+    int64_t window = interval * pace.calls;
     uint64_t hash = caller_hash(l, name, caller);
     struct shard *shard = &l->shards[hash % SHARDS];
 
@@ -96,10 +100,15 @@ static struct limit_result charge(struct limiter *l, char name, Str caller, int6
 
 struct limit_result limiter_charge(struct limiter *l, char name, Str caller, int64_t per_minute, int64_t now_ns)
 {
-    return charge(l, name, caller, per_minute, now_ns, true);
+    return charge(l, name, caller, (struct limit_pace){per_minute, 60}, now_ns, true);
+}
+
+struct limit_result limiter_charge_day(struct limiter *l, char name, Str caller, int64_t per_day, int64_t now_ns)
+{
+    return charge(l, name, caller, (struct limit_pace){per_day, 86400}, now_ns, true);
 }
 
 struct limit_result limiter_look(struct limiter *l, char name, Str caller, int64_t per_minute, int64_t now_ns)
 {
-    return charge(l, name, caller, per_minute, now_ns, false);
+    return charge(l, name, caller, (struct limit_pace){per_minute, 60}, now_ns, false);
 }

@@ -19,5 +19,6 @@ struct limiter *limiter_new(void);
 void limiter_free(struct limiter *l);
 /* `name` keeps the callers of different limits apart. per_minute > 0; a burst may be as large. */
 struct limit_result limiter_charge(struct limiter *l, char name, Str caller, int64_t per_minute, int64_t now_ns);
+struct limit_result limiter_charge_day(struct limiter *l, char name, Str caller, int64_t per_day, int64_t now_ns);
 /* Looks without counting. */
 struct limit_result limiter_look(struct limiter *l, char name, Str caller, int64_t per_minute, int64_t now_ns);

@@ -92,6 +92,32 @@ test("many tokens, and many networks, are not many limits: behind them stands th
   assert.equal(refusedOf([await call(other.token, '192.0.2.1')]), 0, 'other accounts are not touched');
 });
 
+test('a customer uses as many keys on a day as the account makes calls in a minute', async (t) => {
+  const souk = await limited(t, ['--rate-customer', '50'], CHEAP);
+  const one = await souk.customer();
+  const other = await souk.customer();
+  const tokens = [];
+  for (let i = 0; i < 12; i++) {
+    const made = await souk.post('/api/customer/tokens', { name: `t${i}`, scopes: ['store'] }, { token: one.token });
+    tokens.push(dataOf(made, 201).token);
+  }
+  const add = (token, key) =>
+    souk.post('/api/store/cart/add', { product_id: 1, quantity: 1 }, { token, headers: { 'Idempotency-Key': key } });
+  // The limits of a token and of the account let a call through again within a minute: these are waited for.
+  let keys = 0;
+  let last;
+  for (let i = 0; i < 700; i++) {
+    last = await add(tokens[i % 12], `key ${i}`);
+    const wait = Number(last.headers['retry-after'] ?? 0);
+    if (wait > 60) break;
+    if (wait) await sleep(wait * 1000);
+    else keys++;
+  }
+  expectError(last, 429, 'rate_limited', 'Too Many Requests');
+  assert.ok(keys >= 500 && keys <= 510, `${keys} keys`);
+  assert.notEqual((await add(other.token, 'key')).status, 429, 'other accounts are not touched');
+});
+
 test('an account has at most 100 API tokens, and a login past 100 ends the oldest', async (t) => {
   const souk = await limited(t, ['--rate-customer', '0', '--rate-auth', '0'], CHEAP);
   const { token, email, password: own } = await souk.customer();
