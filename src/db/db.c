@@ -433,6 +433,13 @@ enum err db_confirm_read(struct db *db)
     return db_run(db_prepare(db, write));
 }
 
+void db_ahead(struct stmt *st)
+{
+    struct db *db = st->db;
+    if (db->is_grouped && !db->err && st != &db->dead) db->engine->ahead(st);
+    close_stmt(st);
+}
+
 bool db_enlist(struct db *db, Str name)
 {
     return !db->is_grouped || db->engine->enlist(db, name);

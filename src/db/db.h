@@ -130,6 +130,11 @@ int64_t db_told(const struct db *db);
  * committed on the leader alone, because a commit is seen as soon as its session has died waiting for the synchronous
  * standby. This makes the commit of the reader wait for the standby, too. In TX_READ: ERR_NEEDS_WRITE. */
 enum err db_confirm_read(struct db *db);
+/* In a group: this statement, which only reads or locks, will be asked for soon with what is bound. It goes out with
+ * whatever the job waits for next; who then prepares the same text and binds the same finds the rows there, a round
+ * trip earlier. The job must not have changed meanwhile what it reads. Ends the statement. Elsewhere nothing happens.
+ */
+void db_ahead(struct stmt *st);
 /* In a group: whether nobody else in it has enlisted this name (16 bytes at most). Twice at most for
  * each job. */
 bool db_enlist(struct db *db, Str name);

@@ -80,6 +80,7 @@ struct engine {
     Str (*get_bytes)(struct stmt *st, int n, enum bind_kind kind); /* valid until the next step */
     void (*script)(struct db *db, const char *text);
     bool (*enlist)(struct db *db, Str name); /* of a group */
+    void (*ahead)(struct stmt *st);          /* of a group */
 };
 
 void db_init(struct db *db, const struct engine *engine, struct database_stats *stats);

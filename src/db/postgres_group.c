@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fiber.h"
 #include "base/log.h"
@@ -14,13 +15,22 @@
 
 #define NAMES_MAX 2 /* of one job: its key, its coupon */
 
+/* A statement that was asked for before somebody waits for it (db_ahead). */
+struct early {
+    struct early *next;
+    struct pg_ask ask;
+    struct pg_stmt *reader; /* has a result once the rows have come */
+    bool is_sent;
+};
+
 /* A job and what it sees of the database. */
 struct member {
     struct db db; /* first: its statements lead here */
     struct pg_group *group;
     struct fiber *fiber;
     struct tx_job *job;
-    struct pg_ask asked;              /* what it waits for, while `waits` */
+    struct pg_ask asked; /* what it waits for, while `waits`; without a text: for one of the early ones */
+    struct early *early;
     struct pg_ask *runs, **runs_last; /* what nobody reads: goes out with the next flight */
     char names[NAMES_MAX][16];        /* enlisted */
     size_t name_bytes[NAMES_MAX];
@@ -46,17 +56,91 @@ static struct pg_ask ask_of(struct pg_stmt *s)
         .sql = s->text, .params = s->params, .values = s->values, .lengths = s->lengths, .kinds = s->kinds};
 }
 
+/* The parameters have to outlive the statement. */
+static struct pg_ask kept_ask_of(struct pg_stmt *s, struct arena *a)
+{
+    size_t n = (size_t)s->params;
+    assert(s->stmt.bound == s->params);
+    const char **values = arena_array(a, const char *, n);
+    int *lengths = arena_array(a, int, n);
+    unsigned char *kinds = arena_array(a, unsigned char, n);
+    for (size_t i = 0; i < n; i++) {
+        lengths[i] = s->lengths[i];
+        kinds[i] = s->kinds[i];
+        if (s->values[i]) values[i] = str_dup(a, (Str){s->values[i], (size_t)s->lengths[i]}).ptr;
+    }
+    return (struct pg_ask){.sql = s->text, .params = s->params, .values = values, .lengths = lengths, .kinds = kinds};
+}
+
+static bool asks_the_same(const struct pg_ask *ask, const struct pg_stmt *s)
+{
+    bool same = ask->sql == s->text && ask->params == s->params;
+    for (int i = 0; same && i < s->params; i++)
+        same = ask->kinds[i] == s->kinds[i] && !ask->values[i] == !s->values[i] &&
+               (!s->values[i] ||
+                (ask->lengths[i] == s->lengths[i] && memcmp(ask->values[i], s->values[i], (size_t)s->lengths[i]) == 0));
+    return same;
+}
+
+static void ahead(struct stmt *st)
+{
+    struct member *m = (struct member *)st->db;
+    struct pg_stmt *s = (struct pg_stmt *)st;
+    struct arena *a = st->db->arena;
+    struct early *early = arena_new(a, struct early);
+    assert(!set_text_writes(s->text));
+    early->ask = kept_ask_of(s, a);
+    early->ask.reader = early->reader = arena_new(a, struct pg_stmt);
+    early->next = m->early;
+    m->early = early;
+}
+
+static struct early **find_early(struct member *m, const struct pg_stmt *s)
+{
+    struct early **at = &m->early;
+    while (*at && !asks_the_same(&(*at)->ask, s)) at = &(*at)->next;
+    return at;
+}
+
+static void wait_for(struct member *m, struct pg_ask asked)
+{
+    m->asked = asked;
+    m->waits = true;
+    fiber_wait(m->fiber);
+    m->waits = false;
+}
+
+/* What was asked for early is given once. */
+static void read_early(struct member *m, struct early **at, struct pg_stmt *ret)
+{
+    const struct pg_stmt *reader = (*at)->reader;
+    if (!reader->result) wait_for(m, (struct pg_ask){0});
+    *at = (*at)->next;
+    ret->result = reader->result;
+    ret->rows = reader->rows;
+    ret->row_count = reader->row_count;
+    ret->skip = reader->skip;
+    ret->at = reader->at;
+}
+
+static void read_now(struct member *m, struct pg_stmt *ret)
+{
+    struct pg_ask ask = ask_of(ret);
+    ask.reader = ret;
+    wait_for(m, ask);
+}
+
 static bool step(struct stmt *st)
 {
     struct pg_stmt *s = (struct pg_stmt *)st;
     struct member *m = (struct member *)st->db;
     if (!s->result) {
         assert(st->bound == s->params);
-        m->asked = ask_of(s);
-        m->asked.reader = s;
-        m->waits = true;
-        fiber_wait(m->fiber);
-        m->waits = false;
+        struct early **early = find_early(m, s);
+        if (*early)
+            read_early(m, early, s);
+        else
+            read_now(m, s);
         if (st->db->err) return false;
         if (s->row_count && set_text_writes(s->text)) m->has_written = true;
     }
@@ -66,24 +150,12 @@ static bool step(struct stmt *st)
     return true;
 }
 
-/* The parameters have to outlive the statement. */
 static void run(struct stmt *st)
 {
-    struct pg_stmt *s = (struct pg_stmt *)st;
     struct member *m = (struct member *)st->db;
     struct arena *a = st->db->arena;
-    size_t n = (size_t)s->params;
-    assert(st->bound == s->params);
     struct pg_ask *ask = arena_new(a, struct pg_ask);
-    const char **values = arena_array(a, const char *, n);
-    int *lengths = arena_array(a, int, n);
-    unsigned char *kinds = arena_array(a, unsigned char, n);
-    for (size_t i = 0; i < n; i++) {
-        lengths[i] = s->lengths[i];
-        kinds[i] = s->kinds[i];
-        if (s->values[i]) values[i] = str_dup(a, (Str){s->values[i], (size_t)s->lengths[i]}).ptr;
-    }
-    *ask = (struct pg_ask){.sql = s->text, .params = s->params, .values = values, .lengths = lengths, .kinds = kinds};
+    *ask = kept_ask_of((struct pg_stmt *)st, a);
     *m->runs_last = ask;
     m->runs_last = &ask->next;
 }
@@ -123,6 +195,7 @@ struct pg_group *group_new(void)
     g->engine.reset = reset;
     g->engine.script = NULL;
     g->engine.enlist = enlist;
+    g->engine.ahead = ahead;
     return g;
 }
 
@@ -182,6 +255,7 @@ static bool prepare(struct pg_group *g, struct db *db, enum tx_mode mode, struct
         m->job = jobs[i];
         m->runs = NULL;
         m->runs_last = &m->runs;
+        m->early = NULL;
         m->name_count = 0;
         m->db.generation = generation;
         m->db.watch_epoch = 0;
@@ -215,6 +289,14 @@ static void add_runs(struct pg_group *g, struct member *m)
     m->runs_last = &m->runs;
 }
 
+static void add_early(struct pg_group *g, struct member *m)
+{
+    for (struct early *early = m->early; early; early = early->next) {
+        if (!early->is_sent) flight_add(g->flight, &early->ask, &m->place);
+        early->is_sent = true;
+    }
+}
+
 /* All runs go first: two jobs of one wallet write their transfers in the order in which the wallet was changed. */
 static void fly(struct pg_group *g)
 {
@@ -224,7 +306,9 @@ static void fly(struct pg_group *g)
     }
     for (int i = 0; i < g->count; i++) {
         struct member *m = &g->members[i];
-        if (m->waits) flight_add(g->flight, &m->asked, &m->place);
+        if (!m->waits) continue;
+        add_early(g, m);
+        if (m->asked.sql) flight_add(g->flight, &m->asked, &m->place);
     }
     flight_send(g->flight);
 }
@@ -234,6 +318,7 @@ static void run_members(struct pg_group *g, struct db *db)
     for (int i = 0; i < g->count; i++) fiber_begin(g->members[i].fiber, run_member, &g->members[i]);
     while (go_on(g)) {
         fly(g);
+        atomic_fetch_add_explicit(&db->stats->flights, 1, memory_order_relaxed);
         if (flight_receive(g->flight)) continue;
         /* Nobody can go on: everybody comes to an end. */
         for (int i = 0; i < g->count; i++) g->members[i].db.err = db->err ? db->err : ERR_UNAVAILABLE;

@@ -59,6 +59,7 @@ struct database_stats {
     _Atomic int64_t told;              /* PostgreSQL: see db_tell */
     _Atomic int64_t epoch;             /* SQLite: see db_epoch */
     _Atomic int64_t alone;             /* PostgreSQL: of them, jobs of a group that were run by themselves */
+    _Atomic int64_t flights;           /* PostgreSQL: round trips in which groups asked */
     _Atomic int64_t reconnects;
     _Atomic int64_t checkpoints;
     _Atomic int64_t no_room_ms; /* when a write found the disk full, if none has succeeded since; or 0 */

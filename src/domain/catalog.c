@@ -164,9 +164,9 @@ enum err catalog_find_slug(struct db *db, Str slug, struct product *ret)
     return OK;
 }
 
-enum err catalog_offer(struct db *db, Id product, Id variant, enum variant_rule rule, struct offer *ret)
+/* One row: the product, with the named variant or, without a name, its default one. */
+static struct stmt *ask_offer(struct db *db, Id product, Id variant)
 {
-    /* One row: the product, with the named variant or, without a name, its default one. */
     static const char find[] =
         "SELECT p.id, p.name, p.price, p.delivery_type, p.license_days, p.key_prefix, p.download_url, p.file_key,"
         " p.file_name, p.download_limit, p.download_days,"
@@ -178,6 +178,17 @@ enum err catalog_offer(struct db *db, Id product, Id variant, enum variant_rule 
     struct stmt *st = db_prepare(db, find);
     bind_id(st, product);
     bind_id(st, variant);
+    return st;
+}
+
+void catalog_offer_ahead(struct db *db, Id product, Id variant)
+{
+    db_ahead(ask_offer(db, product, variant));
+}
+
+enum err catalog_offer(struct db *db, Id product, Id variant, enum variant_rule rule, struct offer *ret)
+{
+    struct stmt *st = ask_offer(db, product, variant);
     struct offer o = {0};
     bool found = db_step(st), has_variants = false;
     if (found) {

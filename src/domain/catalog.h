@@ -62,6 +62,8 @@ enum variant_rule {
 /* ERR_PRODUCT_NOT_FOUND: unknown or inactive product. ERR_FIELD_REQUIRED: a variant must be named. ERR_FIELD_NOT_FOUND:
  * not an active variant of this product. ERR_FIELD_CONFLICT: a variant was named and the product has none. */
 enum err catalog_offer(struct db *db, Id product, Id variant, enum variant_rule rule, struct offer *ret);
+/* In a group: it will be asked for soon (db_ahead). */
+void catalog_offer_ahead(struct db *db, Id product, Id variant);
 
 /* Call in the transaction of every change that a customer could see: caches watch this number. */
 enum err catalog_touch(struct db *db);

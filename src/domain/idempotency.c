@@ -66,19 +66,19 @@ static enum err read_row(struct stmt *st, struct key_row *ret)
     return e;
 }
 
-static enum err find_by_hash(struct db *db, const struct idempotency *i, struct key_row *ret)
+static struct stmt *ask_by_hash(struct db *db, const struct idempotency *i)
 {
     static const char postgres[] = ROW "account_id = $1 AND key_hash = $2";
     struct stmt *st = db_prepare(db, postgres);
     bind_id(st, i->account);
     bind_blob(st, key_hash(i));
-    return read_row(st, ret);
+    return st;
 }
 
 static enum err find_row(struct db *db, const struct idempotency *i, struct key_row *ret)
 {
     static const char sqlite[] = ROW "id = $1 AND key_hash = $2";
-    if (db_is_postgres(db)) return find_by_hash(db, i, ret);
+    if (db_is_postgres(db)) return read_row(ask_by_hash(db, i), ret);
     Id *rows = NULL;
     size_t count = 0;
     enum err e = key_index_find(db, i->key_hash, &rows, &count);
@@ -93,6 +93,11 @@ static enum err find_row(struct db *db, const struct idempotency *i, struct key_
     return e;
 }
 #undef ROW
+
+void idempotency_find_ahead(struct db *db, const struct idempotency *i)
+{
+    db_ahead(ask_by_hash(db, i));
+}
 
 enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret)
 {

@@ -53,6 +53,8 @@ struct kept_answer {
  * free. ERR_IDEMPOTENCY_KEY_REUSED: another request;
  * ERR_ANSWER_NOT_KEPT: it was done, and its answer had to make room for newer ones. */
 enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret);
+/* In a group: it will be asked for soon (db_ahead). */
+void idempotency_find_ahead(struct db *db, const struct idempotency *i);
 /* In a group, when idempotency_find has just found the key free: ERR_RUN_ALONE when another request of the group has
  * the same key. */
 enum err idempotency_join(struct db *db, const struct idempotency *i);

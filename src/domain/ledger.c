@@ -249,8 +249,7 @@ enum err wallet_find(struct db *db, Id account, struct wallet *ret)
     return OK;
 }
 
-enum err wallet_covers(struct db *db, Id account, Money amount, Time at, bool on_credit, bool *ret,
-                       struct ledger_taken *ret_seen)
+static struct stmt *ask_cover(struct db *db, Id account)
 {
 #define COVER "SELECT id, last_transfer_at, balance - frozen, credit_limit FROM ledger_account WHERE owner_id = $1"
     static const char find[] = COVER;
@@ -260,6 +259,18 @@ enum err wallet_covers(struct db *db, Id account, Money amount, Time at, bool on
     bool is_grouped = db_is_grouped(db);
     struct stmt *st = db_prepare(db, is_grouped ? postgres_lock : find);
     bind_id(st, account);
+    return st;
+}
+
+void wallet_covers_ahead(struct db *db, Id account)
+{
+    db_ahead(ask_cover(db, account));
+}
+
+enum err wallet_covers(struct db *db, Id account, Money amount, Time at, bool on_credit, bool *ret,
+                       struct ledger_taken *ret_seen)
+{
+    struct stmt *st = ask_cover(db, account);
     Money balance = {0}, limit = {0}; /* a customer who never had money */
     struct ledger_taken seen = {0};
     bool found = db_step(st);
@@ -271,7 +282,7 @@ enum err wallet_covers(struct db *db, Id account, Money amount, Time at, bool on
     }
     enum err e = db_done(st);
     if (e) return e;
-    if (!found && is_grouped) return ERR_RUN_LATER;
+    if (!found && db_is_grouped(db)) return ERR_RUN_LATER;
     if (seen.at.ms < at.ms) seen.at = at;
     *ret = balance.minor >= amount.minor - (on_credit ? limit.minor : 0);
     *ret_seen = seen;

@@ -75,6 +75,8 @@ enum err ledger_take(struct db *db, Id account, Money amount, Time at, bool on_c
  * the transaction ends; ERR_RUN_LATER when somebody else is changing the wallet. */
 enum err wallet_covers(struct db *db, Id account, Money amount, Time at, bool on_credit, bool *ret,
                        struct ledger_taken *ret_seen);
+/* In a group: it will be asked for soon (db_ahead). */
+void wallet_covers_ahead(struct db *db, Id account);
 /* SQLite, whose one writer has just asked wallet_covers and was told yes: takes it without looking again. */
 enum err ledger_take_seen(struct db *db, Money amount, const struct ledger_taken *seen);
 enum err ledger_record_taken(struct db *db, const struct ledger_taken *taken, Id to, const struct transfer *t);

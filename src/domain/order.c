@@ -57,15 +57,20 @@ static enum err price(struct db *db, const struct order_draft *draft, Time now, 
 
 /* PostgreSQL gives the ids of an order and of its items at once and beforehand, so that nobody waits for the rows. On
  * SQLite a row gets its id when it is made, which costs nothing. */
-static enum err take_ids(struct db *db, struct order *o)
+static struct stmt *ask_ids(struct db *db, size_t items)
 {
     static const char postgres[] =
         "SELECT CASE n WHEN 0 THEN nextval('orders_id_seq') ELSE nextval('order_item_id_seq') "
         "END FROM generate_series(0, $1) n ORDER BY n";
-
-    if (!db_is_postgres(db)) return OK;
     struct stmt *st = db_prepare(db, postgres);
-    bind_int(st, (int64_t)o->item_count);
+    bind_int(st, (int64_t)items);
+    return st;
+}
+
+static enum err take_ids(struct db *db, struct order *o)
+{
+    if (!db_is_postgres(db)) return OK;
+    struct stmt *st = ask_ids(db, o->item_count);
     if (db_step(st)) o->id = col_id(st);
     for (size_t i = 0; i < o->item_count && db_step(st); i++) o->items[i].id = col_id(st);
     return db_done(st);
@@ -225,8 +230,9 @@ enum err order_place(struct db *db, const struct order_draft *draft, Time now, s
 
     struct ledger_taken taken;
     e = check_first(db, &o, jobs, &taken, ret_short);
-    if (!e) e = take_ids(db, &o);
+    if (!e && db_is_grouped(db)) db_ahead(ask_ids(db, o.item_count)); /* with the wallet's UPDATE */
     if (!e) e = take(db, draft, &o, &taken, ret_short);
+    if (!e) e = take_ids(db, &o);
     if (!e) e = insert(db, draft, &o);
     if (e) return e;
     if (!is_free) {

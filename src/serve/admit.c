@@ -110,6 +110,17 @@ static enum err read_token(struct call *c)
     return OK;
 }
 
+/* Whether the route says what it will ask for, so that it is asked for with what is checked here. */
+static bool asks_ahead(const struct call *c, const struct db *db)
+{
+    return c->req.route->ahead && db_is_grouped(db);
+}
+
+static enum err check_proven(const struct call *c, struct db *db)
+{
+    return c->req.route->flags & PROVEN_EMAIL && c->is_unproven ? settings_check_unproven(db) : OK;
+}
+
 enum err call_authenticate(struct call *c, struct db *db)
 {
     struct request *req = &c->req;
@@ -131,8 +142,9 @@ enum err call_authenticate(struct call *c, struct db *db)
     req->confirmed_at = who.confirmed_at;
     req->scopes = who.scopes;
     req->role = who.role;
+    c->is_unproven = who.is_unproven;
     e = limit_account(c);
-    if (!e && req->route->flags & PROVEN_EMAIL && who.is_unproven) e = settings_check_unproven(db);
+    if (!e && !asks_ahead(c, db)) e = check_proven(c, db);
     return e ? e : request_is_confirmed(req, req->route->flags);
 }
 
@@ -280,15 +292,28 @@ void call_replay(struct call *c, const struct kept_answer *kept)
     c->answer.is_rendered = true;
 }
 
+/* What call_authenticate has left to be checked; `read`: what was found wrong with the request since. */
+static enum err check_ahead(struct call *c, struct db *db, enum err read)
+{
+    if (!read && c->has_key) idempotency_find_ahead(db, &c->key);
+    if (!read) c->req.route->ahead(&c->req, db);
+    enum err e = check_proven(c, db);
+    if (!e) return read;
+    answer_reset(&c->req); /* callers who may not order are not told what is wrong with their order */
+    return e;
+}
+
 enum err call_check(struct call *c, struct db *db)
 {
     struct request *req = &c->req;
     enum err e = OK;
     if (req->route->flags & SHOP) e = call_visit(c, db);
     if (!e && req->route->scope != SCOPE_NONE) e = call_authenticate(c, db);
-    if (!e) e = call_read(c);
+    if (e) return e;
+    e = call_read(c);
     if (e == ERR_VALIDATION && req->body && req->route->also_wrong) req->route->also_wrong(req, db);
     if (!e) e = req->route->flags & SHOP ? call_read_once(c) : read_idempotency_key(c);
+    if (asks_ahead(c, db)) e = check_ahead(c, db, e);
     /* SQLite: the writer looks anyway, in a cache of pages that no commit empties. */
     bool is_for_writer = req->route->tx == TX_WRITE && !db_is_postgres(db) && !db_can_write(db);
     if (!e && c->has_key && !is_for_writer) {

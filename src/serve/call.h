@@ -41,6 +41,7 @@ struct call {
     bool has_key;
     bool is_account_charged; /* also counted against its account's limit */
     bool is_key_charged;     /* and against that of its keys */
+    bool is_unproven;        /* the account's e-mail address */
     struct idempotency key;
     struct limit_result limit;
     int64_t limit_rate;

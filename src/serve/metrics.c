@@ -158,6 +158,8 @@ static void write_database(struct app *app, struct buf *out)
                   get(&s->retries));
     metric_single(out, "souk_db_alone_total", "counter", "Requests that left their group and were run by themselves.",
                   get(&s->alone));
+    metric_single(out, "souk_db_flights_total", "counter", "Round trips in which groups asked something.",
+                  get(&s->flights));
     metric_single(out, "souk_db_reconnects_total", "counter", "Reconnections to the database.", get(&s->reconnects));
     metric_single(out, "souk_db_checkpoints_total", "counter", "SQLite checkpoints.", get(&s->checkpoints));
 }

@@ -58,6 +58,8 @@ struct route {
     /* For a body that is refused already: adds what only the database knows to be wrong, so that the caller learns of
      * all bad fields at once. Fields that are wrong or missing are zero. Or NULL. */
     void (*also_wrong)(struct request *req, struct db *db);
+    /* GROUPED: says what the handler will ask for first (db_ahead), once the caller and the body are known. Or NULL. */
+    void (*ahead)(struct request *req, struct db *db);
 };
 
 /* Tables end with {0}. */

@@ -93,6 +93,12 @@ test('where the store asks for it, an unproven account that registered itself sp
   try {
     for (const answer of await Promise.all(spend(who.token)))
       expectError(answer, 403, 'email_unverified', 'Confirm your e-mail address first');
+    // Before anything is said about what they sent.
+    for (const body of [{}, { product_id: 'x', quantity: 0 }, '{']) {
+      const answer = await souk.post('/api/v1/order/create', body, { token: who.token });
+      expectError(answer, 403, 'email_unverified', 'Confirm your e-mail address first');
+      assert.deepEqual(Object.keys(answer.json).sort(), ['code', 'message', 'request_id', 'status']);
+    }
     expectStatus(await wallet(who.token), 200);
     expectStatus(await prove(await linkTo(who), who.token), 200);
     for (const answer of await Promise.all(spend(who.token))) assert.notEqual(answer.status, 403, answer.text);

@@ -313,14 +313,124 @@ static void test_reads(void **state)
     jobs_free(jobs);
 }
 
+/* What the jobs below ask. */
+static struct stmt *ask_money(struct db *db, int64_t purse)
+{
+    static const char money[] = "SELECT money FROM purse WHERE id = $1";
+    struct stmt *st = db_prepare(db, money);
+    bind_int(st, purse);
+    return st;
+}
+
+static int64_t money_in(struct db *db, int64_t purse)
+{
+    struct stmt *st = ask_money(db, purse);
+    int64_t money = db_step(st) ? col_int(st) : -1;
+    check(db_done(st) == OK);
+    return money;
+}
+
+/* Another purse was not asked for early, and what is asked for twice is read twice: after the job's own change, too. */
+static enum err run_ahead(struct tx_job *job, struct db *db)
+{
+    struct job *j = (struct job *)job;
+    j->runs++;
+    j->groups += db_is_grouped(db);
+    db_ahead(ask_money(db, 2));
+    db_ahead(ask_money(db, 3)); /* in vain, for half of them */
+    int64_t first = money_in(db, 1), second = money_in(db, 2);
+    if (first != 7 || second != 1000) return ERR_INTERNAL;
+    if (j->n % 2 && money_in(db, 3) != 1000) return ERR_INTERNAL;
+    j->purse = 2;
+    enum err e = j->n == 1 ? spend(db, j) : OK;
+    j->money = money_in(db, 2);
+    return e;
+}
+
+/* One flight for what was asked for early and what is waited for, one for the job that spends, one for what is read
+ * again. */
+static void test_ahead(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    struct job *jobs = jobs_new();
+    for (int i = 0; i < N; i++) {
+        jobs[i].job.run = run_ahead;
+        jobs[i].n = i + 1;
+    }
+    int64_t before = atomic_load(&database_stats(t.d)->flights);
+    run_together(jobs);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(jobs[i].ended, OK);
+        assert_int_equal(jobs[i].runs, 1);
+        assert_int_equal(jobs[i].groups, 1);
+    }
+    assert_int_equal(jobs[0].money, 999);
+    assert_int_equal(atomic_load(&database_stats(t.d)->flights) - before, 3);
+    jobs_free(jobs);
+}
+
+/* The first that it waits for may be what was asked for early. */
+static enum err run_only_ahead(struct tx_job *job, struct db *db)
+{
+    struct job *j = (struct job *)job;
+    db_ahead(ask_money(db, 2));
+    j->money = money_in(db, 2);
+    return OK;
+}
+
+/* And by itself a job is not disturbed by having said what it will ask for. */
+static void test_ahead_first(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    struct job *jobs = jobs_new();
+    for (int i = 0; i < N; i++) jobs[i].job.run = run_only_ahead;
+    jobs[1].job.may_group = false;
+    int64_t before = atomic_load(&database_stats(t.d)->flights);
+    run_together(jobs);
+    for (int i = 0; i < N; i++) assert_int_equal(jobs[i].money, 1000);
+    assert_int_equal(atomic_load(&database_stats(t.d)->flights) - before, 1);
+    jobs_free(jobs);
+}
+
+/* Who asked early fails with all others when the flight does. */
+static enum err run_ahead_in_vain(struct tx_job *job, struct db *db)
+{
+    static const char nonsense[] = "SELECT 1 / (money - money) FROM purse WHERE id = $1";
+    struct job *j = (struct job *)job;
+    if (!db_is_grouped(db)) return ERR_CONFLICT;
+    struct stmt *st = db_prepare(db, nonsense);
+    bind_int(st, 2);
+    db_ahead(st);
+    st = db_prepare(db, nonsense);
+    bind_int(st, 2);
+    if (db_step(st)) j->money = col_int(st);
+    return db_done(st);
+}
+
+static void test_ahead_failed(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    struct job *jobs = jobs_new();
+    for (int i = 0; i < N; i++) jobs[i].job.run = run_ahead_in_vain;
+    run_together(jobs);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(jobs[i].ended, ERR_CONFLICT); /* each by itself */
+        assert_int_equal(jobs[i].money, 0);
+    }
+    jobs_free(jobs);
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, open_it, close_it)
 
 int main(void)
 {
     log_setup(LOG_ERROR + 1, LOG_LOGFMT); /* the failures here are wanted */
     const struct CMUnitTest tests[] = {
-        EACH(test_mixed),  EACH(test_one_row), EACH(test_spoiled), EACH(test_constraint),
-        EACH(test_locked), EACH(test_leaving), EACH(test_reads),
+        EACH(test_mixed),   EACH(test_one_row), EACH(test_spoiled), EACH(test_constraint),  EACH(test_locked),
+        EACH(test_leaving), EACH(test_reads),   EACH(test_ahead),   EACH(test_ahead_first), EACH(test_ahead_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* api/v1/v1_order.c - orders of integrations: placed, paid from the wallet and delivered in one answer. */
 #include "api/tables.h"
+#include "domain/ledger.h"
 #include "serve/app.h"
 #include "serve/request.h"
 #include "view/view_order.h"
@@ -55,6 +56,13 @@ static void view_receipt(struct request *req, const struct order *o)
     json_end_object(w);
 }
 
+static void ask_ahead(struct request *req, struct db *db)
+{
+    const struct order_body *in = req->body;
+    catalog_offer_ahead(db, in->product_id, in->variant_id);
+    wallet_covers_ahead(db, req->account);
+}
+
 static enum err post_order(struct request *req)
 {
     const struct order_body *in = req->body;
@@ -92,6 +100,6 @@ static enum err post_order(struct request *req)
 
 const struct route v1_order_routes[] = {
     {"POST", "/api/v1/order/create", SCOPE_ORDER, TX_WRITE, &order_shape, post_order,
-     IDEMPOTENT | CHECKS_FIRST | PROVEN_EMAIL | GROUPED},
+     IDEMPOTENT | CHECKS_FIRST | PROVEN_EMAIL | GROUPED, .ahead = ask_ahead},
     {0},
 };
