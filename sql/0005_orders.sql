@@ -89,7 +89,8 @@ BEGIN
     IF TG_OP = 'TRUNCATE' THEN
         INSERT INTO license_change (xid, license_id) VALUES (pg_current_xact_id()::text::bigint, 0) ON CONFLICT DO NOTHING;
     ELSE
-        INSERT INTO license_change (xid, license_id) VALUES (pg_current_xact_id()::text::bigint, OLD.id) ON CONFLICT DO NOTHING;
+        -- An id that somebody has made negative is none that can be noted.
+        INSERT INTO license_change (xid, license_id) VALUES (pg_current_xact_id()::text::bigint, GREATEST(OLD.id, 0)) ON CONFLICT DO NOTHING;
     END IF;
     RETURN NULL;
 END $$;

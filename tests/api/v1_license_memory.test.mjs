@@ -143,6 +143,14 @@ test('an id that changes, a row that goes and comes back', async () => {
   expectError(await verify(key), 403, 'license_revoked');
   seed.sql(`UPDATE license SET id = ${id}, status = 'active' WHERE id = ${id + 1000000};`);
   await warm(key);
+  for (const odd of [-id, 0]) {
+    seed.sql(`UPDATE license SET id = ${odd} WHERE id = ${id};`);
+    await warm(key);
+    seed.sql(`UPDATE license SET status = 'revoked' WHERE id = ${odd};`);
+    expectError(await verify(key), 403, 'license_revoked');
+    seed.sql(`UPDATE license SET id = ${id}, status = 'active' WHERE id = ${odd};`);
+  }
+  await warm(key);
   seed.sql(`CREATE TABLE aside AS SELECT * FROM license WHERE id = ${id}; DELETE FROM license WHERE id = ${id};`);
   expectError(await verify(key), 404, 'not_found');
   seed.sql('INSERT INTO license SELECT * FROM aside; DROP TABLE aside;');
