@@ -16,23 +16,25 @@ after(() => shop?.stop());
 const withKey = (key) => ({ headers: { 'Idempotency-Key': key } });
 const flights = async () => (await shop.souk.metrics()).get('souk_db_flights_total');
 
-/** The fewest that one of several took: now and then something in the background asks, too. */
-async function fewest(ask) {
-  const counts = [];
-  for (let i = 0; i < 5; i += 1) {
+/**
+ * The fewest that one of many took, which are to be `wanted`: now and then something in the background asks, too, and a token is in
+ * memory for a second only.
+ */
+async function fewest(wanted, ask) {
+  let fewest_ = Infinity;
+  for (let i = 0; i < 50 && fewest_ > wanted; i += 1) {
     const before_ = await flights();
     await ask(i);
-    counts.push((await flights()) - before_);
+    fewest_ = Math.min(fewest_, (await flights()) - before_);
   }
-  return Math.min(...counts);
+  assert.equal(fewest_, wanted);
 }
 
 test('key, offer and wallet are asked for in one round trip, and the wallet pays in a second', async () => {
-  await shop.order(ada, { product_id: editor.id }); // the token is in memory now
-  assert.equal(await fewest(async () => dataOf(await shop.order(ada, { product_id: editor.id }))), 2);
+  await fewest(2, async () => dataOf(await shop.order(ada, { product_id: editor.id })));
   const keyed = (key) => shop.order(ada, { product_id: editor.id }, withKey(key));
-  assert.equal(await fewest(async (i) => dataOf(await keyed(`key ${i}`))), 2);
-  assert.equal(await fewest(async (i) => dataOf(await keyed(`key ${i}`))), 1, 'answered again');
+  await fewest(2, async (i) => dataOf(await keyed(`key ${i}`)));
+  await fewest(1, async () => dataOf(await keyed('key 0'))); // answered again
 });
 
 test('what was asked for early changes nothing about refusals', async () => {
