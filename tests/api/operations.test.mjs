@@ -335,7 +335,7 @@ test('a server that is idle ends at once, also with connections open', async () 
   await other.stop();
   assert.ok(Date.now() - started < DRAIN_MS, `${Date.now() - started} ms`);
   for (const c of idle) {
-    assert.ok(await c.waitClosed(1000));
+    assert.ok(await c.waitClosed());
     c.destroy();
   }
 });

@@ -72,7 +72,7 @@ class RawConnection {
     return parsed;
   }
 
-  waitClosed(timeout_ms = 30000) {
+  waitClosed(timeout_ms = 60000) {
     return this.wait(() => this.closed, timeout_ms);
   }
 
