@@ -1,8 +1,8 @@
 /* base/fiber.c - see fiber.h. The sanitizers are told of each switch, because they follow stacks.
  *
  * ucontext can switch everywhere, but asks the kernel for the signal mask each time: a tenth of a verification on
- * PostgreSQL. Fibers here do not change the mask, so on x86-64 a few instructions do it, unless the processor keeps a
- * shadow stack, which only the C library knows how to exchange. */
+ * PostgreSQL. Fibers here do not change the mask, so on x86-64 and arm64 a few instructions do it, unless the processor
+ * keeps a shadow stack, which only the C library knows how to exchange. */
 #include "base/fiber.h"
 
 #include <assert.h>
@@ -29,9 +29,12 @@
 #define STACK_BYTES (256 * 1024)
 #endif
 
-#ifdef __x86_64__
-/* Keeps what a function must keep for its caller and goes on where *to was left. */
+#if defined(__x86_64__) || defined(__aarch64__)
+/* Keeps what a function must keep for its caller and goes on where `to` was left. */
 void fiber_switch(void **ret_left, void *to);
+#endif
+
+#ifdef __x86_64__
 __asm__(".text\n"
         ".p2align 4\n"
         ".hidden fiber_switch\n"
@@ -62,6 +65,66 @@ static bool is_quick(void)
     __asm__ volatile("rdsspq %0" : "+r"(shadow_stack)); /* does nothing where there is none */
     return !shadow_stack;
 }
+
+/* A stack as if `enter` had been left at its first instruction. The ABI wants its return address 8 bytes behind a
+ * multiple of 16; no frame is above it, and below are the six registers, all 0. */
+static void *first_frame(void **top, void (*enter)(void))
+{
+    top[-2] = (void *)(uintptr_t)enter;
+    return top - 8;
+}
+#elif defined(__aarch64__)
+/* The first instruction is where an indirect call may land (bti c). */
+__asm__(".text\n"
+        ".p2align 4\n"
+        ".hidden fiber_switch\n"
+        ".globl fiber_switch\n"
+        ".type fiber_switch, %function\n"
+        "fiber_switch:\n"
+        "    hint #34\n"
+        "    sub sp, sp, #160\n"
+        "    stp x19, x20, [sp]\n"
+        "    stp x21, x22, [sp, #16]\n"
+        "    stp x23, x24, [sp, #32]\n"
+        "    stp x25, x26, [sp, #48]\n"
+        "    stp x27, x28, [sp, #64]\n"
+        "    stp x29, x30, [sp, #80]\n"
+        "    stp d8, d9, [sp, #96]\n"
+        "    stp d10, d11, [sp, #112]\n"
+        "    stp d12, d13, [sp, #128]\n"
+        "    stp d14, d15, [sp, #144]\n"
+        "    mov x9, sp\n"
+        "    str x9, [x0]\n"
+        "    mov sp, x1\n"
+        "    ldp x19, x20, [sp]\n"
+        "    ldp x21, x22, [sp, #16]\n"
+        "    ldp x23, x24, [sp, #32]\n"
+        "    ldp x25, x26, [sp, #48]\n"
+        "    ldp x27, x28, [sp, #64]\n"
+        "    ldp x29, x30, [sp, #80]\n"
+        "    ldp d8, d9, [sp, #96]\n"
+        "    ldp d10, d11, [sp, #112]\n"
+        "    ldp d12, d13, [sp, #128]\n"
+        "    ldp d14, d15, [sp, #144]\n"
+        "    add sp, sp, #160\n"
+        "    ret\n"
+        ".size fiber_switch, . - fiber_switch\n");
+
+static bool is_quick(void)
+{
+    register uint64_t features __asm__("x16") = 1; /* bit 0: is there no shadow stack? */
+    __asm__ volatile("hint #40"
+                     : "+r"(features)); /* chkfeat: clears it if there is one, does nothing where it is not known */
+    return features != 0;
+}
+
+/* A stack as if `enter` had been left at its first instruction: x29, 0, ends the chain of frames, x30 is where it goes
+ * on. The other registers are 0. */
+static void *first_frame(void **top, void (*enter)(void))
+{
+    top[-20 + 11] = (void *)(uintptr_t)enter;
+    return top - 20;
+}
 #else
 static void fiber_switch(void **ret_left, void *to)
 {
@@ -72,6 +135,12 @@ static void fiber_switch(void **ret_left, void *to)
 static bool is_quick(void)
 {
     return false;
+}
+
+static void *first_frame(void **top, void (*enter)(void))
+{
+    (void)top, (void)enter;
+    abort();
 }
 #endif
 
@@ -186,15 +255,11 @@ void fiber_begin(struct fiber *f, void (*run)(void *arg), void *arg)
     f->is_running = true;
 }
 
-/* A stack as if `enter` had been left at its first instruction. The ABI wants its return address 8 bytes behind a
- * multiple of 16; no frame is above it. */
 static void prepare(struct fiber *f)
 {
     f->is_quick = is_quick();
     if (f->is_quick) {
-        void **top = (void **)(void *)(f->stack + f->stack_bytes);
-        top[-2] = (void *)(uintptr_t)enter; /* below it the six registers, all 0 */
-        f->own_left = top - 8;
+        f->own_left = first_frame((void **)(void *)(f->stack + f->stack_bytes), enter);
         return;
     }
     getcontext(&f->own);
