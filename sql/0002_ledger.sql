@@ -45,7 +45,9 @@ CREATE TABLE transfer (
     created_at   @int NOT NULL,
     CHECK (debit_id <> credit_id)
 ) @strict;
+@postgres
 CREATE INDEX transfer_by_debit ON transfer (debit_id, id); -- a wallet's history
+@end
 CREATE INDEX transfer_by_credit ON transfer (credit_id, id) WHERE credit_id > 7; -- the same; nobody lists a system account
 CREATE INDEX transfer_by_reference ON transfer (kind, reference_id); -- `souk check`: the money of each order, payment …
 

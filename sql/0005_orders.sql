@@ -20,7 +20,9 @@ CREATE TABLE orders (
     closed_at       @int,                           -- cancelled or refunded
     reserved_until  @int                            -- while it waits: how long its serial codes are kept; NULL: none are
 ) @strict;
+@postgres
 CREATE INDEX orders_by_account ON orders (account_id, id);
+@end
 CREATE INDEX orders_pending ON orders (id) WHERE status = 'pending'; -- counted; lists of one state walk down the ids
 CREATE INDEX orders_by_coupon ON orders (coupon_id) WHERE coupon_id IS NOT NULL;
 CREATE INDEX orders_by_day ON orders (confirmed_at) WHERE confirmed_at IS NOT NULL; -- sales of the last days
@@ -71,7 +73,9 @@ CREATE TABLE license (
     last_seen_at  @int,                             -- written in batches
     seen_count    @int NOT NULL DEFAULT 0
 ) @strict;
+@postgres
 CREATE INDEX license_by_account ON license (account_id, id);
+@end
 -- Whether a product can be deleted: order_item_by_product knows of all the others.
 CREATE INDEX license_granted ON license (product_id) WHERE order_item_id IS NULL;
 
@@ -128,3 +132,13 @@ CREATE TABLE delivery (
 -- Each is delivered once, ever.
 CREATE UNIQUE INDEX delivery_license ON delivery (license_id) WHERE license_id IS NOT NULL;
 CREATE UNIQUE INDEX delivery_serial ON delivery (serial_id) WHERE serial_id IS NOT NULL;
+
+-- Whose orders and licences are whose, and the transfers out of a wallet: filed many at once (domain/filing.h), as far as
+-- `up_to`. Not in backups: a server files everything when it starts.
+@sqlite
+CREATE TABLE orders_filed (account_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (account_id, id)) STRICT, WITHOUT ROWID;
+CREATE TABLE license_filed (account_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (account_id, id)) STRICT, WITHOUT ROWID;
+CREATE TABLE transfer_filed (debit_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (debit_id, id)) STRICT, WITHOUT ROWID;
+CREATE TABLE filing (list TEXT PRIMARY KEY, up_to INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO filing (list, up_to) VALUES ('orders', 0), ('license', 0), ('transfer', 0);
+@end

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "db/rows.h"
+#include "domain/filing.h"
 #include "domain/license.h"
 #include "domain/vault.h"
 
@@ -215,25 +216,32 @@ enum err event_write_out_license(struct db *db, Id license)
 }
 
 /* One by one: PostgreSQL would read the whole table instead, whatever the account has. */
-static enum err write_out_each(struct db *db, const char *list, const char *find, Id account)
+static enum err write_out_each(struct db *db, enum filing list, const char *of_account, const char *find, Id account)
 {
     Id *ids;
     size_t count;
-    struct stmt *st = db_prepare(db, list);
+    Str filed;
+    enum err e = filing_page(db, list, account, (Id){ID_MAX}, INT64_MAX, &filed);
+    if (e) return e;
+    struct stmt *st = db_prepare(db, of_account);
     bind_id(st, account);
     bind_time(st, time_add(time_now(), -KEPT_MS)); /* older ones have no events any more */
-    enum err e = db_rows(st, read_id, ROWS_ALL, &ids, &count);
+    if (!db_is_postgres(db)) bind_text(st, filed);
+    e = db_rows(st, read_id, ROWS_ALL, &ids, &count);
     for (size_t i = 0; !e && i < count; i++) e = write_out(db, find, ids[i]);
     return e;
 }
 
 enum err event_write_out_account(struct db *db, Id account)
 {
-    static const char orders[] = "SELECT id FROM orders WHERE account_id = $1 AND created_at >= $2";
-    static const char licenses[] = "SELECT id FROM license WHERE account_id = $1 AND created_at >= $2";
+#define OF_ACCOUNT(table) "SELECT id FROM " table " WHERE account_id = $1 AND created_at >= $2"
+#define FILED " AND id IN (SELECT value FROM json_each($3))"
+    static const char sqlite_orders[] = OF_ACCOUNT("orders") FILED, postgres_orders[] = OF_ACCOUNT("orders");
+    static const char sqlite_licenses[] = OF_ACCOUNT("license") FILED, postgres_licenses[] = OF_ACCOUNT("license");
 
-    enum err e = write_out_each(db, orders, of_order, account);
-    return e ? e : write_out_each(db, licenses, of_license, account);
+    enum err e = write_out_each(db, FILING_ORDERS, db_sql(db, sqlite_orders, postgres_orders), of_order, account);
+    if (e) return e;
+    return write_out_each(db, FILING_LICENSES, db_sql(db, sqlite_licenses, postgres_licenses), of_license, account);
 }
 
 /* ",order.created,order.confirmed,"; empty: all of them. */

@@ -7,6 +7,7 @@
 
 struct check {
     const char *name, *noun, *sentence, *sql;
+    bool only_sqlite;
 };
 
 /* Every transfer seen from both of its accounts. */
@@ -36,6 +37,13 @@ struct check {
 #define TRANSFERS(kind, reference, amount, debit, credit)                                                              \
     "(SELECT COUNT(*) FROM transfer t WHERE t.kind = '" kind "' AND t.reference_id = " reference                       \
     " AND t.amount = " amount " AND t.debit_id = " debit " AND t.credit_id = " credit ")"
+
+/* Rows up to the mark that their owner's list does not have, and entries of the list that fit no row. */
+#define FILED_WRONGLY(table, owner, more)                                                                              \
+    "SELECT r.id FROM " table " r WHERE r.id <= (SELECT up_to FROM filing WHERE list = '" table "')" more              \
+    " AND NOT EXISTS (SELECT 1 FROM " table "_filed f WHERE f." owner " = r." owner " AND f.id = r.id)"                \
+    " UNION SELECT f.id FROM " table "_filed f LEFT JOIN " table " r ON r.id = f.id AND r." owner " = f." owner        \
+    " WHERE r.id IS NULL OR f.id > (SELECT up_to FROM filing WHERE list = '" table "') ORDER BY 1"
 
 static const struct check checks[] = {
     {
@@ -482,6 +490,13 @@ static const struct check checks[] = {
         "one Idempotency-Key was used up twice",
         "SELECT MAX(id) FROM idempotency GROUP BY key_hash HAVING COUNT(*) > 1 ORDER BY 1",
     },
+    {"orders_filed", "order", "an order is not in its customer's list, or in somebody else's",
+     FILED_WRONGLY("orders", "account_id", ""), true},
+    {"license_filed", "license", "a licence is not in its owner's list, or in somebody else's",
+     FILED_WRONGLY("license", "account_id", ""), true},
+    {"transfer_filed", "transfer",
+     "a transfer is not in the history of the wallet that it was taken from, or in another's",
+     FILED_WRONGLY("transfer", "debit_id", " AND r.debit_id > 7"), true},
 };
 
 #define CHECK_COUNT (sizeof checks / sizeof checks[0])
@@ -508,11 +523,13 @@ static enum err run_one(struct db *db, const struct check *c, struct check_resul
 enum err check_run(struct db *db, struct check_result **ret, size_t *ret_count)
 {
     struct check_result *results = arena_array(db_arena(db), struct check_result, CHECK_COUNT);
+    size_t count = 0;
     for (size_t i = 0; i < CHECK_COUNT; i++) {
-        enum err e = run_one(db, &checks[i], &results[i]);
+        if (checks[i].only_sqlite && db_is_postgres(db)) continue;
+        enum err e = run_one(db, &checks[i], &results[count++]);
         if (e) return e;
     }
     *ret = results;
-    *ret_count = CHECK_COUNT;
+    *ret_count = count;
     return OK;
 }

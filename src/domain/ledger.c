@@ -10,6 +10,7 @@
 #include <assert.h>
 
 #include "db/rows.h"
+#include "domain/filing.h"
 
 const char *const ledger_kind_names[] = {
     [LEDGER_ADJUSTMENT] = "adjustment",
@@ -305,15 +306,16 @@ enum err wallet_set_credit_limit(struct db *db, Id account, Money limit)
     return changed ? OK : ERR_INVALID_STATE;
 }
 
-/* Each half walks its own index and stops after one page. */
+/* Each half stops after one page. */
 #define SIDE(is_credit, rows, page)                                                                                    \
     "SELECT * FROM (SELECT id, CAST(" is_credit " AS BIGINT) AS is_credit, amount, description, created_at"            \
     " FROM " rows page ") AS side" is_credit
 /* What transfer_by_credit has: the ids up to LEDGER_DEBTS are the system's. */
 #define TO_WALLETS "(SELECT * FROM transfer WHERE credit_id > 7) AS t"
-#define HISTORY(debits, credits)                                                                                       \
-    "SELECT id, is_credit, amount, description, created_at FROM (" SIDE("0", "transfer", debits) " UNION ALL " SIDE(   \
-        "1", TO_WALLETS, credits) " ORDER BY id DESC LIMIT $3) AS page ORDER BY id"
+#define HISTORY(credits, debits)                                                                                       \
+    "SELECT id, is_credit, amount, description, created_at FROM (" SIDE("1", TO_WALLETS, credits) " UNION ALL " SIDE(  \
+        "0", "transfer", debits) " ORDER BY id DESC LIMIT $3) AS page ORDER BY id"
+#define DEBITS_SQLITE " WHERE debit_id = $1 AND id IN (SELECT value FROM json_each($4))"
 
 static void read_transaction(struct stmt *st, struct wallet_transaction *t)
 {
@@ -328,14 +330,19 @@ DB_READER(read_transaction);
 enum err wallet_transactions(struct db *db, Id ledger, Id before, int64_t limit, struct wallet_transaction **ret,
                              size_t *ret_count)
 {
-    static const char sqlite[] = HISTORY(DB_PAGE_SQLITE("debit_id", "id"), DB_PAGE_SQLITE("credit_id", "id"));
-    static const char postgres[] = HISTORY(DB_PAGE_POSTGRES("debit_id", "id"), DB_PAGE_POSTGRES("credit_id", "id"));
+    static const char sqlite[] = HISTORY(DB_PAGE_SQLITE("credit_id", "id"), DEBITS_SQLITE);
+    static const char postgres[] = HISTORY(DB_PAGE_POSTGRES("credit_id", "id"), DB_PAGE_POSTGRES("debit_id", "id"));
 
     assert(limit > 0);
+    Str debits;
+    if (!id_is(before)) before = (Id){ID_MAX};
+    enum err e = filing_page(db, FILING_DEBITS, ledger, before, limit, &debits);
+    if (e) return e;
     struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
     bind_id(st, ledger);
-    bind_id(st, id_is(before) ? before : (Id){ID_MAX});
+    bind_id(st, before);
     bind_int(st, limit);
+    if (!db_is_postgres(db)) bind_text(st, debits);
     return db_rows(st, read_transaction, limit, ret, ret_count);
 }
 

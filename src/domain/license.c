@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "db/rows.h"
 #include "domain/event.h"
+#include "domain/filing.h"
 #include "domain/license_cache.h"
 #include "domain/sealed_code.h"
 
@@ -236,10 +237,13 @@ static Id before_or_all(Id before)
 
 enum err license_list(struct db *db, Id account, Id before, int64_t limit, struct license **ret, size_t *ret_count)
 {
-    struct stmt *st = db_prepare(db, DB_PAGE(db, "SELECT " LICENSE_COLUMNS LICENSE_TABLES, "l.account_id", "l.id"));
+    Str ids;
+    before = before_or_all(before);
+    enum err e = filing_page(db, FILING_LICENSES, account, before, limit, &ids);
+    if (e) return e;
+    struct stmt *st = db_prepare(db, FILING_PAGE(db, "SELECT " LICENSE_COLUMNS LICENSE_TABLES, "l.account_id", "l.id"));
     bind_id(st, account);
-    bind_id(st, before_or_all(before));
-    bind_int(st, limit);
+    filing_bind(st, db, ids, before, limit);
     return read_many(db, st, limit, ret, ret_count);
 }
 

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "domain/filing.h"
+
 const char *const order_status_names[] = {"pending", "confirmed", "cancelled", "refunded", NULL};
 const char *const order_channel_names[] = {"api", "cart", NULL};
 
@@ -122,12 +124,15 @@ enum err order_list(struct db *db, Id account, Id before, int64_t limit, struct 
 {
     struct order *orders = arena_array(db_arena(db), struct order, (size_t)limit);
     size_t n = 0;
-    struct stmt *st = db_prepare(db, DB_PAGE(db, "SELECT " ORDER_COLUMNS " FROM orders", "account_id", "id"));
+    Str ids;
+    if (!id_is(before)) before = (Id){ID_MAX};
+    enum err e = filing_page(db, FILING_ORDERS, account, before, limit, &ids);
+    if (e) return e;
+    struct stmt *st = db_prepare(db, FILING_PAGE(db, "SELECT " ORDER_COLUMNS " FROM orders", "account_id", "id"));
     bind_id(st, account);
-    bind_id(st, id_is(before) ? before : (Id){ID_MAX});
-    bind_int(st, limit);
+    filing_bind(st, db, ids, before, limit);
     while (n < (size_t)limit && db_step(st)) order_read_row(st, &orders[n++]);
-    enum err e = db_done(st);
+    e = db_done(st);
     if (e) return e;
     e = read_items(db, orders, n);
     if (e) return e;

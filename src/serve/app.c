@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/quota.h"
+#include "domain/filing.h"
 #include "domain/key_index.h"
 #include "domain/license.h"
 #include "domain/mail.h"
@@ -70,6 +71,12 @@ static enum err read_keys(void *arg, struct db *db)
     return key_index_open(db);
 }
 
+static enum err file_lists(void *arg, struct db *db)
+{
+    (void)arg;
+    return filing_open(db);
+}
+
 enum err app_start(struct app *app, struct database *database, const struct app_options *options)
 {
     struct arena arena = {0};
@@ -77,6 +84,7 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     enum err e = tx_call(database, TX_READ, load_settings, &settings, &arena);
     if (!e) e = tx_call(database, TX_WRITE, open_signing_key, NULL, &arena);
     if (!e) e = tx_call(database, TX_WRITE, read_keys, NULL, &arena);
+    if (!e) e = tx_call(database, TX_WRITE, file_lists, NULL, &arena);
     arena_done(&arena);
     if (e) return e;
 

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "domain/clock_back.h"
 #include "domain/event.h"
+#include "domain/filing.h"
 #include "domain/idempotency.h"
 #include "domain/license.h"
 #include "domain/license_cache.h"
@@ -69,6 +70,19 @@ static enum err forget_old_events(struct app *app, struct db *db)
     return event_expire(db, time_now(), 1000);
 }
 
+static enum err file_many(struct app *app, struct db *db)
+{
+    (void)app;
+    return filing_step(db, FILING_WORTH);
+}
+
+/* In a quiet hour: what is filed is found at once by any program. */
+static enum err file_rest(struct app *app, struct db *db)
+{
+    (void)app;
+    return filing_step(db, 1);
+}
+
 static enum err watch_licenses(struct app *app, struct db *db)
 {
     (void)app;
@@ -101,6 +115,8 @@ const struct periodic periodic_jobs[] = {
     {"reconciliation", 10000, TX_READ, reconcile, false},
     {"events", 10000, TX_READ, forget_old_events, false},
     {"licenses", 5000, TX_READ, watch_licenses, false},
+    {"filing", 250, TX_READ, file_many, false},
+    {"filing_rest", 20000, TX_READ, file_rest, false},
     {"license_changes", 10000, TX_READ, forget_license_changes, false},
     {"stock", 5000, TX_READ, watch_stock, false},
     {"vitals", 5000, TX_READ, store_metrics_read, false},

@@ -46,7 +46,7 @@ const LISTS = [
     IS_PG ? 'postgres' : 'sqlite',
     [1, ROWS, 100],
     'transfer',
-    ['transfer_by_debit', 'transfer_by_credit'],
+    IS_PG ? ['transfer_by_debit', 'transfer_by_credit'] : ['transfer_by_credit', 'INTEGER PRIMARY KEY'],
   ],
   [
     'withdrawals of a customer',

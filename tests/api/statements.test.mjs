@@ -103,8 +103,12 @@ test('none reads a growing table as a whole', () => {
 });
 
 const PAGES = [
-  ['order_read.c', 'orders', 'orders_by_account'],
-  ['license.c', 'license l', 'license_by_account'],
+  ...(IS_PG
+    ? [
+        ['order_read.c', 'orders', 'orders_by_account'],
+        ['license.c', 'license l', 'license_by_account'],
+      ]
+    : []),
   ['notification.c', 'notification', 'notification_by_account'],
   ['withdrawal.c', 'withdrawal', 'withdrawal_by_account'],
 ];
@@ -117,6 +121,36 @@ for (const [file, table, index] of PAGES) {
     assert.doesNotMatch(plans[i], IS_PG ? /Sort|Bitmap|Hash/ : /TEMP B-TREE|SCAN/, plans[i]);
   });
 }
+
+// On SQLite these lists are filed: ids come out of a range of what is filed, and of what is behind the mark; the rows, by their ids.
+for (const [list, table, owner] of [
+  ['orders', 'orders', 'account_id'],
+  ['license', 'license', 'account_id'],
+  ['transfer', 'transfer', 'debit_id'],
+]) {
+  test(`the list of ${table} by ${owner} is a range of what is filed`, { skip: IS_PG }, () => {
+    const planOf = (name) =>
+      plans[statements.findIndex((s) => s.file === 'filing.c' && s.name === `sqlite_${list}_${name}`)];
+    assert.match(
+      planOf('filed'),
+      new RegExp(`^.*SEARCH ${table}_filed USING PRIMARY KEY \\(${owner}=\\? AND id<\\?\\)\n?$`, 'm'),
+    );
+    for (const name of ['added', 'behind', 'file'])
+      assert.match(planOf(name), /SEARCH \w+ USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/);
+    for (const name of ['filed', 'added', 'behind']) assert.doesNotMatch(planOf(name), /TEMP B-TREE|SCAN/);
+  });
+}
+
+test('rows of a list come by their ids', { skip: IS_PG }, () => {
+  for (const [file, table] of [
+    ['order_read.c', 'orders'],
+    ['license.c', 'l'],
+  ]) {
+    const i = statements.findIndex((s) => s.file === file && s.name === 'a page');
+    assert.match(plans[i], new RegExp(`SEARCH ${table} USING INTEGER PRIMARY KEY \\(rowid=\\?\\)`));
+    assert.doesNotMatch(plans[i], /TEMP B-TREE|SCAN (?!json_each)/);
+  }
+});
 
 /** Whether anything refers to a row that is to be deleted: one look at each index. [file, name, indexes] */
 const USES = [

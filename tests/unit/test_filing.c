@@ -1,0 +1,318 @@
+/* tests/unit/test_filing.c - lists of an owner's rows on SQLite: whatever is filed, added, undone or changed by others,
+ * a page is what the table itself has. */
+#include "store.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <sqlite3.h>
+
+#include "domain/filing.h"
+#include "domain/invariant.h"
+
+#define OWNERS 5
+#define ALL INT64_MAX
+
+static const char add_order[] = "INSERT INTO orders (account_id, status, channel, subtotal, total, created_at) VALUES "
+                                "($1, 'pending', 'api', 1, 1, 1)";
+static const char plain_page[] = "SELECT json_group_array(id) FROM (SELECT id FROM orders WHERE account_id = $1"
+                                 " AND id < $2 ORDER BY id DESC LIMIT $3)";
+
+static uint32_t seed;
+static Id owners[OWNERS];
+
+static int draw(int below)
+{
+    seed = seed * 1664525 + 1013904223;
+    return (int)((seed >> 8) % (uint32_t)below);
+}
+
+static enum err make_owners(struct db *db)
+{
+    owners[0] = ada, owners[1] = bob, owners[2] = staff;
+    owners[3] = store_account(db, "eve@example.com", "", "customer");
+    owners[4] = store_account(db, "zoe@example.com", "", "customer");
+    return OK;
+}
+
+static void start(uint32_t with)
+{
+    seed = with;
+    assert_int_equal(store_tx(TX_WRITE, make_owners), OK);
+}
+
+static void add_one(struct db *db, Id owner)
+{
+    struct stmt *st = db_prepare(db, add_order);
+    bind_id(st, owner);
+    assert_int_equal(db_run(st), OK);
+}
+
+/* Whether the page of this list is the one that the table has. */
+static bool is_right(struct db *db, Id owner, int64_t before, int64_t limit)
+{
+    Str ids;
+    if (filing_page(db, FILING_ORDERS, owner, (Id){before}, limit, &ids) != OK) return false;
+    struct stmt *st = db_prepare(db, plain_page);
+    bind_id(st, owner);
+    bind_int(st, before);
+    bind_int(st, limit);
+    bool same = db_step(st) && str_eq(col_text(st), ids);
+    return db_done(st) == OK && same;
+}
+
+static enum err all_are_right(struct db *db)
+{
+    static const int64_t limits[] = {1, 2, 7, 100, ALL};
+    for (int i = 0; i < OWNERS; i++)
+        for (int n = 0; n < 5; n++) assert_true(is_right(db, owners[i], draw(3) ? ID_MAX : 1 + draw(400), limits[n]));
+    return OK;
+}
+
+/* The same for large lists. */
+static enum err two_are_right(struct db *db)
+{
+    assert_true(is_right(db, ada, ID_MAX, ALL));
+    assert_true(is_right(db, bob, 1 + draw(40000), 7));
+    return OK;
+}
+
+static enum err add_some(struct db *db)
+{
+    for (int left = 1 + draw(20); left > 0; left--) add_one(db, owners[draw(OWNERS)]);
+    return draw(4) ? OK : all_are_right(db); /* a transaction sees its own */
+}
+
+static enum err add_some_and_fail(struct db *db)
+{
+    assert_int_equal(add_some(db), OK);
+    assert_int_equal(all_are_right(db), OK);
+    return ERR_CONFLICT;
+}
+
+static enum err file_some_and_fail(struct db *db)
+{
+    assert_int_equal(filing_step(db, 1), OK);
+    assert_int_equal(all_are_right(db), OK);
+    return ERR_CONFLICT;
+}
+
+static enum err file_some(struct db *db)
+{
+    return filing_step(db, 1 + draw(40));
+}
+
+static enum err follow_only(struct db *db)
+{
+    return filing_step(db, ALL);
+}
+
+static void elsewhere(const char *sql)
+{
+    sqlite3 *other;
+    assert_int_equal(sqlite3_open_v2(store.url, &other, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    sqlite3_busy_timeout(other, 60000);
+    sqlite3_db_config(other, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    assert_int_equal(sqlite3_exec(other, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+}
+
+/* Another program does what souk never does, to rows that are not filed. The next write notices. */
+static void change_elsewhere(void)
+{
+    static const char *const what[] = {
+        "DELETE FROM orders WHERE id = (SELECT MAX(id) FROM orders)"
+        " AND id > (SELECT up_to FROM filing WHERE list = 'orders')",
+        "UPDATE orders SET account_id = 1 WHERE id > (SELECT up_to FROM filing WHERE list = 'orders')",
+        "INSERT INTO orders (account_id, status, channel, subtotal, total, created_at) VALUES (1, 'pending', 'api', 1, "
+        "1, 1)",
+    };
+    elsewhere(what[draw(3)]);
+    assert_int_equal(store_tx(TX_WRITE, add_some), OK);
+}
+
+static void reopen(void)
+{
+    char why[512] = "";
+    struct database_options o = {.url = store.url, .workers = 4};
+    database_close(store.d);
+    if (database_open(&o, &store.d, why, sizeof why) != OK) fail_msg("%s", why);
+}
+
+/* How many checks of the lists complain. */
+static int broken;
+
+static enum err check_lists(struct db *db)
+{
+    struct check_result *results;
+    size_t count, of_lists = 0;
+    broken = 0;
+    assert_int_equal(check_run(db, &results, &count), OK);
+    for (size_t i = 0; i < count; i++) {
+        if (!strstr(results[i].name, "_filed")) continue;
+        of_lists++;
+        broken += results[i].is_broken;
+    }
+    assert_int_equal(of_lists, FILINGS);
+    return OK;
+}
+
+static int complaints(void)
+{
+    assert_int_equal(store_tx(TX_READ, check_lists), OK);
+    return broken;
+}
+
+static void test_pages_are_those_of_the_table(void **state)
+{
+    (void)state;
+    for (uint32_t with = 1; with <= 3; with++) {
+        if (with > 1) elsewhere("DELETE FROM account WHERE email LIKE 'eve%' OR email LIKE 'zoe%'");
+        start(with);
+        for (int round = 0; round < 100; round++) {
+            int what = draw(12);
+            if (what < 4) assert_int_equal(store_tx(TX_WRITE, add_some), OK);
+            if (what == 4) assert_int_equal(store_tx(TX_WRITE, add_some_and_fail), ERR_CONFLICT);
+            if (what == 5 || what == 6) assert_int_equal(store_tx(TX_READ, file_some), OK); /* goes on as TX_WRITE */
+            if (what == 7) assert_int_equal(store_tx(TX_WRITE, file_some_and_fail), ERR_CONFLICT);
+            if (what == 8) assert_int_equal(store_tx(TX_READ, follow_only), OK);
+            if (what == 9) change_elsewhere();
+            if (what == 10) assert_int_equal(store_tx(TX_WRITE, filing_open), OK);
+            if (what == 11 && draw(4) == 0) reopen();
+            assert_int_equal(store_tx(TX_READ, all_are_right), OK);
+            arena_done(&store_arena);
+        }
+        assert_int_equal(complaints(), 0);
+        elsewhere("DELETE FROM orders; DELETE FROM orders_filed; UPDATE filing SET up_to = 0");
+    }
+}
+
+#define MANY "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)"
+
+static void add_many(void)
+{
+    elsewhere(MANY " INSERT INTO orders (account_id, status, channel, subtotal, total, created_at)"
+                   " SELECT 1 + i % 3, 'pending', 'api', 1, 1, 1 FROM n");
+}
+
+/* More than a transaction files at once, and more than memory keeps behind a mark. */
+static void test_many_rows_are_filed_in_turn(void **state)
+{
+    (void)state;
+    start(9);
+    for (int round = 1; round <= 2; round++) {
+        add_many();
+        assert_int_equal(store_tx(TX_READ, two_are_right), OK);
+        for (int64_t least = 1; least < 3; least++) {
+            assert_int_equal(store_tx(TX_READ, file_some), OK);
+            assert_int_equal(store_tx(TX_READ, two_are_right), OK);
+            assert_int_equal(store_tx(TX_WRITE, two_are_right), OK);
+        }
+        arena_done(&store_arena);
+        assert_int_equal(test_number(store.d, "SELECT up_to FROM filing WHERE list = 'orders'"), round * 40000);
+    }
+    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM orders_filed"), 80000);
+    assert_int_equal(complaints(), 0);
+}
+
+static enum err nothing_is_worth_it(struct db *db)
+{
+    return filing_step(db, FILING_WORTH);
+}
+
+static void test_few_rows_wait(void **state)
+{
+    (void)state;
+    start(4);
+    assert_int_equal(store_tx(TX_WRITE, add_some), OK);
+    assert_int_equal(store_tx(TX_READ, nothing_is_worth_it), OK);
+    assert_int_equal(store_tx(TX_WRITE, nothing_is_worth_it), OK);
+    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM orders_filed"), 0);
+    assert_int_equal(store_tx(TX_READ, file_some), OK);
+}
+
+/* Threads that list while rows are added and filed, and another program commits. */
+#define LISTERS 3
+
+static _Atomic bool is_over;
+
+struct lister {
+    pthread_t thread;
+    struct arena arena;
+    int64_t n, wrong;
+};
+
+static enum err list_one(void *arg, struct db *db)
+{
+    struct lister *l = arg;
+    if (!is_right(db, owners[l->n % OWNERS], l->n % 3 ? ID_MAX : 1 + l->n % 300, 1 + l->n % 50)) l->wrong++;
+    return OK;
+}
+
+static void *list_all_the_time(void *arg)
+{
+    struct lister *l = arg;
+    for (; !atomic_load(&is_over); l->n++) {
+        if (tx_call(store.d, TX_READ, list_one, l, &l->arena) != OK) l->wrong++;
+        arena_done(&l->arena);
+    }
+    return NULL;
+}
+
+static void test_lists_beside_the_writer(void **state)
+{
+    (void)state;
+    struct lister listers[LISTERS] = {0};
+    start(5);
+    atomic_store(&is_over, false);
+    for (int i = 0; i < LISTERS; i++)
+        assert_int_equal(pthread_create(&listers[i].thread, NULL, list_all_the_time, &listers[i]), 0);
+    for (int round = 0; round < 200; round++) {
+        assert_int_equal(store_tx(TX_WRITE, draw(5) ? add_some : add_some_and_fail) == ERR_INTERNAL, false);
+        if (round % 7 == 0) assert_int_equal(store_tx(TX_WRITE, file_some), OK);
+        if (round % 50 == 0) elsewhere("UPDATE revision SET number = number");
+        arena_done(&store_arena);
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < LISTERS; i++) {
+        pthread_join(listers[i].thread, NULL);
+        assert_true(listers[i].n > 0);
+        assert_int_equal(listers[i].wrong, 0);
+    }
+}
+
+/* As an operator would find it who has changed rows by hand. */
+static void test_check_finds_what_is_filed_wrongly(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "DELETE FROM orders_filed WHERE id = 2",
+        "UPDATE orders SET account_id = 3 WHERE id = 2",
+        "DELETE FROM orders WHERE id = 2",
+        "UPDATE filing SET up_to = up_to + 1 WHERE list = 'orders'; INSERT INTO orders (id, account_id, status, "
+        "channel,"
+        " subtotal, total, created_at) SELECT up_to, 1, 'pending', 'api', 1, 1, 1 FROM filing WHERE list = 'orders'",
+    };
+    start(6);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        elsewhere(
+            "DELETE FROM orders; DELETE FROM orders_filed; UPDATE filing SET up_to = 0;"
+            "INSERT INTO orders (account_id, status, channel, subtotal, total, created_at)"
+            " VALUES (1, 'pending', 'api', 1, 1, 1), (1, 'pending', 'api', 1, 1, 1), (2, 'pending', 'api', 1, 1, 1)");
+        assert_int_equal(store_tx(TX_WRITE, filing_open), OK);
+        assert_int_equal(complaints(), 0);
+        elsewhere(wrong[i]);
+        assert_int_equal(complaints(), 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_pages_are_those_of_the_table, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_many_rows_are_filed_in_turn, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_few_rows_wait, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_lists_beside_the_writer, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_check_finds_what_is_filed_wrongly, store_open_sqlite, store_close),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
