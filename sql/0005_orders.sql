@@ -141,4 +141,30 @@ CREATE TABLE license_filed (account_id INTEGER NOT NULL, id INTEGER NOT NULL, PR
 CREATE TABLE transfer_filed (debit_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (debit_id, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE filing (list TEXT PRIMARY KEY, up_to INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO filing (list, up_to) VALUES ('orders', 0), ('license', 0), ('transfer', 0);
+-- For those who change rows by hand: what was filed before is filed again, and an id may be given once more. The program
+-- itself neither deletes these rows nor gives them to others.
+CREATE TRIGGER orders_gone AFTER DELETE ON orders BEGIN
+    DELETE FROM orders_filed WHERE account_id = OLD.account_id AND id = OLD.id;
+    UPDATE filing SET up_to = MIN(up_to, OLD.id - 1) WHERE list = 'orders';
+END;
+CREATE TRIGGER orders_moved AFTER UPDATE OF id, account_id ON orders BEGIN
+    DELETE FROM orders_filed WHERE account_id = OLD.account_id AND id = OLD.id;
+    UPDATE filing SET up_to = MIN(up_to, OLD.id - 1, NEW.id - 1) WHERE list = 'orders';
+END;
+CREATE TRIGGER license_gone AFTER DELETE ON license BEGIN
+    DELETE FROM license_filed WHERE account_id = OLD.account_id AND id = OLD.id;
+    UPDATE filing SET up_to = MIN(up_to, OLD.id - 1) WHERE list = 'license';
+END;
+CREATE TRIGGER license_moved AFTER UPDATE OF id, account_id ON license BEGIN
+    DELETE FROM license_filed WHERE account_id = OLD.account_id AND id = OLD.id;
+    UPDATE filing SET up_to = MIN(up_to, OLD.id - 1, NEW.id - 1) WHERE list = 'license';
+END;
+CREATE TRIGGER transfer_gone AFTER DELETE ON transfer BEGIN
+    DELETE FROM transfer_filed WHERE debit_id = OLD.debit_id AND id = OLD.id;
+    UPDATE filing SET up_to = MIN(up_to, OLD.id - 1) WHERE list = 'transfer';
+END;
+CREATE TRIGGER transfer_moved AFTER UPDATE OF id, debit_id ON transfer BEGIN
+    DELETE FROM transfer_filed WHERE debit_id = OLD.debit_id AND id = OLD.id;
+    UPDATE filing SET up_to = MIN(up_to, OLD.id - 1, NEW.id - 1) WHERE list = 'transfer';
+END;
 @end

@@ -22,6 +22,8 @@
         "SELECT id FROM " table " WHERE id > $1 AND id < $2 AND " owner " = $3 ORDER BY id DESC LIMIT $4";             \
     static const char sqlite_##name##_filed[] =                                                                        \
         "SELECT id FROM " table "_filed WHERE " owner " = $1 AND id < $2 ORDER BY id DESC LIMIT $3";                   \
+    static const char sqlite_##name##_until[] =                                                                        \
+        "SELECT MAX(id) FROM (SELECT id FROM " table " WHERE id > $1 ORDER BY id LIMIT $2)";                           \
     static const char sqlite_##name##_file[] =                                                                         \
         "INSERT OR IGNORE INTO " table "_filed (" owner ", id) SELECT " owner ", id FROM " table                       \
         " WHERE id > $1 AND id <= $2" more " ORDER BY " owner ", id";                                                  \
@@ -34,10 +36,10 @@ TEXTS(transfer, "transfer", "debit_id", " AND debit_id > 7"); /* nobody lists a 
 #define TEXTS_OF(name)                                                                                                 \
     {                                                                                                                  \
         sqlite_##name##_marks, sqlite_##name##_added, sqlite_##name##_behind, sqlite_##name##_filed,                   \
-            sqlite_##name##_file, sqlite_##name##_mark                                                                 \
+            sqlite_##name##_until, sqlite_##name##_file, sqlite_##name##_mark                                          \
     }
 static const struct texts {
-    const char *marks, *added, *behind, *filed, *file, *mark;
+    const char *marks, *added, *behind, *filed, *until, *file, *mark;
 } texts[FILINGS] = {
     [FILING_ORDERS] = TEXTS_OF(orders),
     [FILING_LICENSES] = TEXTS_OF(license),
@@ -162,60 +164,60 @@ static enum err follow(struct db *db, enum filing list, const struct marks *m)
 }
 
 /* What is asked for, and what has been found of it. */
-struct page {
+struct wanted {
     int64_t owner, before, left;
     struct buf ids;
 };
 
-static void add_id(struct page *p, int64_t id)
+static void add_id(struct wanted *w, int64_t id)
 {
-    buf_printf(&p->ids, "%s%" PRId64, p->ids.len > 1 ? "," : "", id);
-    p->left--;
+    buf_printf(&w->ids, "%s%" PRId64, w->ids.len > 1 ? "," : "", id);
+    w->left--;
 }
 
 /* False: memory does not have all of them. */
-static bool find_in_memory(struct db *db, enum filing list, const struct marks *m, struct page *p)
+static bool find_in_memory(struct db *db, enum filing list, const struct marks *m, struct wanted *w)
 {
     struct tail *t = &tails[list];
     pthread_mutex_lock(&t->lock);
     bool found = has_all(t, db_epoch(db), m);
-    for (size_t i = t->count; found && i > 0 && p->left > 0 && t->rows[i - 1].id > m->filed; i--) {
+    for (size_t i = t->count; found && i > 0 && w->left > 0 && t->rows[i - 1].id > m->filed; i--) {
         const struct added *a = &t->rows[i - 1];
-        if (a->owner == p->owner && a->id < p->before && a->id <= m->last) add_id(p, a->id);
+        if (a->owner == w->owner && a->id < w->before && a->id <= m->last) add_id(w, a->id);
     }
     pthread_mutex_unlock(&t->lock);
     return found;
 }
 
-static enum err add_ids(struct stmt *st, struct page *p)
+static enum err add_ids(struct stmt *st, struct wanted *w)
 {
-    while (p->left > 0 && db_step(st)) add_id(p, col_int(st));
+    while (w->left > 0 && db_step(st)) add_id(w, col_int(st));
     return db_done(st);
 }
 
-static enum err find_behind(struct db *db, enum filing list, const struct marks *m, struct page *p)
+static enum err find_behind(struct db *db, enum filing list, const struct marks *m, struct wanted *w)
 {
     if (m->last <= m->filed) return OK;
     if (!db_can_write(db) && db_epoch(db)) {
         enum err e = follow(db, list, m);
-        if (e || find_in_memory(db, list, m, p)) return e;
+        if (e || find_in_memory(db, list, m, w)) return e;
     }
     struct stmt *st = db_prepare(db, texts[list].behind);
     bind_int(st, m->filed);
-    bind_int(st, p->before);
-    bind_int(st, p->owner);
-    bind_int(st, p->left);
-    return add_ids(st, p);
+    bind_int(st, w->before);
+    bind_int(st, w->owner);
+    bind_int(st, w->left);
+    return add_ids(st, w);
 }
 
-static enum err find_filed(struct db *db, enum filing list, const struct marks *m, struct page *p)
+static enum err find_filed(struct db *db, enum filing list, const struct marks *m, struct wanted *w)
 {
-    if (p->left <= 0) return OK;
+    if (w->left <= 0) return OK;
     struct stmt *st = db_prepare(db, texts[list].filed);
-    bind_int(st, p->owner);
-    bind_int(st, p->before <= m->filed ? p->before : m->filed + 1); /* some behind the mark may be there, too */
-    bind_int(st, p->left);
-    return add_ids(st, p);
+    bind_int(st, w->owner);
+    bind_int(st, w->before <= m->filed ? w->before : m->filed + 1); /* some behind the mark may be there, too */
+    bind_int(st, w->left);
+    return add_ids(st, w);
 }
 
 enum err filing_page(struct db *db, enum filing list, Id owner, Id before, int64_t limit, Str *ret_ids)
@@ -223,15 +225,15 @@ enum err filing_page(struct db *db, enum filing list, Id owner, Id before, int64
     *ret_ids = (Str){0};
     if (db_is_postgres(db)) return OK;
     struct marks m;
-    struct page p = {.owner = owner.v, .before = before.v, .left = limit};
-    buf_init(&p.ids, db_arena(db), IDS_BYTES_MAX);
-    buf_char(&p.ids, '[');
+    struct wanted w = {.owner = owner.v, .before = before.v, .left = limit};
+    buf_init(&w.ids, db_arena(db), IDS_BYTES_MAX);
+    buf_char(&w.ids, '[');
     enum err e = read_marks(db, list, &m);
-    if (!e) e = find_behind(db, list, &m, &p);
-    if (!e) e = find_filed(db, list, &m, &p);
-    buf_char(&p.ids, ']');
-    if (!e && p.ids.full) e = ERR_UNAVAILABLE;
-    *ret_ids = buf_str(&p.ids);
+    if (!e) e = find_behind(db, list, &m, &w);
+    if (!e) e = find_filed(db, list, &m, &w);
+    buf_char(&w.ids, ']');
+    if (!e && w.ids.full) e = ERR_UNAVAILABLE;
+    *ret_ids = buf_str(&w.ids);
     return e;
 }
 
@@ -245,15 +247,22 @@ void filing_bind(struct stmt *st, struct db *db, Str ids, Id before, int64_t lim
     bind_int(st, limit);
 }
 
-static enum err file(struct db *db, enum filing list, const struct marks *m, int64_t to)
+/* The next `most` rows behind the mark. */
+static enum err file(struct db *db, enum filing list, const struct marks *m, int64_t most)
 {
-    struct stmt *st = db_prepare(db, texts[list].file);
+    struct stmt *st = db_prepare(db, texts[list].until);
     bind_int(st, m->filed);
-    bind_int(st, to);
-    enum err e = db_run(st);
+    bind_int(st, most);
+    int64_t until = db_step(st) ? col_int(st) : 0;
+    enum err e = db_done(st);
+    if (e) return e;
+    st = db_prepare(db, texts[list].file);
+    bind_int(st, m->filed);
+    bind_int(st, until);
+    e = db_run(st);
     if (e) return e;
     st = db_prepare(db, texts[list].mark);
-    bind_int(st, to);
+    bind_int(st, until);
     return db_run(st);
 }
 
@@ -271,7 +280,7 @@ enum err filing_step(struct db *db, int64_t least)
     int64_t behind = m[longest].last - m[longest].filed;
     if (behind < least) return OK;
     if (!db_can_write(db)) return ERR_NEEDS_WRITE;
-    return file(db, longest, &m[longest], behind < STEP_MOST ? m[longest].last : m[longest].filed + STEP_MOST);
+    return file(db, longest, &m[longest], STEP_MOST);
 }
 
 enum err filing_open(struct db *db)
@@ -280,7 +289,7 @@ enum err filing_open(struct db *db)
     for (enum filing list = 0; !db_is_postgres(db) && !e && list < FILINGS; list++) {
         struct marks m;
         e = read_marks(db, list, &m);
-        if (!e && m.last > m.filed) e = file(db, list, &m, m.last);
+        if (!e && m.last > m.filed) e = file(db, list, &m, INT64_MAX);
     }
     return e;
 }

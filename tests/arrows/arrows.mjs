@@ -195,7 +195,8 @@ const BUILDERS =
 
 /**
  * SQL is a fixed text: no piece of it goes through a function that builds text, and what db_prepare is given is a name, an
- * element of a table, or a choice between such (db_sql and DB_PAGE choose by engine). Buffers and results of other calls are refused.
+ * element of a table, or a choice between such (db_sql, DB_PAGE and FILING_PAGE choose by engine). Buffers and results of other calls are
+ * refused.
  */
 export function builtSql(src) {
   const wrong = [];
@@ -231,7 +232,7 @@ function upToClosing(text, start) {
 function isFixedText(buffers, argument) {
   const calls = [...argument.matchAll(/(\w+)\s*\(/g)]
     .map((m) => m[1])
-    .filter((name) => !['db_sql', 'DB_PAGE', 'DB_PAGE_2', 'id_is'].includes(name));
+    .filter((name) => !['db_sql', 'DB_PAGE', 'DB_PAGE_2', 'FILING_PAGE', 'id_is'].includes(name));
   if (calls.length > 0 || /\.(ptr|data|text)\b/.test(argument)) return false;
   return (argument.match(/\b[a-z_]\w*\b/gi) ?? []).every((name) => !buffers.has(name));
 }

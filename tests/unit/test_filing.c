@@ -116,17 +116,19 @@ static void elsewhere(const char *sql)
     assert_int_equal(sqlite3_close(other), SQLITE_OK);
 }
 
-/* Another program does what souk never does, to rows that are not filed. The next write notices. */
+/* Another program does what souk never does, to rows that are filed or not. The next write notices. */
 static void change_elsewhere(void)
 {
     static const char *const what[] = {
-        "DELETE FROM orders WHERE id = (SELECT MAX(id) FROM orders)"
-        " AND id > (SELECT up_to FROM filing WHERE list = 'orders')",
-        "UPDATE orders SET account_id = 1 WHERE id > (SELECT up_to FROM filing WHERE list = 'orders')",
+        "DELETE FROM orders WHERE id = (SELECT MAX(id) FROM orders)",
+        "DELETE FROM orders WHERE id > (SELECT MAX(id) FROM orders) - 15",
+        "DELETE FROM orders WHERE id % 11 = 5",
+        "UPDATE orders SET account_id = 1 WHERE id % 7 = 3",
+        "UPDATE orders SET id = id + 1 WHERE id = (SELECT MAX(id) FROM orders)",
         "INSERT INTO orders (account_id, status, channel, subtotal, total, created_at) VALUES (1, 'pending', 'api', 1, "
         "1, 1)",
     };
-    elsewhere(what[draw(3)]);
+    elsewhere(what[draw(6)]);
     assert_int_equal(store_tx(TX_WRITE, add_some), OK);
 }
 
@@ -186,6 +188,32 @@ static void test_pages_are_those_of_the_table(void **state)
     }
 }
 
+static enum err add_one_of_next(struct db *db)
+{
+    static int next;
+    add_one(db, owners[next++ % OWNERS]);
+    return OK;
+}
+
+/* The last id is given again, to somebody else: it must not count as filed. */
+static void test_an_id_that_is_given_again(void **state)
+{
+    (void)state;
+    start(7);
+    assert_int_equal(store_tx(TX_WRITE, add_some), OK);
+    assert_int_equal(store_tx(TX_WRITE, filing_open), OK);
+    int64_t last = test_number(store.d, "SELECT MAX(id) FROM orders");
+    for (int i = 0; i < OWNERS; i++) {
+        elsewhere("DELETE FROM orders WHERE id = (SELECT MAX(id) FROM orders)");
+        assert_int_equal(store_tx(TX_WRITE, add_one_of_next), OK);
+        assert_int_equal(test_number(store.d, "SELECT MAX(id) FROM orders"), last);
+        assert_int_equal(store_tx(TX_READ, all_are_right), OK);
+        assert_int_equal(store_tx(TX_WRITE, filing_open), OK);
+        assert_int_equal(store_tx(TX_READ, all_are_right), OK);
+        assert_int_equal(complaints(), 0);
+    }
+}
+
 #define MANY "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000)"
 
 static void add_many(void)
@@ -214,9 +242,66 @@ static void test_many_rows_are_filed_in_turn(void **state)
     assert_int_equal(complaints(), 0);
 }
 
-static enum err nothing_is_worth_it(struct db *db)
+static enum err file_if_worth_it(struct db *db)
 {
     return filing_step(db, FILING_WORTH);
+}
+
+/* What happens while a reader stays in its snapshot: everything is filed, and memory forgets the rows that were. */
+static void *go_on(void *arg)
+{
+    static const struct {
+        enum tx_mode mode;
+        store_body body;
+    } steps[] = {{TX_WRITE, filing_open}, {TX_WRITE, add_some}, {TX_READ, two_are_right}};
+    for (size_t i = 0; i < 6; i++) {
+        store_body body = steps[i % 3].body;
+        if (i % 3 == 0) add_many();
+        if (tx_call(store.d, steps[i % 3].mode, store_run, &body, arg) != OK) return arg;
+    }
+    return NULL;
+}
+
+static enum err read_beside(struct db *db)
+{
+    struct arena a = {0};
+    pthread_t thread;
+    void *failed;
+    assert_int_equal(all_are_right(db), OK);
+    assert_int_equal(pthread_create(&thread, NULL, go_on, &a), 0);
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    arena_done(&a);
+    assert_null(failed);
+    return all_are_right(db);
+}
+
+static void test_a_snapshot_that_is_older_than_memory(void **state)
+{
+    (void)state;
+    start(8);
+    assert_int_equal(store_tx(TX_WRITE, add_some), OK);
+    assert_int_equal(store_tx(TX_WRITE, filing_open), OK);
+    assert_int_equal(store_tx(TX_WRITE, add_some), OK);
+    assert_int_equal(store_tx(TX_READ, read_beside), OK);
+    assert_int_equal(store_tx(TX_READ, two_are_right), OK);
+}
+
+/* More than memory holds, or so it looks: they are read from the table. */
+static void test_ids_far_apart(void **state)
+{
+    (void)state;
+    start(3);
+    assert_int_equal(store_tx(TX_WRITE, add_some), OK);
+    elsewhere("UPDATE orders SET id = id * 1000000");
+    assert_int_equal(store_tx(TX_WRITE, add_some), OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(store_tx(TX_READ, all_are_right), OK);
+        assert_int_equal(store_tx(TX_READ, follow_only), OK);
+    }
+    assert_int_equal(store_tx(TX_READ, file_if_worth_it), OK); /* one step is enough for them */
+    assert_int_equal(store_tx(TX_READ, all_are_right), OK);
+    assert_int_equal(
+        test_number(store.d, "SELECT up_to - (SELECT MAX(id) FROM orders) FROM filing WHERE list = 'orders'"), 0);
 }
 
 static void test_few_rows_wait(void **state)
@@ -224,8 +309,8 @@ static void test_few_rows_wait(void **state)
     (void)state;
     start(4);
     assert_int_equal(store_tx(TX_WRITE, add_some), OK);
-    assert_int_equal(store_tx(TX_READ, nothing_is_worth_it), OK);
-    assert_int_equal(store_tx(TX_WRITE, nothing_is_worth_it), OK);
+    assert_int_equal(store_tx(TX_READ, file_if_worth_it), OK);
+    assert_int_equal(store_tx(TX_WRITE, file_if_worth_it), OK);
     assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM orders_filed"), 0);
     assert_int_equal(store_tx(TX_READ, file_some), OK);
 }
@@ -286,8 +371,8 @@ static void test_check_finds_what_is_filed_wrongly(void **state)
     (void)state;
     static const char *const wrong[] = {
         "DELETE FROM orders_filed WHERE id = 2",
-        "UPDATE orders SET account_id = 3 WHERE id = 2",
-        "DELETE FROM orders WHERE id = 2",
+        "INSERT INTO orders_filed (account_id, id) VALUES (2, 1)",
+        "INSERT INTO orders_filed (account_id, id) VALUES (2, 99)",
         "UPDATE filing SET up_to = up_to + 1 WHERE list = 'orders'; INSERT INTO orders (id, account_id, status, "
         "channel,"
         " subtotal, total, created_at) SELECT up_to, 1, 'pending', 'api', 1, 1, 1 FROM filing WHERE list = 'orders'",
@@ -309,7 +394,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pages_are_those_of_the_table, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_an_id_that_is_given_again, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_many_rows_are_filed_in_turn, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_a_snapshot_that_is_older_than_memory, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_ids_far_apart, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_few_rows_wait, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_lists_beside_the_writer, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_check_finds_what_is_filed_wrongly, store_open_sqlite, store_close),
