@@ -50,6 +50,14 @@ static enum err limit_check(struct call *c)
     return ERR_RATE_LIMITED;
 }
 
+static enum err account_limited(struct call *c, struct limit_result r)
+{
+    if (r.allowed) return OK;
+    c->limit = r;
+    metrics_event(c->req.app->metrics, METRIC_RATE_LIMITED_ACCOUNT);
+    return ERR_RATE_LIMITED;
+}
+
 /* The account has a limit too, so that many tokens do not make many limits. */
 static enum err limit_account(struct call *c)
 {
@@ -59,10 +67,7 @@ static enum err limit_account(struct call *c)
     char name = c->limit_name[0] == 'v' ? 'V' : 'C';
     struct limit_result r =
         limiter_charge(c->req.app->limiter, name, account, c->limit_rate * ACCOUNT_LIMIT_FACTOR, time_monotonic_ns());
-    if (r.allowed) return OK;
-    c->limit = r;
-    metrics_event(c->req.app->metrics, METRIC_RATE_LIMITED_ACCOUNT);
-    return ERR_RATE_LIMITED;
+    return account_limited(c, r);
 }
 
 /* A key is kept for 30 days, whatever it was for, and on SQLite in memory. So a customer may use as many on a day as
@@ -75,10 +80,7 @@ static enum err limit_keys(struct call *c)
     Str account = {(const char *)&c->req.account.v, sizeof c->req.account.v};
     struct limit_result r = limiter_charge_day(c->req.app->limiter, 'k', account, c->limit_rate * ACCOUNT_LIMIT_FACTOR,
                                                time_monotonic_ns());
-    if (r.allowed) return OK;
-    c->limit = r;
-    metrics_event(c->req.app->metrics, METRIC_RATE_LIMITED_ACCOUNT);
-    return ERR_RATE_LIMITED;
+    return account_limited(c, r);
 }
 
 /* Made-up tokens count against the caller's network, so that inventing more does not evade the limit. */

@@ -12,8 +12,8 @@
 #define OWNERS 5
 #define ALL INT64_MAX
 
-static const char add_order[] = "INSERT INTO orders (account_id, status, channel, subtotal, total, created_at) VALUES "
-                                "($1, 'pending', 'api', 1, 1, 1)";
+#define ADD_ORDERS "INSERT INTO orders (account_id, status, channel, subtotal, total, created_at)"
+static const char add_order[] = ADD_ORDERS " VALUES ($1, 'pending', 'api', 1, 1, 1)";
 static const char plain_page[] = "SELECT json_group_array(id) FROM (SELECT id FROM orders WHERE account_id = $1"
                                  " AND id < $2 ORDER BY id DESC LIMIT $3)";
 
@@ -125,8 +125,7 @@ static void change_elsewhere(void)
         "DELETE FROM orders WHERE id % 11 = 5",
         "UPDATE orders SET account_id = 1 WHERE id % 7 = 3",
         "UPDATE orders SET id = id + 1 WHERE id = (SELECT MAX(id) FROM orders)",
-        "INSERT INTO orders (account_id, status, channel, subtotal, total, created_at) VALUES (1, 'pending', 'api', 1, "
-        "1, 1)",
+        ADD_ORDERS " VALUES (1, 'pending', 'api', 1, 1, 1)",
     };
     elsewhere(what[draw(6)]);
     assert_int_equal(store_tx(TX_WRITE, add_some), OK);
@@ -218,8 +217,7 @@ static void test_an_id_that_is_given_again(void **state)
 
 static void add_many(void)
 {
-    elsewhere(MANY " INSERT INTO orders (account_id, status, channel, subtotal, total, created_at)"
-                   " SELECT 1 + i % 3, 'pending', 'api', 1, 1, 1 FROM n");
+    elsewhere(MANY " " ADD_ORDERS " SELECT 1 + i % 3, 'pending', 'api', 1, 1, 1 FROM n");
 }
 
 /* More than a transaction files at once, and more than memory keeps behind a mark. */
@@ -365,6 +363,8 @@ static void test_lists_beside_the_writer(void **state)
     }
 }
 
+#define MARK_TOO_HIGH ADD_ORDERS " VALUES (1, 'pending', 'api', 1, 1, 1); UPDATE filing SET up_to = up_to + 1"
+
 /* As an operator would find it who has changed rows by hand. */
 static void test_check_finds_what_is_filed_wrongly(void **state)
 {
@@ -373,15 +373,12 @@ static void test_check_finds_what_is_filed_wrongly(void **state)
         "DELETE FROM orders_filed WHERE id = 2",
         "INSERT INTO orders_filed (account_id, id) VALUES (2, 1)",
         "INSERT INTO orders_filed (account_id, id) VALUES (2, 99)",
-        "UPDATE filing SET up_to = up_to + 1 WHERE list = 'orders'; INSERT INTO orders (id, account_id, status, "
-        "channel,"
-        " subtotal, total, created_at) SELECT up_to, 1, 'pending', 'api', 1, 1, 1 FROM filing WHERE list = 'orders'",
+        MARK_TOO_HIGH,
     };
     start(6);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         elsewhere(
-            "DELETE FROM orders; DELETE FROM orders_filed; UPDATE filing SET up_to = 0;"
-            "INSERT INTO orders (account_id, status, channel, subtotal, total, created_at)"
+            "DELETE FROM orders; DELETE FROM orders_filed; UPDATE filing SET up_to = 0;" ADD_ORDERS
             " VALUES (1, 'pending', 'api', 1, 1, 1), (1, 'pending', 'api', 1, 1, 1), (2, 'pending', 'api', 1, 1, 1)");
         assert_int_equal(store_tx(TX_WRITE, filing_open), OK);
         assert_int_equal(complaints(), 0);
