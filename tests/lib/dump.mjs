@@ -2,6 +2,16 @@
 // whichever engine it is in. Shares no code with the server's own copies and digests.
 import { isPostgres, select, selectAll } from './sql.mjs';
 
+/** What the program keeps for itself in one database, and does not take along. */
+const OF_ONE_STORE = [
+  'schema_migration',
+  'license_change',
+  'filing',
+  'orders_filed',
+  'license_filed',
+  'transfer_filed',
+];
+
 /** {table: [[column, type]]}, without the tables that only the program's own machinery uses. */
 export function tablesOf(dbArg) {
   const rows = isPostgres(dbArg)
@@ -17,7 +27,7 @@ export function tablesOf(dbArg) {
       );
   const tables = {};
   for (const [table, column, type] of rows.sort()) {
-    if (table === 'schema_migration' || table === 'license_change') continue;
+    if (OF_ONE_STORE.includes(table)) continue;
     (tables[table] ??= []).push([column, type]);
   }
   return tables;
