@@ -8,6 +8,7 @@
 #include <libpq-fe.h>
 #include <poll.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,6 +40,17 @@ struct test_database {
     char name[64];    /* PostgreSQL: the database to be dropped */
     char folder[128]; /* SQLite */
 };
+
+/* What another program commits in a SQLite database beside ours. */
+static inline void test_commit_elsewhere(const struct test_database *t, const char *sql)
+{
+    sqlite3 *other;
+    assert_int_equal(sqlite3_open_v2(t->url, &other, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    sqlite3_busy_timeout(other, 60000);
+    sqlite3_db_config(other, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    assert_int_equal(sqlite3_exec(other, sql, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+}
 
 static inline const char *test_postgres(void)
 {

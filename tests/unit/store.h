@@ -82,6 +82,15 @@ static inline int store_open_postgres(void **state)
     return store_open(false);
 }
 
+/* As if the program had been started again. */
+static inline void store_reopen(void)
+{
+    char why[512] = "";
+    struct database_options o = {.url = store.url, .workers = 4};
+    database_close(store.d);
+    if (database_open(&o, &store.d, why, sizeof why) != OK) fail_msg("%s", why);
+}
+
 static int store_close(void **state)
 {
     (void)state;

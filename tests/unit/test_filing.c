@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <sqlite3.h>
 
 #include "domain/filing.h"
 #include "domain/invariant.h"
@@ -108,12 +107,7 @@ static enum err follow_only(struct db *db)
 
 static void elsewhere(const char *sql)
 {
-    sqlite3 *other;
-    assert_int_equal(sqlite3_open_v2(store.url, &other, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    sqlite3_busy_timeout(other, 60000);
-    sqlite3_db_config(other, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    assert_int_equal(sqlite3_exec(other, sql, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    test_commit_elsewhere(&store, sql);
 }
 
 /* Another program does what souk never does, to rows that are filed or not. The next write notices. */
@@ -129,14 +123,6 @@ static void change_elsewhere(void)
     };
     elsewhere(what[draw(6)]);
     assert_int_equal(store_tx(TX_WRITE, add_some), OK);
-}
-
-static void reopen(void)
-{
-    char why[512] = "";
-    struct database_options o = {.url = store.url, .workers = 4};
-    database_close(store.d);
-    if (database_open(&o, &store.d, why, sizeof why) != OK) fail_msg("%s", why);
 }
 
 /* How many checks of the lists complain. */
@@ -178,7 +164,7 @@ static void test_pages_are_those_of_the_table(void **state)
             if (what == 8) assert_int_equal(store_tx(TX_READ, follow_only), OK);
             if (what == 9) change_elsewhere();
             if (what == 10) assert_int_equal(store_tx(TX_WRITE, filing_open), OK);
-            if (what == 11 && draw(4) == 0) reopen();
+            if (what == 11 && draw(4) == 0) store_reopen();
             assert_int_equal(store_tx(TX_READ, all_are_right), OK);
             arena_done(&store_arena);
         }

@@ -2,7 +2,6 @@
 #include "store.h"
 
 #include <pthread.h>
-#include <sqlite3.h>
 
 #include "domain/idempotency.h"
 #include "master_key.h"
@@ -214,24 +213,16 @@ static void test_keys_whose_end_was_undone(void **state)
     with(1, 500, are_kept, OK);
 }
 
-static void reopen(void)
-{
-    char why[512] = "";
-    struct database_options o = {.url = store.url, .workers = 4};
-    database_close(store.d);
-    if (database_open(&o, &store.d, why, sizeof why) != OK) fail_msg("%s", why);
-}
-
 static void test_a_start_knows_all_keys(void **state)
 {
     (void)state;
     start();
     with(1, MANY, use_up, OK);
-    reopen();
+    store_reopen();
     first_key = last_key = MANY + 1;
     assert_int_equal(store_tx(TX_READ, are_free), OK); /* goes on as TX_WRITE, because nobody has looked yet */
     with(1, MANY, are_kept, OK);
-    reopen();
+    store_reopen();
     first_key = last_key = MANY;
     for (int i = 0; i < 2; i++) assert_int_equal(store_tx(TX_READ, are_kept), OK);
 }
@@ -243,7 +234,7 @@ static void test_a_start_in_a_transaction_that_is_undone(void **state)
     start();
     with(1, 10, use_up, OK);
     moment = time_add(moment, IDEMPOTENCY_DAYS * TIME_DAY + 1);
-    reopen();
+    store_reopen();
     with(11, 12, expire_use_up_and_fail, ERR_CONFLICT);
     with(1, 10, are_kept, OK);
     with(11, 12, are_free, OK);
@@ -350,7 +341,7 @@ static void test_sequences(void **state)
         assert_true(!e || e == ERR_CONFLICT);
         if (round % 50 == 0) assert_int_equal(store_tx(TX_READ, as_committed), OK);
         if (round % 50 == 0) arena_done(&store_arena);
-        if (round % 200 == 0) reopen();
+        if (round % 200 == 0) store_reopen();
     }
 }
 
@@ -391,16 +382,6 @@ static void *look_all_the_time(void *arg)
     return NULL;
 }
 
-static void commit_elsewhere(void)
-{
-    sqlite3 *other;
-    assert_int_equal(sqlite3_open_v2(store.url, &other, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    sqlite3_busy_timeout(other, 60000);
-    sqlite3_db_config(other, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    assert_int_equal(sqlite3_exec(other, "UPDATE revision SET number = number", NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(other), SQLITE_OK);
-}
-
 static void test_looks_beside_the_writer(void **state)
 {
     (void)state;
@@ -413,7 +394,8 @@ static void test_looks_beside_the_writer(void **state)
     for (int there = ADDED_AT_ONCE; there < MANY; there += ADDED_AT_ONCE) {
         with(there + 1, there + ADDED_AT_ONCE, use_up, OK);
         atomic_store(&keys_there, there + ADDED_AT_ONCE);
-        if (database_is_sqlite(store.d) && there % (5 * ADDED_AT_ONCE) == 0) commit_elsewhere();
+        if (database_is_sqlite(store.d) && there % (5 * ADDED_AT_ONCE) == 0)
+            test_commit_elsewhere(&store, "UPDATE revision SET number = number");
     }
     atomic_store(&keys_there, -1);
     for (int i = 0; i < LOOKERS; i++) {

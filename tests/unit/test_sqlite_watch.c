@@ -97,12 +97,7 @@ static void expect(bool first, bool second)
 
 static void other_connection(const char *sql)
 {
-    sqlite3 *other;
-    assert_int_equal(sqlite3_open_v2(t.url, &other, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    sqlite3_busy_timeout(other, 20000);
-    sqlite3_db_config(other, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    assert_int_equal(sqlite3_exec(other, sql, NULL, NULL, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    test_commit_elsewhere(&t, sql);
 }
 
 static void other_process(const char *sql)
