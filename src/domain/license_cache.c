@@ -2,12 +2,12 @@
  * Which shelf, the hash says; it is keyed, so nobody can choose one. */
 #include "domain/license_cache.h"
 
-#include <pthread.h>
 #include <string.h>
 
-#define PLACES 8 /* of a shelf */
-#define SHELVES (LICENSE_CACHE_ROWS / PLACES)
-#define LOCKS 64
+#include "base/shelves.h"
+
+#define LICENSE_PLACES 8 /* of a shelf */
+#define LICENSE_SHELVES (LICENSE_CACHE_ROWS / LICENSE_PLACES)
 
 struct kept_license {
     uint8_t hash[LICENSE_HASH_BYTES];
@@ -28,12 +28,12 @@ const char license_look[] =
     " UNION ALL SELECT license_id FROM license_change WHERE xid = ANY (string_to_array($2, ',')::bigint[]) LIMIT $3) c"
     " ON true WHERE r.name = 'catalog'";
 
-static struct kept_license shelves[SHELVES][PLACES];
-static pthread_mutex_t shelf_locks[LOCKS] = {[0 ... LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
+static_assert(LICENSE_HASH_BYTES == SHELF_KEY_BYTES, "the hash is the key");
+SHELVES(kept_licenses, struct kept_license, LICENSE_SHELVES, LICENSE_PLACES);
 
 static size_t shelf_of(const uint8_t hash[LICENSE_HASH_BYTES])
 {
-    return (size_t)(hash[0] << 8 | hash[1]) % SHELVES;
+    return (size_t)(hash[0] << 8 | hash[1]) % LICENSE_SHELVES;
 }
 
 static bool is_of(const struct kept_license *k, const uint8_t hash[LICENSE_HASH_BYTES])
@@ -43,50 +43,44 @@ static bool is_of(const struct kept_license *k, const uint8_t hash[LICENSE_HASH_
 
 bool license_cache_find(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], struct license_facts *ret)
 {
-    if (!db_has_looked(db)) return false;
-    size_t shelf = shelf_of(hash);
-    bool found = false;
-    pthread_mutex_lock(&shelf_locks[shelf % LOCKS]);
-    for (int i = 0; i < PLACES && !found; i++) {
-        const struct kept_license *k = &shelves[shelf][i];
-        found = is_of(k, hash) && db_row_holds(db, k->id, k->mark);
-        if (!found) continue;
-        *ret = (struct license_facts){k->id, k->product_id, k->account_id, k->is_good, k->expires_at, {0}};
-        if (k->hardware_len) ret->hardware_id = str_dup(db_arena(db), (Str){k->hardware_id, k->hardware_len});
-    }
-    pthread_mutex_unlock(&shelf_locks[shelf % LOCKS]);
-    return found;
+    struct kept_license k;
+    if (!db_has_looked(db) || !shelves_find(&kept_licenses, shelf_of(hash), hash, &k)) return false;
+    if (!is_of(&k, hash) || !db_row_holds(db, k.id, k.mark)) return false;
+    *ret = (struct license_facts){k.id, k.product_id, k.account_id, k.is_good, k.expires_at, {0}};
+    if (k.hardware_len) ret->hardware_id = str_dup(db_arena(db), (Str){k.hardware_id, k.hardware_len});
+    return true;
 }
 
 /* The place of this licence, or one whose row no longer holds, or any: which one, the hash says. */
-static struct kept_license *place_of(const struct db *db, size_t shelf, const uint8_t hash[LICENSE_HASH_BYTES])
+static size_t place_of(const struct db *db, size_t shelf, const uint8_t hash[LICENSE_HASH_BYTES])
 {
-    struct kept_license *place = NULL;
-    for (int i = 0; i < PLACES; i++) {
-        struct kept_license *k = &shelves[shelf][i];
-        if (is_of(k, hash)) return k;
-        if (!place && !db_row_holds(db, k->id, k->mark)) place = k;
+    size_t place = LICENSE_PLACES;
+    for (size_t i = 0; i < LICENSE_PLACES; i++) {
+        struct kept_license k;
+        shelves_look(&kept_licenses, shelf, i, &k);
+        if (is_of(&k, hash)) return i;
+        if (place == LICENSE_PLACES && !db_row_holds(db, k.id, k.mark)) place = i;
     }
-    return place ? place : &shelves[shelf][hash[2] % PLACES];
+    return place < LICENSE_PLACES ? place : hash[2] % LICENSE_PLACES;
 }
 
 void license_cache_keep(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], const struct license_facts *f)
 {
     struct row_mark mark;
     if (f->hardware_id.len > LICENSE_CACHE_HARDWARE_MAX || !db_row_mark(db, f->id, &mark)) return;
+    struct kept_license k = {.mark = mark,
+                             .id = f->id,
+                             .product_id = f->product_id,
+                             .account_id = f->account_id,
+                             .expires_at = f->expires_at,
+                             .is_good = f->is_good,
+                             .hardware_len = (uint8_t)f->hardware_id.len};
+    memcpy(k.hash, hash, sizeof k.hash);
+    if (f->hardware_id.len) memcpy(k.hardware_id, f->hardware_id.ptr, f->hardware_id.len);
     size_t shelf = shelf_of(hash);
-    pthread_mutex_lock(&shelf_locks[shelf % LOCKS]);
-    struct kept_license *k = place_of(db, shelf, hash);
-    *k = (struct kept_license){.mark = mark,
-                               .id = f->id,
-                               .product_id = f->product_id,
-                               .account_id = f->account_id,
-                               .expires_at = f->expires_at,
-                               .is_good = f->is_good,
-                               .hardware_len = (uint8_t)f->hardware_id.len};
-    memcpy(k->hash, hash, sizeof k->hash);
-    if (f->hardware_id.len) memcpy(k->hardware_id, f->hardware_id.ptr, f->hardware_id.len);
-    pthread_mutex_unlock(&shelf_locks[shelf % LOCKS]);
+    shelves_lock(&kept_licenses, shelf);
+    shelves_put(&kept_licenses, shelf, place_of(db, shelf, hash), &k);
+    shelves_unlock(&kept_licenses, shelf);
 }
 
 static enum err look_at_changes(struct db *db, int64_t before, int64_t *ret_xmin, bool *ret_found)

@@ -53,6 +53,8 @@ struct token {
 /* Whether the text can be a token of ours (form and checksum). */
 bool token_is_plausible(Str text);
 void token_hash(Str text, uint8_t ret[TOKEN_HASH_BYTES]);
+/* Both: the hash, if the text can be a token. */
+bool token_read(Str text, uint8_t ret[TOKEN_HASH_BYTES]);
 
 #define TOKENS_MAX 100 /* live tokens of one account, of each kind, unless configured otherwise */
 /* Once, before any thread starts. */

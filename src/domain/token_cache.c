@@ -2,11 +2,10 @@
  * and takes that of the one that was kept first. */
 #include "domain/token_cache.h"
 
-#include <pthread.h>
+#include "base/shelves.h"
 
 #define TOKEN_SHELVES 1024
 #define TOKEN_PLACES 4
-#define TOKEN_LOCKS 64
 
 struct token_place {
     uint8_t hash[TOKEN_HASH_BYTES];
@@ -14,9 +13,8 @@ struct token_place {
     int64_t until_ns; /* 0: free */
     struct token_row row;
 };
-
-static struct token_place token_shelves[TOKEN_SHELVES][TOKEN_PLACES];
-static pthread_mutex_t token_locks[TOKEN_LOCKS] = {[0 ... TOKEN_LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
+static_assert(TOKEN_HASH_BYTES >= SHELF_KEY_BYTES, "the hash begins with the key");
+SHELVES(token_shelves, struct token_place, TOKEN_SHELVES, TOKEN_PLACES);
 
 /* The hash is keyed: nobody can choose a shelf. */
 static size_t token_shelf(const uint8_t hash[TOKEN_HASH_BYTES])
@@ -31,25 +29,25 @@ static bool is_place_of(const struct token_place *p, const uint8_t hash[TOKEN_HA
 
 bool token_cache_find(const uint8_t hash[TOKEN_HASH_BYTES], int64_t generation, struct token_row *ret)
 {
-    size_t shelf = token_shelf(hash);
-    bool found = false;
-    pthread_mutex_lock(&token_locks[shelf % TOKEN_LOCKS]);
-    for (int i = 0; i < TOKEN_PLACES && !found; i++) {
-        const struct token_place *p = &token_shelves[shelf][i];
-        found = is_place_of(p, hash) && p->generation == generation && time_tick_ns() < p->until_ns;
-        if (found) *ret = p->row;
-    }
-    pthread_mutex_unlock(&token_locks[shelf % TOKEN_LOCKS]);
-    return found;
+    struct token_place p;
+    if (!shelves_find(&token_shelves, token_shelf(hash), hash, &p)) return false;
+    if (!is_place_of(&p, hash) || p.generation != generation || time_tick_ns() >= p.until_ns) return false;
+    *ret = p.row;
+    return true;
 }
 
-static struct token_place *place_for(size_t shelf, const uint8_t hash[TOKEN_HASH_BYTES])
+/* Its own, or that of the one that was kept first. */
+static size_t place_for(size_t shelf, const uint8_t hash[TOKEN_HASH_BYTES])
 {
-    struct token_place *first = &token_shelves[shelf][0];
-    for (int i = 0; i < TOKEN_PLACES; i++) {
-        struct token_place *p = &token_shelves[shelf][i];
-        if (is_place_of(p, hash)) return p;
-        if (p->until_ns < first->until_ns) first = p;
+    size_t first = 0;
+    int64_t first_ns = INT64_MAX;
+    for (size_t i = 0; i < TOKEN_PLACES; i++) {
+        struct token_place p;
+        shelves_look(&token_shelves, shelf, i, &p);
+        if (is_place_of(&p, hash)) return i;
+        if (p.until_ns >= first_ns) continue;
+        first = i;
+        first_ns = p.until_ns;
     }
     return first;
 }
@@ -57,11 +55,10 @@ static struct token_place *place_for(size_t shelf, const uint8_t hash[TOKEN_HASH
 void token_cache_keep(const uint8_t hash[TOKEN_HASH_BYTES], int64_t generation, const struct token_row *row)
 {
     size_t shelf = token_shelf(hash);
-    pthread_mutex_lock(&token_locks[shelf % TOKEN_LOCKS]);
-    struct token_place *p = place_for(shelf, hash);
-    memcpy(p->hash, hash, sizeof p->hash);
-    p->generation = generation;
-    p->until_ns = time_tick_ns() + TOKEN_CACHE_MS * INT64_C(1000000);
-    p->row = *row;
-    pthread_mutex_unlock(&token_locks[shelf % TOKEN_LOCKS]);
+    struct token_place p = {
+        .generation = generation, .until_ns = time_tick_ns() + TOKEN_CACHE_MS * INT64_C(1000000), .row = *row};
+    memcpy(p.hash, hash, sizeof p.hash);
+    shelves_lock(&token_shelves, shelf);
+    shelves_put(&token_shelves, shelf, place_for(shelf, hash), &p);
+    shelves_unlock(&token_shelves, shelf);
 }

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/random.h"
+#include "base/shelves.h"
 
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES
@@ -162,50 +162,43 @@ void vault_hash_parts(enum vault_use use, const Str *parts, size_t count, uint8_
 
 /* A hash is found again by the SipHash of its text: 128 bits under a key that only this process has and never tells, so
  * that no two texts are taken for each other. */
-#define NAME_BYTES crypto_shorthash_siphashx24_BYTES
 #define HASH_SHELVES 8192
 #define HASH_PLACES 2 /* of a shelf: the hash that was found last, and the one before */
-#define HASH_LOCKS 64
 
 struct known_hash {
-    uint8_t name[NAME_BYTES];
+    uint8_t name[crypto_shorthash_siphashx24_BYTES];
     uint8_t hash[VAULT_HASH_BYTES];
-    bool is_taken;
 };
+static_assert(sizeof((struct known_hash){0}.name) == SHELF_KEY_BYTES, "the name is the key");
+SHELVES(known_hashes, struct known_hash, HASH_SHELVES, HASH_PLACES);
 
-static struct known_hash known_hashes[HASH_SHELVES][HASH_PLACES];
-static pthread_mutex_t known_locks[HASH_LOCKS] = {[0 ... HASH_LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
-
-static bool hash_recall(struct known_hash shelf[HASH_PLACES], const struct known_hash *wanted,
-                        uint8_t ret[VAULT_HASH_BYTES])
+static size_t name_hash(enum vault_use use, Str text, struct known_hash *ret)
 {
-    for (int i = 0; i < HASH_PLACES; i++) {
-        if (!shelf[i].is_taken || memcmp(shelf[i].name, wanted->name, NAME_BYTES) != 0) continue;
-        memcpy(ret, shelf[i].hash, VAULT_HASH_BYTES);
-        return true;
-    }
-    return false;
+    crypto_shorthash_siphashx24(ret->name, (const unsigned char *)text.ptr, text.len, name_keys[use]);
+    return (size_t)(ret->name[0] << 8 | ret->name[1]) % HASH_SHELVES;
+}
+
+bool vault_hash_recall(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES])
+{
+    struct known_hash wanted, found;
+    size_t shelf = name_hash(use, text, &wanted);
+    if (!shelves_find(&known_hashes, shelf, wanted.name, &found)) return false;
+    memcpy(ret, found.hash, VAULT_HASH_BYTES);
+    return true;
 }
 
 void vault_hash_often(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES])
 {
-    struct known_hash wanted = {.is_taken = true};
-    crypto_shorthash_siphashx24(wanted.name, (const unsigned char *)text.ptr, text.len, name_keys[use]);
-    size_t at = (size_t)(wanted.name[0] << 8 | wanted.name[1]) % HASH_SHELVES;
-    pthread_mutex_t *lock = &known_locks[at % HASH_LOCKS];
-    struct known_hash *shelf = known_hashes[at];
-
-    pthread_mutex_lock(lock);
-    bool found = hash_recall(shelf, &wanted, ret);
-    pthread_mutex_unlock(lock);
-    if (found) return;
-
-    vault_hash(use, text, wanted.hash);
-    memcpy(ret, wanted.hash, VAULT_HASH_BYTES);
-    pthread_mutex_lock(lock);
-    shelf[1] = shelf[0];
-    shelf[0] = wanted;
-    pthread_mutex_unlock(lock);
+    if (vault_hash_recall(use, text, ret)) return;
+    struct known_hash made, before;
+    size_t shelf = name_hash(use, text, &made);
+    vault_hash(use, text, made.hash);
+    memcpy(ret, made.hash, VAULT_HASH_BYTES);
+    shelves_lock(&known_hashes, shelf);
+    shelves_look(&known_hashes, shelf, 0, &before);
+    shelves_put(&known_hashes, shelf, 1, &before);
+    shelves_put(&known_hashes, shelf, 0, &made);
+    shelves_unlock(&known_hashes, shelf);
 }
 
 bool vault_equal(const void *a, const void *b, size_t n)

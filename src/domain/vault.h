@@ -45,6 +45,8 @@ void vault_hash_parts(enum vault_use use, const Str *parts, size_t count, uint8_
 /* The same, for texts that come again and again (tokens, licence keys): the last few thousand hashes are remembered,
  * the texts are not. */
 void vault_hash_often(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES]);
+/* Only if it is remembered. */
+bool vault_hash_recall(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES]);
 /* Constant-time equality. */
 bool vault_equal(const void *a, const void *b, size_t n);
 

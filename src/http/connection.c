@@ -154,7 +154,7 @@ static void refuse(struct connection *c, enum err e)
 static void exchange_start(struct connection *c)
 {
     c->x = loop_take_exchange(c->loop, c);
-    c->x->started_ns = time_monotonic_ns();
+    c->x->started_ns = c->loop->pass_ns ? c->loop->pass_ns : time_monotonic_ns();
     if (c->is_eof) c->x->client = CLIENT_SILENT;
     c->parser = (struct http_parser){0};
     c->out = (struct output){.file_fd = -1};
@@ -404,8 +404,17 @@ static void drop(struct connection *c)
     if (c->dropped > LINGER_BYTES_MAX) connection_close(c);
 }
 
+Time exchange_now(const struct exchange *x)
+{
+    return x->loop->pass_ns ? x->loop->pass_at : time_now();
+}
+
 static void readable(struct connection *c)
 {
+    if (!c->loop->pass_ns) {
+        c->loop->pass_ns = time_monotonic_ns();
+        c->loop->pass_at = time_now();
+    }
     bool is_busy = c->state == CONN_HANDLING || c->state == CONN_WRITING; /* a held one is not read */
     if (c->state == CONN_LINGER || (c->state == CONN_WRITING && c->out.close)) {
         drop(c);

@@ -186,6 +186,7 @@ static void on_idle(uv_idle_t *idle)
 static void on_check(uv_check_t *check)
 {
     struct http_loop *loop = check->data;
+    loop->pass_ns = 0;
     for (int round = 0;; round++) {
         if (loop->pass_wanted) {
             loop->pass_wanted = false;

@@ -126,7 +126,12 @@ struct http_loop {
     struct exchange *spare;
     size_t spare_count, exchange_count; /* waiting for use; in use */
 
-    int64_t date_s; /* of `date` */
+    /* When the first of the sockets was read that have something now; one look at the clock serves them all. 0: not
+     * while they are being read. */
+    int64_t pass_ns;
+    Time pass_at;
+
+    int64_t date_tick_ns; /* of the last look at the clock for `date` */
     char date[30];
     char scratch[SCRATCH_BYTES];  /* bytes just received */
     char text[SCRATCH_BYTES / 4]; /* the answer being written */

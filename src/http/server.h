@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/timestamp.h"
 #include "http/codec.h"
 
 struct http_server;
@@ -154,6 +155,8 @@ void exchange_go_on(struct exchange *x);
 void exchange_answer(struct exchange *x, const struct http_answer *answer);
 /* What is known of the client. From any thread. */
 enum http_client exchange_client(const struct exchange *x);
+/* On the loop's thread. Exchanges whose bytes came together have the same time. */
+Time exchange_now(const struct exchange *x);
 
 /* Whether a listener at this address ("host:port") can be reached from this machine only. */
 bool listens_on_loopback(const char *listen);

@@ -106,8 +106,7 @@ static enum err read_token(struct call *c)
         return ERR_TOKEN_MISSING;
     }
     text = str_trim(text);
-    if (!token_is_plausible(text)) return ERR_TOKEN_INVALID;
-    token_hash(text, c->token);
+    if (!token_read(text, c->token)) return ERR_TOKEN_INVALID;
     c->has_token = true;
     return OK;
 }

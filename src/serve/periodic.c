@@ -102,12 +102,14 @@ static enum err last_run(void *arg, struct db *db)
 void periodic_at_stop(struct app *app, const struct periodic *jobs, struct database *database)
 {
     for (const struct periodic *row = jobs; row->name; row++) {
-        if (!row->at_stop) continue;
-        struct arena arena = {0};
-        struct last_run l = {app, row};
-        enum err e = tx_call(database, TX_WRITE, last_run, &l, &arena);
-        if (e) log_event(LOG_WARN, "periodic_failed", LOGC("job", row->name), LOGC("code", err_info(e)->code));
-        if (row->done) row->done(app, e);
-        arena_done(&arena);
+        enum err e = OK;
+        while (row->is_left && !e && row->is_left(app)) {
+            struct arena arena = {0};
+            struct last_run l = {app, row};
+            e = tx_call(database, TX_WRITE, last_run, &l, &arena);
+            if (e) log_event(LOG_WARN, "periodic_failed", LOGC("job", row->name), LOGC("code", err_info(e)->code));
+            if (row->done) row->done(app, e);
+            arena_done(&arena);
+        }
     }
 }

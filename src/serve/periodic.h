@@ -10,7 +10,8 @@ struct periodic {
     int64_t every_ms;
     enum tx_mode mode; /* TX_READ may answer ERR_NEEDS_WRITE when there is something to do */
     enum err (*run)(struct app *app, struct db *db);
-    bool at_stop;                              /* runs once more before the end */
+    /* Before the end it runs until this says that nothing is left, or it fails; NULL: not at all. */
+    bool (*is_left)(struct app *app);
     void (*done)(struct app *app, enum err e); /* how its transaction ended; may be NULL */
 };
 
@@ -24,5 +25,5 @@ void periodic_tick(struct periodic_state *p);
 /* No further row begins; running ones end. */
 void periodic_drain(struct periodic_state *p);
 void periodic_free(struct periodic_state *p);
-/* The rows that run once more before the end. */
+/* The rows that run before the end. */
 void periodic_at_stop(struct app *app, const struct periodic *jobs, struct database *database);

@@ -63,7 +63,7 @@ static struct call *call_new(struct loop *loop, struct exchange *x)
     c->req.app = loop->app;
     c->req.settings = app_settings(loop->app);
     c->req.arena = &x->arena;
-    c->req.now = time_now();
+    c->req.now = exchange_now(x);
     c->req.target = x->head.target;
     c->req.answer = &c->answer;
     Str id = http_header_get(&x->head, "X-Request-Id");

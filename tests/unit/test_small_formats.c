@@ -191,6 +191,22 @@ static void scopes(void **state)
     assert_false(token_is_plausible(token));
 }
 
+/* Of a shop session's name there is a row in the same table, and its hash is remembered: it must not pass for a token.
+ */
+static void tokens(void **state)
+{
+    (void)state;
+    uint8_t hash[TOKEN_HASH_BYTES], read[TOKEN_HASH_BYTES];
+    char session[SESSION_TEXT_LEN];
+    memset(session, 'x', sizeof session);
+    Str name = {session, sizeof session}, wrong = str_printf(&arena, "souk_api_%038d", 0);
+    token_hash(name, hash);
+    assert_true(session_is_plausible(name));
+    assert_false(token_read(name, read));
+    assert_false(token_read(wrong, read));
+    assert_false(token_read(STR(""), read));
+}
+
 static void slugs(void **state)
 {
     (void)state;
@@ -243,6 +259,7 @@ int main(void)
         cmocka_unit_test_teardown(order_references, empty_arena),
         cmocka_unit_test_teardown(alphabets, empty_arena),
         cmocka_unit_test_teardown(scopes, empty_arena),
+        cmocka_unit_test_teardown(tokens, empty_arena),
         cmocka_unit_test_teardown(slugs, empty_arena),
         cmocka_unit_test_teardown(pictures, empty_arena),
         cmocka_unit_test_teardown(colours, empty_arena),

@@ -27,8 +27,7 @@ static enum err session_here(struct request *req, Id *ret)
     Str scheme, text;
     *ret = (Id){0};
     if (!str_cut(str_trim(request_header(req, "Authorization")), ' ', &scheme, &text)) return OK;
-    if (!token_is_plausible(str_trim(text))) return OK;
-    token_hash(str_trim(text), hash);
+    if (!token_read(str_trim(text), hash)) return OK;
     enum err e = token_authenticate(req->db, hash, req->now, &who);
     if (e == ERR_TOKEN_INVALID || e == ERR_TOKEN_EXPIRED) return OK;
     if (!e) *ret = who.token_id;
