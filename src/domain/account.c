@@ -2,6 +2,7 @@
 #include "domain/account.h"
 
 #include "domain/event.h"
+#include "domain/mail_link.h"
 
 const char *const role_names[] = {"", "customer", "staff", "owner", NULL};
 
@@ -119,7 +120,7 @@ enum err account_set_name(struct db *db, Id id, Str name)
     return db_run(st);
 }
 
-enum err account_set_password(struct db *db, Id id, Str password_hash, bool ends_api_tokens)
+enum err account_set_password(struct db *db, Id id, Str password_hash, bool ends_api_tokens, Time now)
 {
     static const char set[] = "UPDATE account SET password_hash = $1 WHERE id = $2";
     static const char end_logins[] = "DELETE FROM token WHERE account_id = $1"
@@ -132,5 +133,6 @@ enum err account_set_password(struct db *db, Id id, Str password_hash, bool ends
     st = db_prepare(db, end_logins);
     bind_id(st, id);
     bind_bool(st, ends_api_tokens);
-    return db_run(st);
+    e = db_run(st);
+    return e ? e : mail_link_end_changes(db, id, now);
 }

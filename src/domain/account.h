@@ -32,5 +32,5 @@ enum err account_set_language(struct db *db, Id id, Str code);
 enum err account_set_email(struct db *db, Id id, Str email);
 enum err account_set_name(struct db *db, Id id, Str name);
 /* Sets a new hash and ends all logins, in the API and in the shop; API tokens too, when nobody has proved that they
- * knew the old password. */
-enum err account_set_password(struct db *db, Id id, Str password_hash, bool ends_api_tokens);
+ * knew the old password. Links that somebody who knew it may have asked for end, too (mail_link_end_changes). */
+enum err account_set_password(struct db *db, Id id, Str password_hash, bool ends_api_tokens, Time now);

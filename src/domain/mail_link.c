@@ -160,3 +160,13 @@ enum err mail_link_end_all(struct db *db, Id account, Time now)
     bind_time(st, now);
     return db_run(st);
 }
+
+enum err mail_link_end_changes(struct db *db, Id account, Time now)
+{
+    static const char end[] = "UPDATE mail_link SET is_open = 0, expires_at = $2"
+                              " WHERE account_id = $1 AND purpose <> 'verify' AND expires_at > $2";
+    struct stmt *st = db_prepare(db, end);
+    bind_id(st, account);
+    bind_time(st, now);
+    return db_run(st);
+}

@@ -19,6 +19,9 @@ enum err mail_link_make_email(struct db *db, Id account, Str email, Time now, in
 enum err mail_link_take_email(struct db *db, Str token, Time now, Id *ret_account, Str *ret_email);
 /* Ends all links of an account: they were sent to an address that it no longer has. TX_WRITE. */
 enum err mail_link_end_all(struct db *db, Id account, Time now);
+/* Ends the links that change an account, its password or its address; those that prove the address it has stay.
+ * TX_WRITE. */
+enum err mail_link_end_changes(struct db *db, Id account, Time now);
 /* The link's account, without using it up. ERR_NOT_FOUND: unknown, used, too old, or the account is switched off. */
 enum err mail_link_look(struct db *db, enum mail_link_purpose purpose, Str token, Time now, Id *ret_account);
 /* Uses the link up; of any number of callers one succeeds. ERR_NOT_FOUND. TX_WRITE. */

@@ -27,6 +27,6 @@ enum err password_reset_finish(struct db *db, Str token, Str password_hash, Time
 {
     Id account;
     enum err e = mail_link_take(db, MAIL_LINK_RESET, token, now, &account);
-    if (!e) e = account_set_password(db, account, password_hash, true);
+    if (!e) e = account_set_password(db, account, password_hash, true, now);
     return e ? e : account_prove_email(db, account, (Id){0});
 }

@@ -72,11 +72,15 @@ static enum verdict fetch(struct certificate_store *s, const struct gateway_conf
     return !job.failure && reply_of_status(job.reply.status) == REPLY_REFUSED ? VERDICT_BAD : VERDICT_UNAVAILABLE;
 }
 
-/* Waits while another thread fetches the same certificate. True: this thread is to fetch it. */
-static bool is_our_turn(struct certificate_store *s, const struct cache_key *place)
+/* What another thread fetches just now, once it has: as look. A fetch that failed is not repeated for each that waited.
+ */
+static int await(struct certificate_store *s, const struct cache_key *place, struct arena *a, Str *ret)
 {
-    while (s->is_fetching && cache_key_is(&s->fetching, place)) pthread_cond_wait(&s->fetched, &s->lock);
-    return !s->is_fetching;
+    if (!cache_key_is(&s->fetching, place) || s->waiting == CERTIFICATE_WAITERS_MAX) return -1;
+    s->waiting++;
+    for (int64_t fetches = s->fetches; s->fetches == fetches;) pthread_cond_wait(&s->fetched, &s->lock);
+    s->waiting--;
+    return look(s, place, a, ret);
 }
 
 enum verdict certificate_find(void *ctx, const struct gateway_config *config, Str path, struct arena *a, Str *ret_pem)
@@ -85,25 +89,23 @@ enum verdict certificate_find(void *ctx, const struct gateway_config *config, St
     if (path.len > CERTIFICATE_PATH_MAX) return VERDICT_BAD;
     struct cache_key place = cache_key_of(gateway_base_url(config), path, (Str){0});
     pthread_mutex_lock(&s->lock);
-    bool ours = false;
     int known = look(s, &place, a, ret_pem);
-    if (known < 0) {
-        ours = is_our_turn(s, &place);
-        known = look(s, &place, a, ret_pem);
-        ours = ours && known < 0;
-        if (ours) {
-            s->is_fetching = true;
-            s->fetching = place;
-        }
+    bool ours = known < 0 && !s->is_fetching;
+    if (ours) {
+        s->is_fetching = true;
+        s->fetching = place;
+    } else if (known < 0) {
+        known = await(s, &place, a, ret_pem);
     }
     pthread_mutex_unlock(&s->lock);
     if (known >= 0) return known ? VERDICT_OK : VERDICT_BAD;
-    if (!ours) return VERDICT_UNAVAILABLE; /* another one is being fetched: the sender will try again */
+    if (!ours) return VERDICT_UNAVAILABLE; /* the sender will try again */
 
     enum verdict v = fetch(s, config, path, a, ret_pem);
     pthread_mutex_lock(&s->lock);
     if (v != VERDICT_UNAVAILABLE) keep(s, &place, v == VERDICT_OK ? *ret_pem : (Str){0});
     s->is_fetching = false;
+    s->fetches++;
     pthread_cond_broadcast(&s->fetched);
     pthread_mutex_unlock(&s->lock);
     return v;

@@ -1,6 +1,7 @@
 /* gateway/certificates.h - PayPal's certificates, fetched from its host and kept for a day. Strangers can make the
- * server ask for any certificate, so one is fetched at a time, and an address that had none is not asked again for a
- * minute. Safe from any thread; find blocks. */
+ * server ask for any certificate, so one is fetched at a time, few wait for it, and an address that had none is not
+ * asked again for a minute. For the same reason it is not fetched in the gateway's lane (lane.h): who invents names of
+ * certificates must not keep payments waiting. Safe from any thread; find blocks. */
 #pragma once
 
 #include <pthread.h>
@@ -10,6 +11,7 @@
 #include "outbound/outbound.h"
 
 #define CERTIFICATES_MAX 16
+#define CERTIFICATE_WAITERS_MAX 4
 
 struct kept_certificate {
     struct cache_key place; /* address and path */
@@ -25,6 +27,8 @@ struct certificate_store {
     struct kept_certificate kept[CERTIFICATES_MAX];
     bool is_fetching;
     struct cache_key fetching;
+    int waiting;     /* for that one */
+    int64_t fetches; /* that have ended */
 };
 
 void certificates_init(struct certificate_store *s, struct outbound *outbound);

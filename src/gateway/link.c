@@ -85,20 +85,9 @@ static struct http_reply exchange(struct gateway_link *l, const struct gateway_c
     return job.reply;
 }
 
-/* In the gateway's lane: a certificate host that hangs keeps few threads waiting. */
-static enum verdict find_certificate(void *ctx, const struct gateway_config *config, Str path, struct arena *a,
-                                     Str *ret_pem)
-{
-    struct gateway_link *l = ctx;
-    if (lane_enter(&l->lanes, config, false) != LANE_FREE) return VERDICT_UNAVAILABLE;
-    enum verdict v = certificate_find(&l->certificates, config, path, a, ret_pem);
-    lane_leave(&l->lanes, config, false, v != VERDICT_UNAVAILABLE);
-    return v;
-}
-
 struct certificates link_certificates(struct gateway_link *l)
 {
-    return (struct certificates){l, find_certificate};
+    return (struct certificates){&l->certificates, certificate_find};
 }
 
 static enum reply authorize(struct gateway_link *l, const struct gateway *g, struct gateway_config *config,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Browser } from './lib/browser.mjs';
-import { dataOf } from './lib/http.mjs';
+import { dataOf, expectError, expectFields } from './lib/http.mjs';
 import { openMailShop } from './lib/mail_shop.mjs';
 
 const PASSWORD = 'a long enough password';
@@ -303,6 +303,63 @@ test('a new address is proved by its own link; the old one is told, and its link
   });
   assert.notEqual(again.status, 303);
 });
+
+/** Somebody who knows the password asks for a change to an address of their own: {link, owner}. */
+async function stolen() {
+  const owner = await registered();
+  const thief = browser();
+  const theirs = `thief-${owner.email}`;
+  await thief.open('/login');
+  await thief.submit('/login', { email: owner.email, password: PASSWORD }, { expect: 303 });
+  await thief.open('/account/settings');
+  await thief.submit('/account/settings/email', { email: theirs, password: PASSWORD }, { expect: 303 });
+  const { text } = await mail.mailTo(theirs, 1, { proof: true });
+  return { owner, theirs, link: /\/verify-email\?token=(\w+)/.exec(text)[1] };
+}
+const mailedPassword = async (email, count = 1) => {
+  const { text } = await mail.mailTo(email, count, { subject: 'Your new password' });
+  return /\/reset\?token=(\w+)/.exec(text)[1];
+};
+const reset = (token) => shop.souk.post('/api/auth/password/reset', { token, password: 'another long password' });
+
+for (const [how, change] of [
+  [
+    'in the shop',
+    async ({ owner }) => {
+      await owner.open('/account/settings');
+      const fields = { current_password: PASSWORD, password: 'another long password' };
+      await owner.submit('/account/settings/password', fields, { expect: 303 });
+    },
+  ],
+  [
+    'through the API',
+    async ({ owner }) => {
+      const who = { email: owner.email, password: PASSWORD };
+      const { token } = dataOf(await shop.souk.post('/api/auth/login', who));
+      const body = { current_password: PASSWORD, password: 'another long password' };
+      dataOf(await shop.souk.post('/api/auth/password', body, { token }));
+    },
+  ],
+  [
+    'by mail',
+    async ({ owner }) => {
+      dataOf(await shop.souk.post('/api/auth/password/forgot', { email: owner.email }));
+      dataOf(await reset(await mailedPassword(owner.email, 2)));
+    },
+  ],
+])
+  test(`a new password ends the links to another address and to other passwords: ${how}`, async () => {
+    const theft = await stolen();
+    const { owner, theirs, link } = theft;
+    dataOf(await shop.souk.post('/api/auth/password/forgot', { email: owner.email }));
+    const older = await mailedPassword(owner.email);
+    await change(theft);
+    expectFields(await shop.souk.post('/api/auth/verify-email', { token: link }), { token: 'not_allowed' });
+    expectFields(await reset(older), { token: 'not_allowed' });
+    const login = (email) => shop.souk.post('/api/auth/login', { email, password: 'another long password' });
+    expectError(await login(theirs), 401, 'credentials_invalid');
+    dataOf(await login(owner.email));
+  });
 
 test('a new address is asked for three times an hour', async () => {
   const b = await registered();

@@ -278,7 +278,7 @@ static void test_lanes(void **state)
 }
 
 struct finding {
-    struct certificate_store *store;
+    struct certificates certs;
     struct gateway_config config;
     Str path;
     enum verdict verdict;
@@ -289,15 +289,20 @@ static void *find(void *arg)
     struct finding *f = arg;
     struct arena a = {0};
     Str pem;
-    f->verdict = certificate_find(f->store, &f->config, f->path, &a, &pem);
+    f->verdict = f->certs.find(f->certs.ctx, &f->config, f->path, &a, &pem);
     if (f->verdict == VERDICT_OK) assert_str(pem, STR("PEM"));
     arena_done(&a);
     return NULL;
 }
 
+static struct finding finding_of(struct certificates certs, const char *path)
+{
+    return (struct finding){.certs = certs, .config = config_of(PROVIDER_PAYPAL), .path = str_from(path)};
+}
+
 static enum verdict found(struct certificate_store *s, const char *path)
 {
-    struct finding f = {.store = s, .config = config_of(PROVIDER_PAYPAL), .path = str_from(path)};
+    struct finding f = finding_of((struct certificates){s, certificate_find}, path);
     find(&f);
     return f.verdict;
 }
@@ -329,7 +334,7 @@ static void test_certificates(void **state)
     atomic_store(&waiting, 0);
     pthread_mutex_lock(&gate);
     for (int i = 0; i < 2; i++) {
-        two[i] = (struct finding){.store = &s, .config = config_of(PROVIDER_PAYPAL), .path = STR("/b")};
+        two[i] = finding_of((struct certificates){&s, certificate_find}, "/b");
         assert_int_equal(pthread_create(&threads[i], NULL, find, &two[i]), 0);
     }
     while (!atomic_load(&waiting)) sched_yield();
@@ -343,30 +348,76 @@ static void test_certificates(void **state)
     certificates_done(&s);
 }
 
-/* Certificates are fetched in the gateway's lane: one that has hung several times is not asked for a while. */
-static void test_certificates_have_a_lane(void **state)
+/* Of those who want one certificate at once, few wait; what could not be fetched is not fetched again for them. */
+static void test_certificates_few_wait(void **state)
 {
     (void)state;
-    struct arena a = {0};
-    Str pem;
+    enum { ALL = 1 + CERTIFICATE_WAITERS_MAX };
+    struct certificate_store s = {0};
+    certificates_init(&s, NULL);
+    struct finding all[ALL];
+    pthread_t threads[ALL];
+    will_answer(NULL, 0);
+    atomic_store(&waiting, 0);
+    pthread_mutex_lock(&gate);
+    for (int i = 0; i < ALL; i++) {
+        all[i] = finding_of((struct certificates){&s, certificate_find}, "/b");
+        assert_int_equal(pthread_create(&threads[i], NULL, find, &all[i]), 0);
+    }
+    for (int there = 0; there < CERTIFICATE_WAITERS_MAX; sched_yield()) {
+        pthread_mutex_lock(&s.lock);
+        there = s.waiting;
+        pthread_mutex_unlock(&s.lock);
+    }
+    assert_int_equal(found(&s, "/b"), VERDICT_UNAVAILABLE);
+    pthread_mutex_unlock(&gate);
+    for (int i = 0; i < ALL; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(all[i].verdict, VERDICT_UNAVAILABLE);
+    }
+    assert_int_equal(atomic_load(&waiting), 1);
+    certificates_done(&s);
+}
+
+/* Strangers name certificates. Whatever becomes of these, the gateway is called. */
+static void test_certificates_have_no_lane(void **state)
+{
+    (void)state;
     struct gateway_link *l = link_new(NULL);
     struct certificates certs = link_certificates(l);
-    struct gateway_config c = config_of(PROVIDER_PAYPAL);
-    will_answer(NULL, 0);
-    for (int i = 0; i < LANE_FAILURES + 1; i++)
-        assert_int_equal(certs.find(certs.ctx, &c, STR("/a"), &a, &pem), VERDICT_UNAVAILABLE);
-    assert_int_equal(link_left_alone(l), 1);
-    arena_done(&a);
+    struct finding first = finding_of(certs, "/a"), other = finding_of(certs, "/b");
+    pthread_t thread;
+    WILL_ANSWER(
+        NONE, {200, "{\"access_token\":\"t\",\"expires_in\":900}", NULL},
+        {201, "{\"id\":\"O1\",\"links\":[{\"rel\":\"payer-action\",\"href\":\"https://pay.example/\"}]}", NULL});
+    atomic_store(&waiting, 0);
+    pthread_mutex_lock(&gate);
+    assert_int_equal(pthread_create(&thread, NULL, find, &first), 0);
+    while (!atomic_load(&waiting)) sched_yield();
+    for (int i = 0; i < LANE_FAILURES + 1; i++) {
+        find(&other);
+        assert_int_equal(other.verdict, VERDICT_UNAVAILABLE);
+    }
+    pthread_mutex_unlock(&gate);
+    pthread_join(thread, NULL);
+    assert_int_equal(first.verdict, VERDICT_UNAVAILABLE);
+    assert_int_equal(link_left_alone(l), 0);
+    assert_int_equal(run(l, PROVIDER_PAYPAL, creation("EUR")), REPLY_OK);
     link_free(l);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_to_call), cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_finding),         cmocka_unit_test(test_confirming),
-        cmocka_unit_test(test_sandbox),         cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_certificates),    cmocka_unit_test(test_certificates_have_a_lane),
+        cmocka_unit_test(test_nothing_to_call),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_finding),
+        cmocka_unit_test(test_confirming),
+        cmocka_unit_test(test_sandbox),
+        cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_certificates),
+        cmocka_unit_test(test_certificates_few_wait),
+        cmocka_unit_test(test_certificates_have_no_lane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

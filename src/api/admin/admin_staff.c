@@ -113,7 +113,7 @@ static enum err staff_patch_write(struct request *req, const Str *hash)
         .has_is_active = in->has_is_active,
     };
     e = staff_change(req->db, req->param_id, &change);
-    if (!e && hash->len) e = account_set_password(req->db, req->param_id, *hash, true);
+    if (!e && hash->len) e = account_set_password(req->db, req->param_id, *hash, true, req->now);
     if (!e) e = staff_find(req->db, req->param_id, &after);
     if (e) return e;
     view_member(&req->out, &after);

@@ -59,7 +59,7 @@ static enum err password_write(struct request *req, const struct proof *p)
 {
     const struct password_body *in = req->body;
     const struct new_password *n = (const struct new_password *)p;
-    return account_set_password(req->db, req->account, n->hash, in->ends_api_tokens);
+    return account_set_password(req->db, req->account, n->hash, in->ends_api_tokens, req->now);
 }
 
 static enum err post_password(struct request *req)

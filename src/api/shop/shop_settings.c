@@ -174,7 +174,7 @@ struct password_change {
 static enum err password_write(struct request *req, const struct proof *p)
 {
     const struct password_change *c = (const struct password_change *)p;
-    enum err e = account_set_password(req->db, req->account, c->hash, false);
+    enum err e = account_set_password(req->db, req->account, c->hash, false, req->now);
     return e ? e : shop_go(req, STR("/login?done=reset"));
 }
 
