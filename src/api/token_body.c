@@ -1,6 +1,7 @@
 /* api/token_body.c - see token_body.h. */
 #include "api/token_body.h"
 
+#include "api/proof.h"
 #include "view/view_account.h"
 
 static const struct field fields[] = {
@@ -39,4 +40,12 @@ enum err token_give(struct request *req, const struct token *want, struct token 
     json_kv_str(&req->out, "token", text);
     json_end_object(&req->out);
     return OK;
+}
+
+enum err token_audit(struct request *req, const char *action, unsigned scopes)
+{
+    struct account a;
+    if (!(scopes & SCOPES_OF_POWER)) return OK;
+    enum err e = account_find(req->db, req->account, &a);
+    return e ? e : auth_event(req, action, &a);
 }

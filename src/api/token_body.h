@@ -17,3 +17,5 @@ extern const struct shape token_body_shape;
 enum err token_of_body(struct request *req, Id account, unsigned may, struct token *ret);
 /* Makes the token and writes it to the answer, with its text, which is never shown again. */
 enum err token_give(struct request *req, const struct token *want, struct token *ret);
+/* Tokens that open the store are made and revoked with an audit row. */
+enum err token_audit(struct request *req, const char *action, unsigned scopes);

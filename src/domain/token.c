@@ -222,6 +222,7 @@ enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES],
         .scopes = t.scopes & scopes_of_role(t.role), /* a person who is no longer staff has no admin scope either */
         .role = t.role,
         .confirmed_at = t.confirmed_at,
+        .expires_at = t.expires_at,
         .is_unproven = t.is_unproven,
         .is_to_note = idle_ms > USE_NOTED_MS};
     return OK;
@@ -302,14 +303,17 @@ enum err token_end_logins(struct db *db, Id account, Id kept)
     return db_run(st);
 }
 
-enum err token_revoke(struct db *db, Id account, Id token)
+enum err token_revoke(struct db *db, Id account, Id token, unsigned *ret_scopes)
 {
-    static const char revoke[] = "DELETE FROM token WHERE id = $1 AND account_id = $2 AND kind <> 'cart' RETURNING id";
+    static const char revoke[] = "DELETE FROM token WHERE id = $1 AND account_id = $2 AND kind <> 'cart'"
+                                 " RETURNING CASE WHEN kind = 'api' THEN scopes ELSE 0 END";
     struct stmt *st = db_prepare(db, revoke);
     bind_id(st, token);
     bind_id(st, account);
     bool gone = db_step(st);
+    unsigned scopes = gone ? (unsigned)col_int(st) : 0;
     enum err e = db_done(st);
+    if (!e && gone) *ret_scopes = scopes;
     return e ? e : gone ? OK : ERR_NOT_FOUND;
 }
 

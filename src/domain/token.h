@@ -69,7 +69,7 @@ struct caller {
     enum token_kind kind;
     unsigned scopes;
     enum role role;
-    Time confirmed_at;
+    Time confirmed_at, expires_at;
     bool is_unproven; /* the account's e-mail address */
     bool is_to_note;  /* a login whose last use must be noted: token_used */
 };
@@ -90,8 +90,9 @@ enum err token_used(struct db *db, Id id, int64_t count, Time at);
 enum err token_end_login(struct db *db, Id account, Id login);
 /* Ends the logins of the account, but for `kept` (0: none). */
 enum err token_end_logins(struct db *db, Id account, Id kept);
-/* ERR_NOT_FOUND when the account has no such token. */
-enum err token_revoke(struct db *db, Id account, Id token);
+/* Tells what the token could do: an API token's scopes, 0 of a session. ERR_NOT_FOUND when the account has no such
+ * token. */
+enum err token_revoke(struct db *db, Id account, Id token, unsigned *ret_scopes);
 enum err token_revoke_all(struct db *db, Id account);
 /* Whether somebody is logged in to the account from that network. */
 enum err token_network_is_known(struct db *db, Id account, Str network, bool *ret);

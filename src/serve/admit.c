@@ -141,6 +141,7 @@ enum err call_authenticate(struct call *c, struct db *db)
     req->token_id = who.token_id;
     req->token_kind = who.kind;
     req->confirmed_at = who.confirmed_at;
+    req->token_ends_at = who.expires_at;
     req->scopes = who.scopes;
     req->role = who.role;
     c->is_unproven = who.is_unproven;

@@ -39,6 +39,7 @@ struct request {
     Id token_id;
     enum token_kind token_kind;
     Time confirmed_at; /* of a login: when password and code were last checked */
+    Time token_ends_at;
     unsigned scopes;
     enum role role;
     const struct session *session; /* SHOP: the browser's; NULL: none. token_id is then its cart's */

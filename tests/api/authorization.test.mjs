@@ -1,8 +1,9 @@
 // Every route of the program × everybody who might call it. Made from `souk routes`: a new route is in the matrix at once.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { expectError, expectStatus } from './lib/http.mjs';
+import { dataOf, expectError, expectStatus } from './lib/http.mjs';
 import { document } from './lib/openapi.mjs';
+import { seeder } from './lib/seed.mjs';
 import { freshStore, runSouk, startSouk } from './lib/souk.mjs';
 
 const SCOPES = ['customer', 'store', 'catalog', 'verify', 'order', 'admin'];
@@ -107,6 +108,27 @@ test('sensitive routes open to an API token only with the scope owner', async ()
     const answer = await call(route, { token: tokens.power });
     assert.ok(![401, 403].includes(answer.status), `${route.name}: ${answer.status} ${answer.text}`);
   }
+});
+
+/** What owners change without a fresh proof: it gives nobody more than they have, and takes nothing away. */
+const HARMLESS = [
+  'PATCH /api/admin/checklist',
+  'POST /api/admin/webhook-endpoints/{id}/test',
+  'POST /api/admin/webhook-deliveries/{id}/resend',
+];
+
+test('what only owners may change, and who they are, wants a fresh proof: from sessions and from tokens', () => {
+  const changes = routes.filter((r) => r.scope === 'admin' && r.method !== 'GET');
+  const owners = changes.filter((r) => r.flags.includes('owner') || r.path.startsWith('/api/admin/me/'));
+  const open = owners.filter((r) => !(r.flags.includes('confirmed') && isOwners(r)));
+  assert.deepEqual(open.map((r) => r.name).sort(), [...HARMLESS].sort());
+});
+
+test('sensitive routes refuse a session whose last proof is old, before they look at anything else', async () => {
+  const { token } = dataOf(await souk.post('/api/auth/login', { email: 'owner@example.com', password: PASSWORD }));
+  seeder(souk).sql(`UPDATE token SET confirmed_at = ${Date.now() - 601e3} WHERE hint = '${token.slice(-4)}';`);
+  for (const route of routes.filter((r) => r.flags.includes('confirmed')))
+    expectError(await call(route, { token }), 403, 'confirmation_required');
 });
 
 test('a login opens every route of its account, API tokens none of those for logins', async () => {

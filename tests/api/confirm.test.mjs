@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callsAs, openOffice } from './lib/admin.mjs';
+import { Browser } from './lib/browser.mjs';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
 import { seeder } from './lib/seed.mjs';
 import { startSouk } from './lib/souk.mjs';
@@ -124,6 +125,41 @@ test('a token with power is made only when asked for, with an end, and audited',
   expectFields(await staff.post('/api/customer/tokens', { name: 't', scopes: ['owner'], expires_at: soon() }), {
     scopes: 'not_allowed',
   });
+});
+
+test('a token with power is revoked with an audit row, through the API and in the shop', async () => {
+  const owner = await person();
+  const make = async (body) => dataOf(await owner.post('/api/customer/tokens', { name: 't', ...body }), 201);
+  const power = () => make({ scopes: ['admin'], expires_at: soon() });
+  const [first, second, plain] = [await power(), await power(), await make({})];
+  const count = async () => (await events(owner)).filter((action) => action === 'auth.token_revoke').length;
+  for (const { id } of [plain, first]) expectStatus(await owner.delete(`/api/customer/tokens/${id}`), 200);
+  assert.equal(await count(), 1);
+  const b = new Browser(souk.url);
+  await b.open('/login');
+  await b.submit('/login', { email: owner.email, password: PASSWORD }, { expect: 303 });
+  await b.open('/account/settings');
+  await b.submit(`/account/settings/tokens/${second.id}/revoke`, {}, { expect: 303 });
+  assert.equal(await count(), 2);
+});
+
+test('an API token that ends makes none that lasts longer', async () => {
+  const owner = await person();
+  const make = (body, token = owner.token) => souk.post('/api/customer/tokens', { name: 't', ...body }, { token });
+  const [before, end, after] = [30, 60, 90].map((min) =>
+    new Date(Date.now() + min * 60_000).toISOString().replace(/\.\d+/, ''),
+  );
+  for (const scopes of [['customer'], ['customer', 'admin', 'owner']]) {
+    const { token } = dataOf(await make({ scopes, expires_at: end }), 201);
+    for (const wanted of [scopes, ['customer']])
+      expectFields(await make({ scopes: wanted, expires_at: after }, token), { expires_at: 'out_of_range' });
+    assert.equal(dataOf(await make({ scopes, expires_at: before }, token), 201).expires_at, before);
+    const made = dataOf(await make({ scopes: ['customer'] }, token), 201);
+    assert.equal(made.expires_at, end);
+    expectFields(await make({ expires_at: after }, made.token), { expires_at: 'out_of_range' });
+  }
+  const { token } = dataOf(await make({}), 201);
+  assert.equal(dataOf(await make({}, token), 201).expires_at, null);
 });
 
 test('tokens made on the command line are audited when they have power', async () => {

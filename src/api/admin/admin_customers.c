@@ -142,7 +142,8 @@ static enum err delete_customer_token(struct request *req)
     if (e) return e;
     if (c.account.role != ROLE_CUSTOMER) return ERR_FORBIDDEN;
     if (!str_to_int64(req->params[1], &token)) return ERR_NOT_FOUND;
-    e = token_revoke(req->db, req->param_id, (Id){token});
+    unsigned scopes;
+    e = token_revoke(req->db, req->param_id, (Id){token}, &scopes);
     if (e) return e;
     return admin_audit(req, "customer.token_revoke", c.account.id, c.account.email,
                        str_printf(req->arena, "{\"id\":%lld}", (long long)token), (Str){0});

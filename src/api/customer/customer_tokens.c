@@ -1,5 +1,4 @@
 /* api/customer/customer_tokens.c - a customer's named tokens. The text of a token is shown once, when it is made. */
-#include "api/proof.h"
 #include "api/tables.h"
 #include "api/token_body.h"
 #include "serve/request.h"
@@ -26,22 +25,22 @@ static enum err get_tokens(struct request *req)
     return e ? e : request_list(req, &page, &token_rows, tokens);
 }
 
-/* Tokens that open the store are made and deleted with an audit row. */
-static enum err audit_power(struct request *req, const char *action, const struct token *t)
+/* Nobody can pass on more rights than they have, nor for longer: a stolen token would never end. */
+static enum err end_with_maker(struct request *req, struct token *want)
 {
-    struct account a;
-    if (!(t->scopes & SCOPES_OF_POWER)) return OK;
-    enum err e = account_find(req->db, req->account, &a);
-    return e ? e : auth_event(req, action, &a);
+    Time end = req->token_ends_at;
+    if (req->token_kind != TOKEN_API || !time_is(end)) return OK;
+    if (!time_is(want->expires_at)) want->expires_at = end;
+    return want->expires_at.ms > end.ms ? request_bad_field(req, "expires_at", ERR_FIELD_RANGE) : OK;
 }
 
-/* Nobody can pass on more rights than they have. */
 static enum err post_token(struct request *req)
 {
     struct token want, made;
     enum err e = token_of_body(req, req->account, req->scopes, &want);
+    if (!e) e = end_with_maker(req, &want);
     if (!e) e = token_give(req, &want, &made);
-    if (!e) e = audit_power(req, "token_create", &made);
+    if (!e) e = token_audit(req, "token_create", made.scopes);
     if (e) return e;
     request_created(req, "/api/customer/tokens", made.id);
     return OK;
@@ -49,7 +48,9 @@ static enum err post_token(struct request *req)
 
 static enum err delete_token(struct request *req)
 {
-    return token_revoke(req->db, req->account, req->param_id);
+    unsigned scopes;
+    enum err e = token_revoke(req->db, req->account, req->param_id, &scopes);
+    return e ? e : token_audit(req, "token_revoke", scopes);
 }
 
 const struct route customer_tokens_routes[] = {

@@ -141,7 +141,8 @@ static enum err post_logout(struct request *req)
 {
     panel_cookie_clear(req);
     struct account a;
-    enum err e = token_revoke(req->db, req->account, req->token_id);
+    unsigned scopes;
+    enum err e = token_revoke(req->db, req->account, req->token_id, &scopes);
     if (e) return e == ERR_NOT_FOUND ? OK : e;
     e = account_find(req->db, req->account, &a);
     return e ? e : auth_event(req, "logout", &a);

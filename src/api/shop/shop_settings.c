@@ -2,6 +2,7 @@
 #include "api/proof.h"
 #include "api/shop/account_sheet.h"
 #include "api/tables.h"
+#include "api/token_body.h"
 #include "domain/email_proof.h"
 #include "domain/password.h"
 #include "domain/session.h"
@@ -287,7 +288,9 @@ static enum err post_token(struct request *req)
 
 static enum err end_token(struct request *req)
 {
-    enum err e = token_revoke(req->db, req->account, req->param_id);
+    unsigned scopes;
+    enum err e = token_revoke(req->db, req->account, req->param_id, &scopes);
+    if (!e) e = token_audit(req, "token_revoke", scopes);
     return e ? e : shop_go(req, STR("/account/settings"));
 }
 
