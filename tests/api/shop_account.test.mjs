@@ -233,6 +233,7 @@ test('long lists go on on the next page', async () => {
   await b.open('/account/wallet');
   assert.match(b.text, /No such account/);
   await b.open('/account/settings');
+  assert.match(b.text, /Place orders order None chosen: all of these\./);
   await b.submit('/account/settings/tokens', { name: 'All' });
   await b.open('/account/settings');
   await b.post('/account/settings/tokens', [

@@ -65,6 +65,13 @@ export function strayNouns(src, serverSrc) {
   return [...nouns].filter((noun) => !surfaces.some((s) => s === noun || s.endsWith(`_${noun}`)));
 }
 
+/** Settings that the API takes, by its table of fields, and no page of the panel sends. */
+export function missingSettings(src, rows) {
+  const names = [...rows.matchAll(/\{"(\w+)", FIELD_/g)].map(([, name]) => name);
+  const texts = sourcesOf(src).map((file) => fs.readFileSync(path.join(src, file), 'utf8'));
+  return names.filter((name) => !texts.some((text) => new RegExp(`name="${name}"`).test(text)));
+}
+
 export function longLines(dir) {
   return filesBelow(dir, /\.(tsx?|mjs|css|html)$/).flatMap((file) =>
     linesOf(dir, file).flatMap((line, i) =>

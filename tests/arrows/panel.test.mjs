@@ -1,13 +1,23 @@
 // The rules of panel.mjs on the real panel, and each rule's positive control: planted wrongs that it must find.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { filesBelow, importViolations, longLines, moneyArithmetic, moneyWords, strayNouns } from './panel.mjs';
+import {
+  filesBelow,
+  importViolations,
+  longLines,
+  missingSettings,
+  moneyArithmetic,
+  moneyWords,
+  strayNouns,
+} from './panel.mjs';
 import { plantingIn } from './planted.mjs';
 
 const at = (where) => fileURLToPath(new URL(`../../${where}`, import.meta.url));
 const SRC = at('web/src');
 const WORDS = moneyWords(at('api'));
+const SETTINGS = fs.readFileSync(at('src/api/admin/admin_settings.c'), 'utf8');
 const planted = plantingIn(SRC);
 
 test('there are pages to look at, and amounts in the contract', () => {
@@ -19,6 +29,7 @@ test('no page imports a page, and folders of nouns keep to themselves', () => {
   assert.deepEqual(importViolations(SRC), []);
 });
 test('pages are called as the server’s surfaces are', () => assert.deepEqual(strayNouns(SRC, at('src')), []));
+test('every setting is on a page', () => assert.deepEqual(missingSettings(SRC, SETTINGS), []));
 test('no line is longer than 120 columns', () => {
   assert.deepEqual(
     ['web/src', 'tests/web'].flatMap((dir) => longLines(at(dir))),
@@ -46,6 +57,10 @@ for (const [file, line, what] of wrongImports) {
 
 test('control: a page about something that the server does not know is found', (t) => {
   assert.deepEqual(strayNouns(planted(t, 'pages/admin_weather/list.tsx', ''), at('src')), ['admin_weather']);
+});
+
+test('control: a setting that no page sends is found', () => {
+  assert.deepEqual(missingSettings(SRC, `${SETTINGS}    {"weather", FIELD_INT, OPTIONAL},`), ['weather']);
 });
 
 test('control: a line of 121 columns is found, one of 120 is not', (t) => {

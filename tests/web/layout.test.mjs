@@ -1,14 +1,21 @@
 // What people see is where they can see it: nothing is cut off, whatever the width, and messages cover no card.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { dataOf } from '../api/lib/http.mjs';
 import { openAt, openHostileStore, pagesOf } from './lib/hostile.mjs';
 import { expectToast } from './lib/panel.mjs';
 
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 let panel, page, ids;
 before(async () => {
   ({ panel, page, ids } = await openHostileStore());
   const name = 'A variant with quite a long name';
   await panel.admin('POST', `/products/${ids.product}/variants`, { name, price: 1234567.89, is_default: true }, 201);
+  const picture = { token: panel.ownerToken, body: PNG, type: 'application/octet-stream' };
+  dataOf(await panel.souk.request('POST', `/api/admin/products/${ids.product}/images?alt=A+dot`, picture), 201);
 });
 after(() => panel?.stop());
 

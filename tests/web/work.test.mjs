@@ -464,4 +464,23 @@ test('staff are not among the customers', async () => {
   assert.equal(await page.getByRole('row', { name: /Olivia Owner|sam@example\.com/ }).count(), 0);
 });
 
+test('who may take out how much is said on the page of settings', async () => {
+  await panel.visit(page, '/settings', 'Settings');
+  await page.getByLabel('Withdrawals from').fill('5');
+  await page.getByLabel('Withdrawals up to').fill('1,000.50');
+  await page.getByRole('button', { name: 'Save limits' }).click();
+  await page.getByText('Enter an amount such as 1000.50').waitFor();
+  await page.getByLabel('Withdrawals up to').fill('90071992547409.93');
+  await page.getByLabel('A second person decides above').fill('1000.50');
+  await page.getByLabel('Only confirmed e-mail addresses spend money').check();
+  await page.getByRole('button', { name: 'Save limits' }).click();
+  await expectToast(page, 'The limits were saved.');
+  const limits = ['withdraw_min', 'withdraw_max', 'second_person_above', 'require_verified_email'];
+  const { text } = await panel.souk.get('/api/admin/settings', { token: panel.ownerToken });
+  assert.deepEqual(
+    limits.map((name) => new RegExp(`"${name}":([^,]+)`).exec(text)[1]),
+    ['5.00', '90071992547409.93', '1000.50', 'true'],
+  );
+});
+
 test('the browser had nothing to complain about', () => panel.checkComplaints());

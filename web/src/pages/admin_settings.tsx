@@ -7,6 +7,7 @@ import { Card, Facts, Load, Page } from '../ui/basic';
 import { ExportButton } from '../ui/export';
 import { Form, TextField, bad } from '../ui/form';
 import { toast } from '../ui/toast';
+import { Limits } from './admin_settings/limits';
 
 export function SettingsPage() {
   const loaded = useLoad(async () => {
@@ -164,6 +165,7 @@ export function SettingsPage() {
                 />
               )}
             </Card>
+            <Limits of={s} onSave={loaded.set} />
             <Card title="Ledger">
               <p class="muted">Every movement of money, for your bookkeeping.</p>
               <div class="form-actions">
