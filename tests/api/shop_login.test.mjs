@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { Browser } from './lib/browser.mjs';
 import { dataOf, expectError, expectFields } from './lib/http.mjs';
 import { openMailShop } from './lib/mail_shop.mjs';
+import { freshStore, startSouk } from './lib/souk.mjs';
 
 const PASSWORD = 'a long enough password';
 let mail;
@@ -380,4 +381,25 @@ test('where the store asks for a proved address, an unproven account does not bu
   const refused = await b.submit('/checkout', { pay_with: 'wallet' });
   assert.equal(refused.status, 403);
   dataOf(await shop.admin('PATCH', '/api/admin/settings', { require_verified_email: false }));
+});
+
+test('to one address a stranger can have ten gifts sent a day, and the owner of an account as many as there are', async (t) => {
+  const database = freshStore(undefined, 'owner');
+  const souk = await startSouk({ t, database, limited: true });
+  t.after(() => database.remove());
+  const body = { name: 'Gift', slug: 'gift', price: 0, delivery_type: 'license_key', is_active: true };
+  dataOf(await souk.post('/api/admin/products', body, { token: database.accounts.owner.token }), 201);
+  const b = new Browser(souk.url);
+  const order = async (fields) => {
+    await b.open('/p/gift');
+    await b.submit('/cart/add', { then: 'cart' }, { expect: 303 });
+    await b.open('/checkout');
+    return (await b.submit('/checkout', fields)).status;
+  };
+  for (let i = 0; i < 10; i++) assert.equal(await order({ email: 'victim@example.com' }), 303);
+  assert.equal(await order({ email: 'Victim@Example.com' }), 429);
+  assert.equal(await order({ email: 'other@example.com' }), 303);
+  await b.open('/register');
+  await b.submit('/register', { email: 'third@example.com', password: PASSWORD }, { expect: 303 });
+  for (let i = 0; i < 12; i++) assert.equal(await order({}), 303);
 });

@@ -12,10 +12,12 @@
 #include "page/words.h"
 #include "serve/app.h"
 #include "serve/form.h"
+#include "serve/limit.h"
 #include "serve/visit.h"
 
 #define ONCE_CHARS 22
 #define PENDING_REFRESH "5"
+#define GUEST_GIFTS_A_DAY 10 /* to one e-mail address */
 
 struct checkout_form {
     Str pay_with, email;
@@ -97,7 +99,18 @@ struct shop_purchase {
     struct checkout checkout; /* first */
     const struct checkout_form *in;
     Id buyer;
+    bool is_counted; /* by a try of the same transaction that failed */
 };
+
+/* A guest's order that costs nothing sends mail to an address that anybody may type. */
+static enum err limit_gifts(struct request *req, struct shop_purchase *p)
+{
+    struct app *app = req->app;
+    if (p->checkout.order.total.minor || p->is_counted || !app->options.rate_auth) return OK;
+    struct limit_result r = limiter_charge_day(app->limiter, 'f', p->in->email, GUEST_GIFTS_A_DAY, time_monotonic_ns());
+    p->is_counted = r.allowed;
+    return r.allowed ? OK : ERR_RATE_LIMITED;
+}
 
 static enum err answer(struct request *req, struct pay *pay)
 {
@@ -118,6 +131,7 @@ static enum err checkout_write(struct request *req, struct shop_purchase *p)
     req->account = p->buyer;
     e = checkout_begin(req, &wish, &p->checkout);
     req->account = visitor;
+    if (!e && is_guest) e = limit_gifts(req, p);
     return e ? e : answer(req, &p->checkout.pay);
 }
 REQUEST_STEP(checkout_write);
