@@ -29,6 +29,7 @@ void shelves_put(struct shelves *s, size_t shelf, size_t place, const void *entr
     for (size_t i = 0; i < s->words; i++) {
         uint64_t word;
         memcpy(&word, (const char *)entry + 8 * i, sizeof word);
+        if (i == 0) atomic_store_explicit(&version[1 + place], word, memory_order_release);
         atomic_store_explicit(&w[i], word, memory_order_release);
     }
     atomic_store_explicit(version, before + 2, memory_order_release);

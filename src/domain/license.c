@@ -39,13 +39,15 @@ static enum err find_by_hash(struct db *db, const uint8_t hash[LICENSE_HASH_BYTE
     return OK;
 }
 
-static enum err find_kept(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], bool *ret_found,
-                          struct license_facts *ret)
+/* Programs send a key in the same spelling every time: in memory a licence is found by what was sent. */
+static enum err find_kept(struct db *db, Str key, bool *ret_found, struct license_facts *ret)
 {
-    *ret_found = license_cache_find(db, hash, ret);
-    if (*ret_found) return OK;
+    uint8_t name[VAULT_NAME_BYTES], hash[LICENSE_HASH_BYTES];
+    vault_name(VAULT_LICENSE, key, name);
+    *ret_found = license_cache_find(db, name, ret);
+    if (*ret_found || !license_key_hash_any(key, hash)) return OK;
     enum err e = find_by_hash(db, hash, ret_found, ret);
-    if (!e && *ret_found) license_cache_keep(db, hash, ret);
+    if (!e && *ret_found) license_cache_keep(db, name, ret);
     return e;
 }
 
@@ -70,14 +72,11 @@ static enum err bind_hardware(struct db *db, Id id, Str hardware_id, Time now, b
 
 enum err license_verify(struct db *db, Str key, Id product, Str hardware_id, Time now, struct license_verdict *ret)
 {
-    uint8_t hash[LICENSE_HASH_BYTES];
-    if (!license_key_hash_any(key, hash)) return ERR_LICENSE_NOT_FOUND;
-
     /* A second round is needed only after a lost race for the binding: it then finds the winner. */
     for (int round = 0; round < 3; round++) {
         bool found = false;
         struct license_facts f = {0};
-        enum err e = find_kept(db, hash, &found, &f);
+        enum err e = find_kept(db, key, &found, &f);
         if (e) return e;
         if (!found || !id_eq(f.product_id, product)) return ERR_LICENSE_NOT_FOUND;
         if (!f.is_good) return ERR_LICENSE_REVOKED;

@@ -1,16 +1,16 @@
 /* domain/license_cache.c - see license_cache.h. Places for a row are few and beside each other: the rows of a shelf.
- * Which shelf, the hash says; it is keyed, so nobody can choose one. */
+ * Which shelf, the name says; it is made with a key, so nobody can choose one. */
 #include "domain/license_cache.h"
 
 #include <string.h>
 
 #include "base/shelves.h"
 
-#define LICENSE_PLACES 8 /* of a shelf */
+#define LICENSE_PLACES 7 /* of a shelf: what is looked at first of them is one cache line */
 #define LICENSE_SHELVES (LICENSE_CACHE_ROWS / LICENSE_PLACES)
 
 struct kept_license {
-    uint8_t hash[LICENSE_HASH_BYTES];
+    uint8_t name[VAULT_NAME_BYTES];
     struct row_mark mark; /* epoch 0: free */
     Id id, product_id, account_id;
     Time expires_at;
@@ -28,43 +28,43 @@ const char license_look[] =
     " UNION ALL SELECT license_id FROM license_change WHERE xid = ANY (string_to_array($2, ',')::bigint[]) LIMIT $3) c"
     " ON true WHERE r.name = 'catalog'";
 
-static_assert(LICENSE_HASH_BYTES == SHELF_KEY_BYTES, "the hash is the key");
+static_assert(VAULT_NAME_BYTES == SHELF_KEY_BYTES, "the name is the key");
 SHELVES(kept_licenses, struct kept_license, LICENSE_SHELVES, LICENSE_PLACES);
 
-static size_t shelf_of(const uint8_t hash[LICENSE_HASH_BYTES])
+static size_t shelf_of(const uint8_t name[VAULT_NAME_BYTES])
 {
-    return (size_t)(hash[0] << 8 | hash[1]) % LICENSE_SHELVES;
+    return (size_t)(name[0] << 8 | name[1]) % LICENSE_SHELVES;
 }
 
-static bool is_of(const struct kept_license *k, const uint8_t hash[LICENSE_HASH_BYTES])
+static bool is_of(const struct kept_license *k, const uint8_t name[VAULT_NAME_BYTES])
 {
-    return k->mark.epoch && memcmp(k->hash, hash, LICENSE_HASH_BYTES) == 0;
+    return k->mark.epoch && memcmp(k->name, name, VAULT_NAME_BYTES) == 0;
 }
 
-bool license_cache_find(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], struct license_facts *ret)
+bool license_cache_find(struct db *db, const uint8_t name[VAULT_NAME_BYTES], struct license_facts *ret)
 {
     struct kept_license k;
-    if (!db_has_looked(db) || !shelves_find(&kept_licenses, shelf_of(hash), hash, &k)) return false;
-    if (!is_of(&k, hash) || !db_row_holds(db, k.id, k.mark)) return false;
+    if (!db_has_looked(db) || !shelves_find(&kept_licenses, shelf_of(name), name, &k)) return false;
+    if (!is_of(&k, name) || !db_row_holds(db, k.id, k.mark)) return false;
     *ret = (struct license_facts){k.id, k.product_id, k.account_id, k.is_good, k.expires_at, {0}};
     if (k.hardware_len) ret->hardware_id = str_dup(db_arena(db), (Str){k.hardware_id, k.hardware_len});
     return true;
 }
 
-/* The place of this licence, or one whose row no longer holds, or any: which one, the hash says. */
-static size_t place_of(const struct db *db, size_t shelf, const uint8_t hash[LICENSE_HASH_BYTES])
+/* The place of this licence, or one whose row no longer holds, or any: which one, the name says. */
+static size_t place_of(const struct db *db, size_t shelf, const uint8_t name[VAULT_NAME_BYTES])
 {
     size_t place = LICENSE_PLACES;
     for (size_t i = 0; i < LICENSE_PLACES; i++) {
         struct kept_license k;
         shelves_look(&kept_licenses, shelf, i, &k);
-        if (is_of(&k, hash)) return i;
+        if (is_of(&k, name)) return i;
         if (place == LICENSE_PLACES && !db_row_holds(db, k.id, k.mark)) place = i;
     }
-    return place < LICENSE_PLACES ? place : hash[2] % LICENSE_PLACES;
+    return place < LICENSE_PLACES ? place : name[2] % LICENSE_PLACES;
 }
 
-void license_cache_keep(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], const struct license_facts *f)
+void license_cache_keep(struct db *db, const uint8_t name[VAULT_NAME_BYTES], const struct license_facts *f)
 {
     struct row_mark mark;
     if (f->hardware_id.len > LICENSE_CACHE_HARDWARE_MAX || !db_row_mark(db, f->id, &mark)) return;
@@ -75,11 +75,11 @@ void license_cache_keep(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], c
                              .expires_at = f->expires_at,
                              .is_good = f->is_good,
                              .hardware_len = (uint8_t)f->hardware_id.len};
-    memcpy(k.hash, hash, sizeof k.hash);
+    memcpy(k.name, name, sizeof k.name);
     if (f->hardware_id.len) memcpy(k.hardware_id, f->hardware_id.ptr, f->hardware_id.len);
-    size_t shelf = shelf_of(hash);
+    size_t shelf = shelf_of(name);
     shelves_lock(&kept_licenses, shelf);
-    shelves_put(&kept_licenses, shelf, place_of(db, shelf, hash), &k);
+    shelves_put(&kept_licenses, shelf, place_of(db, shelf, name), &k);
     shelves_unlock(&kept_licenses, shelf);
 }
 

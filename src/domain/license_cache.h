@@ -7,12 +7,12 @@
 #pragma once
 
 #include "db/db.h"
-#include "domain/license_key.h"
+#include "domain/vault.h"
 
 /* To be watched: database_options. */
 #define LICENSE_TABLE "license"
 extern const char license_look[];
-#define LICENSE_CACHE_ROWS 32768
+#define LICENSE_CACHE_ROWS 28672
 #define LICENSE_CACHE_HARDWARE_MAX 64 /* a licence that is bound to a longer id is not kept */
 
 struct license_facts {
@@ -22,9 +22,10 @@ struct license_facts {
     Str hardware_id; /* in db_arena(db) */
 };
 
-bool license_cache_find(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], struct license_facts *ret);
+/* `name`: vault_name of the key as it was sent. */
+bool license_cache_find(struct db *db, const uint8_t name[VAULT_NAME_BYTES], struct license_facts *ret);
 /* `f` was read in this transaction. */
-void license_cache_keep(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], const struct license_facts *f);
+void license_cache_keep(struct db *db, const uint8_t name[VAULT_NAME_BYTES], const struct license_facts *f);
 
 /* PostgreSQL: forgets changes of licences, those that were there the last time, but no more than this number at once.
  * ERR_NEEDS_WRITE in a read when there are any. One thread at a time. */

@@ -100,22 +100,15 @@ Str license_key_make(struct arena *a, Str prefix)
     return (Str){text, len};
 }
 
-typedef void hash_fn(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES]);
-
-static bool hash_ours(hash_fn *hash_text, Str text, uint8_t ret[LICENSE_HASH_BYTES])
+bool license_key_hash(Str text, uint8_t ret[LICENSE_HASH_BYTES])
 {
     char normal[LICENSE_KEY_NORMAL_MAX];
     size_t len;
     if (!normalise(text, normal, &len)) return false;
     uint8_t hash[VAULT_HASH_BYTES];
-    hash_text(VAULT_LICENSE, (Str){normal, len}, hash);
+    vault_hash(VAULT_LICENSE, (Str){normal, len}, hash);
     memcpy(ret, hash, LICENSE_HASH_BYTES);
     return true;
-}
-
-bool license_key_hash(Str text, uint8_t ret[LICENSE_HASH_BYTES])
-{
-    return hash_ours(vault_hash, text, ret);
 }
 
 bool license_key_is_importable(Str text)
@@ -133,11 +126,11 @@ bool license_key_hash_any(Str text, uint8_t ret[LICENSE_HASH_BYTES])
 {
     char prefixed[sizeof FOREIGN - 1 + 255];
     uint8_t hash[VAULT_HASH_BYTES];
-    if (hash_ours(vault_hash_often, text, ret)) return true;
+    if (license_key_hash(text, ret)) return true;
     if (!license_key_is_importable(text)) return false;
     memcpy(prefixed, FOREIGN, sizeof FOREIGN - 1);
     memcpy(prefixed + sizeof FOREIGN - 1, text.ptr, text.len);
-    vault_hash_often(VAULT_LICENSE, (Str){prefixed, sizeof FOREIGN - 1 + text.len}, hash);
+    vault_hash(VAULT_LICENSE, (Str){prefixed, sizeof FOREIGN - 1 + text.len}, hash);
     memcpy(ret, hash, LICENSE_HASH_BYTES);
     return true;
 }

@@ -160,29 +160,32 @@ void vault_hash_parts(enum vault_use use, const Str *parts, size_t count, uint8_
     crypto_generichash_final(&state, ret, VAULT_HASH_BYTES);
 }
 
-/* A hash is found again by the SipHash of its text: 128 bits under a key that only this process has and never tells, so
- * that no two texts are taken for each other. */
+static_assert(VAULT_NAME_BYTES == crypto_shorthash_siphashx24_BYTES, "a name is a SipHash");
+
+void vault_name(enum vault_use use, Str text, uint8_t ret[VAULT_NAME_BYTES])
+{
+    crypto_shorthash_siphashx24(ret, (const unsigned char *)text.ptr, text.len, name_keys[use]);
+}
+
 #define HASH_SHELVES 8192
 #define HASH_PLACES 2 /* of a shelf: the hash that was found last, and the one before */
 
 struct known_hash {
-    uint8_t name[crypto_shorthash_siphashx24_BYTES];
+    uint8_t name[VAULT_NAME_BYTES]; /* of the text */
     uint8_t hash[VAULT_HASH_BYTES];
 };
-static_assert(sizeof((struct known_hash){0}.name) == SHELF_KEY_BYTES, "the name is the key");
 SHELVES(known_hashes, struct known_hash, HASH_SHELVES, HASH_PLACES);
 
-static size_t name_hash(enum vault_use use, Str text, struct known_hash *ret)
+static size_t hash_shelf(const struct known_hash *k)
 {
-    crypto_shorthash_siphashx24(ret->name, (const unsigned char *)text.ptr, text.len, name_keys[use]);
-    return (size_t)(ret->name[0] << 8 | ret->name[1]) % HASH_SHELVES;
+    return (size_t)(k->name[0] << 8 | k->name[1]) % HASH_SHELVES;
 }
 
 bool vault_hash_recall(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES])
 {
     struct known_hash wanted, found;
-    size_t shelf = name_hash(use, text, &wanted);
-    if (!shelves_find(&known_hashes, shelf, wanted.name, &found)) return false;
+    vault_name(use, text, wanted.name);
+    if (!shelves_find(&known_hashes, hash_shelf(&wanted), wanted.name, &found)) return false;
     memcpy(ret, found.hash, VAULT_HASH_BYTES);
     return true;
 }
@@ -191,9 +194,10 @@ void vault_hash_often(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES
 {
     if (vault_hash_recall(use, text, ret)) return;
     struct known_hash made, before;
-    size_t shelf = name_hash(use, text, &made);
+    vault_name(use, text, made.name);
     vault_hash(use, text, made.hash);
     memcpy(ret, made.hash, VAULT_HASH_BYTES);
+    size_t shelf = hash_shelf(&made);
     shelves_lock(&known_hashes, shelf);
     shelves_look(&known_hashes, shelf, 0, &before);
     shelves_put(&known_hashes, shelf, 1, &before);

@@ -63,6 +63,19 @@ test('what staff change', async () => {
   await warm(fresh);
 });
 
+test('a key that is spelled in other ways is the same licence, in memory too', async () => {
+  const { key, id } = await bought();
+  const spellings = [key, key.toLowerCase(), key.replaceAll('-', ''), ` ${key.toLowerCase().replaceAll('-', '')} `];
+  for (const text of spellings) await warm(text);
+  const act = async (what, body) => dataOf(await staff.post(`/api/admin/licenses/${id}/${what}`, body));
+  await act('revoke', { reason: 'charged back' });
+  for (const text of spellings) expectError(await verify(text), 403, 'license_revoked');
+  await act('reinstate');
+  for (const text of spellings) await warm(text);
+  await act('replace-key');
+  for (const text of spellings) expectStatus(await verify(text), 404);
+});
+
 test('a long hardware id is compared to its end, in memory or not', async () => {
   for (const length of [63, 64, 65, 255]) {
     const { key } = await bought();
