@@ -117,11 +117,16 @@ const HARMLESS = [
   'POST /api/admin/webhook-deliveries/{id}/resend',
 ];
 
+/** What other staff do that outlasts a stolen session: money that leaves, tokens of customers. */
+const LASTING = ['POST /api/admin/customers/{id}/tokens', 'POST /api/admin/withdrawals/{id}/approve'];
+
 test('what only owners may change, and who they are, wants a fresh proof: from sessions and from tokens', () => {
   const changes = routes.filter((r) => r.scope === 'admin' && r.method !== 'GET');
   const owners = changes.filter((r) => r.flags.includes('owner') || r.path.startsWith('/api/admin/me/'));
   const open = owners.filter((r) => !(r.flags.includes('confirmed') && isOwners(r)));
   assert.deepEqual(open.map((r) => r.name).sort(), [...HARMLESS].sort());
+  const asked = changes.filter((r) => r.flags.includes('confirmed') && !owners.includes(r));
+  assert.deepEqual(asked.map((r) => r.name).sort(), LASTING);
 });
 
 test('sensitive routes refuse a session whose last proof is old, before they look at anything else', async () => {

@@ -249,7 +249,7 @@ const struct route admin_customers_routes[] = {
     {"GET", "/api/admin/customers/{id}/tokens", SCOPE_ADMIN, TX_READ, NULL, get_customer_tokens,
      .query = &list_query_shape},
     {"POST", "/api/admin/customers/{id}/tokens", SCOPE_ADMIN, TX_WRITE, &token_body_shape, post_customer_token,
-     IDEMPOTENT},
+     CONFIRMED | IDEMPOTENT},
     {"DELETE", "/api/admin/customers/{id}/tokens/{token_id}", SCOPE_ADMIN, TX_WRITE, NULL, delete_customer_token},
     {"GET", "/api/admin/customers/{id}/wallet", SCOPE_ADMIN, TX_READ, NULL, get_customer_wallet,
      .query = &wallet_query},
