@@ -12,7 +12,8 @@
 #include "domain/settings.h"
 #include "page/words.h"
 
-#define STAFF_MAX 50 /* receivers of one message */
+#define STAFF_MAX 50        /* receivers of one message */
+#define PLAIN_NAME_BYTES 60 /* of a name that is written to an address which nobody has proved */
 
 static bool is_enabled;
 static _Atomic(const char *) base = "";
@@ -91,6 +92,20 @@ static enum err begin(struct db *db, enum mail_kind kind, Str language, struct m
     return e;
 }
 
+/* A name for an address that nobody has proved: letters, and what stands between them in names. Anybody may register
+ * somebody else's address under any name, and what we write there must be no message of theirs, nor a link. */
+static Str plain_name(Str name)
+{
+    bool is_plain = name.len <= PLAIN_NAME_BYTES;
+    for (size_t i = 0; i < name.len && is_plain; i++) {
+        char c = name.ptr[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+        bool is_end = i + 1 == name.len || name.ptr[i + 1] == ' ';
+        is_plain = is_letter || c == ' ' || c == '-' || c == '\'' || (c == '.' && is_end);
+    }
+    return is_plain ? name : (Str){0};
+}
+
 enum err mail_begin(struct db *db, Id account, enum mail_kind kind, struct mail_draft *ret)
 {
     struct account a;
@@ -99,7 +114,7 @@ enum err mail_begin(struct db *db, Id account, enum mail_kind kind, struct mail_
     if (!e) e = begin(db, kind, a.language, &m);
     if (e) return e;
     m.to = a.email;
-    m.values.of[PARAM_name] = a.name;
+    m.values.of[PARAM_name] = a.is_unproven ? plain_name(a.name) : a.name;
     *ret = m;
     return OK;
 }
@@ -178,6 +193,7 @@ enum err mail_email_change(struct db *db, Id account, Str new_address, Str link,
     if (!e) e = mail_begin(db, account, MAIL_email_change_notice, &notice);
     if (e) return e;
     m.to = new_address;
+    m.values.of[PARAM_name] = plain_name(m.values.of[PARAM_name]);
     m.values.of[PARAM_new_address] = notice.values.of[PARAM_new_address] = new_address;
     m.values.of[PARAM_link] = link;
     m.values.of[PARAM_days] = page_int(&m.page, days);

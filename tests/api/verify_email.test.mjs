@@ -1,6 +1,7 @@
 // E-mail addresses are proved by a link; what was made without proof ends.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { Browser } from './lib/browser.mjs';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
 import { openMailShop } from './lib/mail_shop.mjs';
 import { startSouk } from './lib/souk.mjs';
@@ -118,6 +119,43 @@ test('where the store asks for it, an unproven account that registered itself sp
   } finally {
     dataOf(await shop.admin('PATCH', '/api/admin/settings', { require_verified_email: false }));
   }
+});
+
+test('what is sent to an address that nobody proved carries no words of those who typed it', async () => {
+  const NAMES = [
+    'You won: https://evil.example/x',
+    'evil.example',
+    'Call 0900 12345',
+    '[x](http://evil.example)',
+    'x@y',
+  ];
+  const register = async (email, name) => {
+    const { data } = (await souk.post('/api/auth/register', { email, password: 'correct horse', name })).json;
+    return data.token;
+  };
+  const welcome = async (email) => (await mailTo(email, 1, { proof: true })).text;
+  for (const [i, name] of [...NAMES, 'A'.repeat(61)].entries()) {
+    await register(`typed${i}@example.com`, name);
+    const text = await welcome(`typed${i}@example.com`);
+    assert.ok(!text.includes(name) && !text.includes('evil') && !/^Hello/.test(text), text);
+  }
+  for (const [i, name] of ["J. R. O'Neil-Smith", 'Zoë Müller', '山田 太郎'].entries()) {
+    await register(`real${i}@example.com`, name);
+    assert.ok((await welcome(`real${i}@example.com`)).includes(`Hello ${name},`));
+  }
+  // Once the address is proved, a name is the owner's business; another address has to be proved again.
+  const b = new Browser(souk.url);
+  const who = { email: 'mover@example.com', password: 'correct horse' };
+  const token = await register(who.email, NAMES[0]);
+  expectStatus(await prove(await linkTo(who), token), 200);
+  await b.open('/login');
+  await b.submit('/login', who, { expect: 303 });
+  await b.open('/account/settings');
+  const change = { email: 'victim@example.com', password: who.password };
+  await b.submit('/account/settings/email', change, { expect: 303 });
+  const notice = await mailTo(who.email, 1, { subject: 'Your e-mail address is about to change' });
+  assert.ok(notice.text.includes(NAMES[0]));
+  assert.ok(!(await welcome('victim@example.com')).includes('evil'));
 });
 
 test('without a mail server nothing is sent, and asking for a link is said to be useless', async (t) => {
