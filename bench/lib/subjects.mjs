@@ -149,15 +149,15 @@ function ended(child) {
   });
 }
 
-/** nginx with one worker: `/verify` is a constant answer of as many bytes as a verification's, `/catalogue` a file of these bytes. */
-export async function startNginx(verdict, catalogue) {
+/** nginx, like souk with a worker for each core unless told otherwise: `/verify` is a constant answer of as many bytes as a verification's, `/catalogue` a file of these bytes. */
+export async function startNginx(verdict, catalogue, workers = os.availableParallelism()) {
   const dir = scratch('nginx');
   const port = await freePort();
   fs.mkdirSync(`${dir}/pages`);
   fs.writeFileSync(`${dir}/pages/catalogue`, catalogue);
   fs.writeFileSync(
     `${dir}/nginx.conf`,
-    `daemon off; worker_processes 1; pid ${dir}/pid; error_log ${dir}/error.log;
+    `daemon off; worker_processes ${workers}; pid ${dir}/pid; error_log ${dir}/error.log;
     events { worker_connections 1024; }
     http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 100000000; open_file_cache max=100;
       default_type application/json; client_body_temp_path ${dir}/body; proxy_temp_path ${dir}/proxy;

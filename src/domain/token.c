@@ -77,15 +77,18 @@ bool token_is_plausible(Str text)
 void token_hash(Str text, uint8_t ret[TOKEN_HASH_BYTES])
 {
     static_assert(TOKEN_HASH_BYTES == VAULT_HASH_BYTES, "one hash");
-    vault_hash_often(VAULT_TOKEN, text, ret);
+    vault_hash(VAULT_TOKEN, text, ret);
 }
 
-bool token_read(Str text, uint8_t ret[TOKEN_HASH_BYTES])
+bool token_read(Str text, struct token_known *ret)
 {
     if (!has_form(text)) return false;
-    if (vault_hash_recall(VAULT_TOKEN, text, ret)) return true; /* its checksum was right the last time */
+    struct token_known k = {0};
+    vault_name(VAULT_TOKEN, text, k.name);
+    if (token_cache_find(k.name, ret)) return true; /* its checksum was right the last time */
     if (!token_is_plausible(text)) return false;
-    token_hash(text, ret);
+    token_hash(text, k.hash);
+    *ret = k;
     return true;
 }
 
@@ -193,22 +196,24 @@ static enum err find_by_hash(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES]
     return OK;
 }
 
-static enum err find_cached(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], bool *ret_found, struct token_row *ret)
+static enum err find(struct db *db, struct token_known *k, bool *ret_found, struct token_row *ret)
 {
     int64_t generation = db_generation(db);
-    if (!generation) return find_by_hash(db, hash, ret_found, ret);
-    *ret_found = token_cache_find(hash, generation, ret);
-    if (*ret_found) return OK;
-    enum err e = find_by_hash(db, hash, ret_found, ret);
-    if (!e && *ret_found) token_cache_keep(hash, generation, ret);
+    if (generation && token_cache_holds(k, generation)) {
+        *ret_found = true;
+        *ret = k->row;
+        return OK;
+    }
+    enum err e = find_by_hash(db, k->hash, ret_found, ret);
+    if (!e && *ret_found && generation) token_cache_keep(k, generation, ret);
     return e;
 }
 
-enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret)
+enum err token_authenticate(struct db *db, struct token_known *k, Time now, struct caller *ret)
 {
     struct token_row t;
     bool found = false;
-    enum err e = find_cached(db, hash, &found, &t);
+    enum err e = find(db, k, &found, &t);
     if (e) return e;
     if (!found || !t.is_active) return ERR_TOKEN_INVALID;
     if (time_is(t.expires_at) && t.expires_at.ms <= now.ms) return ERR_TOKEN_EXPIRED;

@@ -53,8 +53,9 @@ struct token {
 /* Whether the text can be a token of ours (form and checksum). */
 bool token_is_plausible(Str text);
 void token_hash(Str text, uint8_t ret[TOKEN_HASH_BYTES]);
-/* Both: the hash, if the text can be a token. */
-bool token_read(Str text, uint8_t ret[TOKEN_HASH_BYTES]);
+struct token_known; /* token_cache.h */
+/* What is known of it without asking the database; false if the text cannot be a token of ours. */
+bool token_read(Str text, struct token_known *ret);
 
 #define TOKENS_MAX 100 /* live tokens of one account, of each kind, unless configured otherwise */
 /* Once, before any thread starts. */
@@ -78,7 +79,7 @@ struct caller {
 /* How long a session's use may go without a note. */
 #define USE_NOTED_MS TIME_MINUTE
 /* ERR_TOKEN_INVALID (unknown, or its account is switched off), ERR_TOKEN_EXPIRED (also: idle for too long). */
-enum err token_authenticate(struct db *db, const uint8_t hash[TOKEN_HASH_BYTES], Time now, struct caller *ret);
+enum err token_authenticate(struct db *db, struct token_known *k, Time now, struct caller *ret);
 
 /* API and login tokens of one account, newest first, with id below `before` (0: all). */
 enum err token_list(struct db *db, Id account, Id before, int64_t limit, struct token **ret, size_t *ret_count);

@@ -1,6 +1,7 @@
 /* domain/vault.c - see vault.h. Keys are derived with libsodium's KDF, one number per use. */
 #include "domain/vault.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/random.h"
-#include "base/shelves.h"
 
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES
@@ -165,44 +165,6 @@ static_assert(VAULT_NAME_BYTES == crypto_shorthash_siphashx24_BYTES, "a name is 
 void vault_name(enum vault_use use, Str text, uint8_t ret[VAULT_NAME_BYTES])
 {
     crypto_shorthash_siphashx24(ret, (const unsigned char *)text.ptr, text.len, name_keys[use]);
-}
-
-#define HASH_SHELVES 8192
-#define HASH_PLACES 2 /* of a shelf: the hash that was found last, and the one before */
-
-struct known_hash {
-    uint8_t name[VAULT_NAME_BYTES]; /* of the text */
-    uint8_t hash[VAULT_HASH_BYTES];
-};
-SHELVES(known_hashes, struct known_hash, HASH_SHELVES, HASH_PLACES);
-
-static size_t hash_shelf(const struct known_hash *k)
-{
-    return (size_t)(k->name[0] << 8 | k->name[1]) % HASH_SHELVES;
-}
-
-bool vault_hash_recall(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES])
-{
-    struct known_hash wanted, found;
-    vault_name(use, text, wanted.name);
-    if (!shelves_find(&known_hashes, hash_shelf(&wanted), wanted.name, &found)) return false;
-    memcpy(ret, found.hash, VAULT_HASH_BYTES);
-    return true;
-}
-
-void vault_hash_often(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES])
-{
-    if (vault_hash_recall(use, text, ret)) return;
-    struct known_hash made, before;
-    vault_name(use, text, made.name);
-    vault_hash(use, text, made.hash);
-    memcpy(ret, made.hash, VAULT_HASH_BYTES);
-    size_t shelf = hash_shelf(&made);
-    shelves_lock(&known_hashes, shelf);
-    shelves_look(&known_hashes, shelf, 0, &before);
-    shelves_put(&known_hashes, shelf, 1, &before);
-    shelves_put(&known_hashes, shelf, 0, &made);
-    shelves_unlock(&known_hashes, shelf);
 }
 
 bool vault_equal(const void *a, const void *b, size_t n)

@@ -46,10 +46,6 @@ void vault_hash_parts(enum vault_use use, const Str *parts, size_t count, uint8_
  * tells, so that no two texts are taken for each other. Much quicker than the hash; means nothing after the process. */
 #define VAULT_NAME_BYTES 16
 void vault_name(enum vault_use use, Str text, uint8_t ret[VAULT_NAME_BYTES]);
-/* The hash, for texts that come again and again (tokens): the last few thousand are remembered, the texts are not. */
-void vault_hash_often(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES]);
-/* Only if it is remembered. */
-bool vault_hash_recall(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES]);
 /* Constant-time equality. */
 bool vault_equal(const void *a, const void *b, size_t n);
 

@@ -29,12 +29,13 @@ static void limit_pick(struct call *c)
  * shipped in a program, and none of them may stop the others; without a token the network. */
 static Str limit_caller(struct call *c)
 {
+    Str token = {(const char *)c->token.name, sizeof c->token.name};
     Str network = c->req.exchange->network;
     if (!c->has_token) return network;
-    if (c->limit_name[0] != 'v') return (Str){(const char *)c->token, sizeof c->token};
+    if (c->limit_name[0] != 'v') return token;
     struct buf both;
-    buf_init(&both, c->req.arena, sizeof c->token + network.len);
-    buf_append(&both, (Str){(const char *)c->token, sizeof c->token});
+    buf_init(&both, c->req.arena, sizeof c->token.name + network.len);
+    buf_append(&both, token);
     buf_append(&both, network);
     return buf_str(&both);
 }
@@ -95,7 +96,7 @@ static enum err token_refused(struct call *c, enum err e)
     return ERR_RATE_LIMITED;
 }
 
-/* The token's hash, out of the Authorization header or the panel's cookie. */
+/* The token, out of the Authorization header or the panel's cookie. */
 static enum err read_token(struct call *c)
 {
     Str value = request_header(&c->req, "Authorization"), scheme, text;
@@ -106,7 +107,7 @@ static enum err read_token(struct call *c)
         return ERR_TOKEN_MISSING;
     }
     text = str_trim(text);
-    if (!token_read(text, c->token)) return ERR_TOKEN_INVALID;
+    if (!token_read(text, &c->token)) return ERR_TOKEN_INVALID;
     c->has_token = true;
     return OK;
 }
@@ -126,7 +127,7 @@ enum err call_authenticate(struct call *c, struct db *db)
 {
     struct request *req = &c->req;
     struct caller who;
-    enum err e = token_authenticate(db, c->token, req->now, &who);
+    enum err e = token_authenticate(db, &c->token, req->now, &who);
     if (e == ERR_TOKEN_INVALID) return token_refused(c, e);
     if (e) return e;
     bool fits = req->route->scope & SCOPE_LOGIN ? who.kind == TOKEN_LOGIN : who.scopes & req->route->scope;

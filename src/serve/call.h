@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "domain/idempotency.h"
+#include "domain/token_cache.h"
 #include "serve/app.h"
 #include "serve/limit.h"
 #include "serve/match.h"
@@ -33,7 +34,7 @@ struct call {
     struct request_answer answer;
     struct loop *loop;
     struct match match;
-    uint8_t token[TOKEN_HASH_BYTES];
+    struct token_known token;
     bool has_token;
     bool is_admitted; /* limits and the token's form were checked before the body arrived */
     bool is_checked;  /* authenticated and read; not repeated when a transaction is retried */

@@ -401,7 +401,7 @@ static void submit_to_database(struct call *c)
     c->job.no_savepoint = r->flags & CHECKS_FIRST;
     c->job.may_group = r->flags & GROUPED;
     c->job.may_remember = r->flags & REMEMBERED;
-    c->job.affinity = c->has_token ? c->token[0] : 0; /* one token, one wallet */
+    c->job.affinity = c->has_token ? c->token.name[0] : 0; /* one token, one wallet */
     c->job.is_first = r->flags & URGENT;
     c->job.run = run;
     c->job.done = done;

@@ -97,15 +97,15 @@ static enum err find_session(struct call *c, struct db *db)
     struct request *req = &c->req;
     Str text = cookie_of(req);
     if (!session_is_plausible(text)) return OK;
-    token_hash(text, c->token);
+    token_hash(text, c->token.hash);
     struct session *s = arena_new(req->arena, struct session);
-    enum err e = session_find(db, c->token, req->now, s);
+    enum err e = session_find(db, c->token.hash, req->now, s);
     if (e) return e == ERR_NOT_FOUND ? OK : e;
     req->session = s;
     req->account = s->account;
     req->token_id = s->cart;
     req->role = s->role;
-    req->csrf = session_csrf(req->arena, c->token);
+    req->csrf = session_csrf(req->arena, c->token.hash);
     return OK;
 }
 

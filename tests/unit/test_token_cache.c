@@ -5,19 +5,26 @@
 
 #include "domain/token_cache.h"
 
+static struct token_known known(uint8_t n)
+{
+    return (struct token_known){.name = {n}, .hash = {n, n}};
+}
+
 static bool is_kept(uint8_t n, int64_t generation)
 {
-    uint8_t hash[TOKEN_HASH_BYTES] = {n};
-    struct token_row row = {0};
-    bool found = token_cache_find(hash, generation, &row);
-    if (found) assert_int_equal(row.token_id.v, n);
-    return found;
+    struct token_known k = {0}, wanted = known(n);
+    if (!token_cache_find(wanted.name, &k)) return false;
+    assert_memory_equal(k.hash, wanted.hash, sizeof k.hash);
+    assert_int_equal(k.row.token_id.v, n);
+    return token_cache_holds(&k, generation);
 }
 
 static void keep(uint8_t n, int64_t generation)
 {
-    uint8_t hash[TOKEN_HASH_BYTES] = {n};
-    token_cache_keep(hash, generation, &(struct token_row){.token_id = {n}});
+    struct token_known k = known(n);
+    assert_false(token_cache_holds(&k, generation));
+    token_cache_keep(&k, generation, &(struct token_row){.token_id = {n}});
+    assert_true(token_cache_holds(&k, generation) && !token_cache_holds(&k, generation + 1));
 }
 
 /* How many of the first so many, from shelf 0, are kept. The second and third byte of the hash are the shelf. */

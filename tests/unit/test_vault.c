@@ -43,59 +43,17 @@ static void test_no_nonce_twice(void **state)
     }
 }
 
-#define TEXTS 40000 /* more than are remembered */
-
-/* Whether the text has the same hash both ways. */
-static bool is_same(enum vault_use use, int n)
-{
-    char text[32];
-    int len = snprintf(text, sizeof text, "text %d", n);
-    Str s = {text, (size_t)len};
-    uint8_t made[VAULT_HASH_BYTES], found[VAULT_HASH_BYTES];
-    vault_hash(use, s, made);
-    vault_hash_often(use, s, found);
-    return memcmp(made, found, sizeof made) == 0;
-}
-
-static void test_remembered(void **state)
+static void test_names(void **state)
 {
     (void)state;
-    for (int round = 0; round < 2; round++)
-        for (int n = 0; n < TEXTS; n++) {
-            assert_true(is_same(VAULT_TOKEN, n));
-            assert_true(is_same(VAULT_TOKEN, n));
-            assert_true(is_same(VAULT_LICENSE, n)); /* the same text for another use */
-        }
-}
-
-static void test_remembered_empty(void **state)
-{
-    (void)state;
-    uint8_t made[VAULT_HASH_BYTES], found[VAULT_HASH_BYTES];
-    vault_hash(VAULT_TOKEN, (Str){0}, made);
-    for (int i = 0; i < 2; i++) {
-        vault_hash_often(VAULT_TOKEN, (Str){0}, found);
-        assert_memory_equal(made, found, sizeof made);
-    }
-}
-
-static void *ask(void *arg)
-{
-    bool *is_right = arg;
-    for (int n = 0; n < 5000; n++) *is_right = is_same(VAULT_TOKEN, n % 100) && *is_right;
-    return NULL;
-}
-
-static void test_remembered_by_threads(void **state)
-{
-    (void)state;
-    pthread_t threads[4];
-    bool is_right[4] = {true, true, true, true};
-    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&threads[i], NULL, ask, &is_right[i]), 0);
-    for (int i = 0; i < 4; i++) {
-        pthread_join(threads[i], NULL);
-        assert_true(is_right[i]);
-    }
+    uint8_t one[VAULT_NAME_BYTES], same[VAULT_NAME_BYTES], other[VAULT_NAME_BYTES];
+    vault_name(VAULT_TOKEN, STR("text"), one);
+    vault_name(VAULT_TOKEN, STR("text"), same);
+    assert_memory_equal(one, same, sizeof one);
+    vault_name(VAULT_TOKEN, STR("texu"), other);
+    assert_memory_not_equal(one, other, sizeof one);
+    vault_name(VAULT_LICENSE, STR("text"), other); /* for another use */
+    assert_memory_not_equal(one, other, sizeof one);
 }
 
 int main(void)
@@ -103,9 +61,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_parts_are_told_apart, empty_arena),
         cmocka_unit_test_teardown(test_no_nonce_twice, empty_arena),
-        cmocka_unit_test(test_remembered),
-        cmocka_unit_test(test_remembered_empty),
-        cmocka_unit_test(test_remembered_by_threads),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, open_vault, NULL);
 }

@@ -7,7 +7,7 @@
 #include "api/tables.h"
 #include "domain/email_proof.h"
 #include "domain/mail.h"
-#include "domain/token.h"
+#include "domain/token_cache.h"
 #include "serve/app.h"
 
 struct verify_email_body {
@@ -23,12 +23,12 @@ static const struct shape verify_email_shape = {verify_email_fields, sizeof(stru
 static enum err session_here(struct request *req, Id *ret)
 {
     struct caller who;
-    uint8_t hash[TOKEN_HASH_BYTES];
+    struct token_known token;
     Str scheme, text;
     *ret = (Id){0};
     if (!str_cut(str_trim(request_header(req, "Authorization")), ' ', &scheme, &text)) return OK;
-    if (!token_read(str_trim(text), hash)) return OK;
-    enum err e = token_authenticate(req->db, hash, req->now, &who);
+    if (!token_read(str_trim(text), &token)) return OK;
+    enum err e = token_authenticate(req->db, &token, req->now, &who);
     if (e == ERR_TOKEN_INVALID || e == ERR_TOKEN_EXPIRED) return OK;
     if (!e) *ret = who.token_id;
     return e;
