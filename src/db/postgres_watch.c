@@ -27,9 +27,12 @@
 #define ANSWER_MS 1000 /* then those who wait ask by themselves */
 #define CONNECT_MS 500 /* between two attempts */
 #define WHY_BYTES 512
-/* A look costs as much as answering a few jobs. After one that so many waited for, the next waits as long. */
+/* A look costs as much as answering a few jobs. After one that so many waited for, the next waits as long; at full load
+ * longer. */
 #define CROWD 4
-#define DISTANCE_NS 250000
+#define CROWD_NS 250000
+#define FULL_CROWD 16
+#define FULL_CROWD_NS 500000
 
 struct pg_watch {
     struct postgres_options options;
@@ -48,7 +51,7 @@ struct pg_watch {
     struct db *db;
     struct arena arena;
     int64_t tried_ns;
-    int64_t looked_ns; /* when the last look began, if it was for a crowd; or 0 */
+    int64_t next_ns;   /* not before then, if the last look was for a crowd */
     bool has_snapshot; /* of the look before; without, the next one is the first */
     int64_t xmin, xmax;
     size_t running_bytes;
@@ -179,7 +182,7 @@ static void tell(struct pg_watch *w, struct letter *l, bool is_known)
 /* More may come. */
 static void keep_distance(const struct pg_watch *w)
 {
-    int64_t left_ns = w->looked_ns ? w->looked_ns + DISTANCE_NS - time_monotonic_ns() : 0;
+    int64_t left_ns = w->next_ns - time_monotonic_ns();
     if (left_ns > 0) nanosleep(&(struct timespec){.tv_nsec = left_ns}, NULL);
 }
 
@@ -201,7 +204,7 @@ static void serve_asks(struct pg_watch *w)
     bool is_known = w->db && look(w);
     int jobs = 0;
     for (const struct letter *l = asks; l; l = l->next) jobs += ((const struct pg_look *)l)->jobs;
-    w->looked_ns = jobs >= CROWD ? now : 0;
+    w->next_ns = jobs < CROWD ? 0 : now + (jobs < FULL_CROWD ? CROWD_NS : FULL_CROWD_NS);
     tell(w, asks, is_known);
 }
 
