@@ -14,6 +14,7 @@
 #include "domain/signing_key.h"
 #include "domain/token.h"
 #include "domain/upload.h"
+#include "gateway/lane.h"
 #include "serve/catalog_cache.h"
 #include "serve/guess.h"
 #include "serve/limit.h"
@@ -30,6 +31,8 @@
 #define POOL_QUEUE_MAX 512
 /* Enough that several hanging gateways, each filling its lane (gateway/lane.h), leave some free. */
 #define CALL_THREADS 64
+/* Of one account: whatever it asks for at once, half of a gateway's lane is left to others. */
+#define CALL_TURNS (LANE_PLACES / 2)
 #define FILE_THREADS 2
 #define REPORT_THREADS 2
 #define TURNS_WAITING_MAX 1024
@@ -101,7 +104,7 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     if (!database_is_sqlite(database))
         app->writer_turns = turns_new(database_writers(database) / 2 + 1, TURNS_WAITING_MAX);
     app->pool_turns = turns_new(POOL_THREADS / 2, TURNS_WAITING_MAX);
-    app->call_turns = turns_new(CALL_THREADS / 4, TURNS_WAITING_MAX);
+    app->call_turns = turns_new(CALL_TURNS, TURNS_WAITING_MAX);
     app->guesses = guesses_new();
     app->catalog = catalog_cache_new();
     app->ready = ready_cache_new();
