@@ -6,6 +6,7 @@
 #include "base/pack.h"
 #include "db/load.h"
 #include "db/migrate.h"
+#include "domain/filing.h"
 
 /* A batch is a transaction, and a transaction is an fsync. */
 #define BATCH_ROWS 20000
@@ -213,6 +214,12 @@ static enum err end(void *arg, struct db *db)
     return load_end(db, l->tables, l->table_count);
 }
 
+static enum err file_lists(void *arg, struct db *db)
+{
+    (void)arg;
+    return filing_open(db);
+}
+
 enum err loader_finish(struct loader *l)
 {
     struct arena scratch = {0};
@@ -222,7 +229,10 @@ enum err loader_finish(struct loader *l)
     if (e && !l->why[0]) say(l, e, "the rows cannot be read back");
     if (!e) e = say(l, tx_call(l->target, TX_WRITE, end, l, NULL), "the database cannot be finished");
     int applied;
-    return e ? e : migrate_up(l->target, &applied, l->why, ARCHIVE_WHY_BYTES);
+    if (!e) e = migrate_up(l->target, &applied, l->why, ARCHIVE_WHY_BYTES);
+    /* So that the first start need not do it. It does, if there is no room here. */
+    if (!e) tx_call(l->target, TX_WRITE, file_lists, NULL, NULL);
+    return e;
 }
 
 void loader_close(struct loader *l)

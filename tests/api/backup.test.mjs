@@ -99,6 +99,13 @@ test('every table, row, id, picture and product file is inside, and comes out on
         fs.readFileSync(path.join(place.dataDir, 'files', name)),
         fs.readFileSync(path.join(dataDirOf(office.database), 'files', name)),
       );
+    if (engine === 'sqlite')
+      for (const list of ['orders', 'license', 'transfer'])
+        assert.equal(
+          number(place.dbArg, `SELECT up_to FROM filing WHERE list = '${list}'`),
+          number(place.dbArg, `SELECT max(id) FROM ${list}`),
+          `${list} are filed by owner before a server starts`,
+        );
     await refused(['backup', 'restore', made, ...place.args], /not empty/);
     assert.deepEqual(dump(place.dbArg), restored, 'a refusal changes nothing');
   }
