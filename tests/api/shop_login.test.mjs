@@ -383,6 +383,21 @@ test('where the store asks for a proved address, an unproven account does not bu
   dataOf(await shop.admin('PATCH', '/api/admin/settings', { require_verified_email: false }));
 });
 
+test('nobody locks an address with a second factor that they have not proved', async () => {
+  const squatter = await registered();
+  const begin = async (b) => {
+    await b.open('/account/settings/second-factor');
+    return (await b.submit('/account/settings/second-factor', { password: PASSWORD })).status;
+  };
+  assert.equal(await begin(squatter), 403);
+  assert.match(squatter.text, /confirm your e-mail address first: a link was sent to it/);
+  const { text } = await mail.mailTo(squatter.email, 1, { proof: true });
+  await squatter.open(/\/verify-email\?token=\w+/.exec(text)[0]);
+  await squatter.submit('/verify-email', {}, { expect: 303 });
+  assert.equal(await begin(squatter), 200);
+  assert.match(squatter.page, /otpauth:/);
+});
+
 test('to one address a stranger can have ten gifts sent a day, and the owner of an account as many as there are', async (t) => {
   const database = freshStore(undefined, 'owner');
   const souk = await startSouk({ t, database, limited: true });

@@ -3,7 +3,9 @@
 #include "api/proof.h"
 #include "api/shop/account_sheet.h"
 #include "api/tables.h"
+#include "domain/mail.h"
 #include "domain/password.h"
+#include "domain/session.h"
 #include "domain/settings.h"
 #include "domain/totp.h"
 #include "page/qr.h"
@@ -100,8 +102,10 @@ static enum err begin_write(struct request *req, const struct proof *p)
     return e ? e : show_factor(req, &v);
 }
 
+/* Who registers somebody else's address must not lock it: its owner gets in through a mail, and has no code. */
 static enum err post_begin(struct request *req)
 {
+    if (req->session->is_unproven && mail_is_enabled()) return show_again(req, ERR_EMAIL_UNVERIFIED, false);
     return prove(req, "second_factor_begin", begin_write);
 }
 
