@@ -12,8 +12,10 @@
 #include "domain/settings.h"
 #include "page/words.h"
 
-#define STAFF_MAX 50        /* receivers of one message */
-#define PLAIN_NAME_BYTES 60 /* of a name that is written to an address which nobody has proved */
+#define STAFF_MAX 50 /* receivers of one message */
+/* Of a name that is written to an address which nobody has proved. */
+#define PLAIN_NAME_BYTES 60
+#define PLAIN_NAME_DIGITS 3
 
 static bool is_enabled;
 static _Atomic(const char *) base = "";
@@ -92,16 +94,18 @@ static enum err begin(struct db *db, enum mail_kind kind, Str language, struct m
     return e;
 }
 
-/* A name for an address that nobody has proved: letters, and what stands between them in names. Anybody may register
- * somebody else's address under any name, and what we write there must be no message of theirs, nor a link. */
+/* A name for an address that nobody has proved: letters, what stands between them in names, and few digits. Anybody may
+ * register somebody else's address under any name, and what we write there must be no message of theirs, nor a link. */
 static Str plain_name(Str name)
 {
     bool is_plain = name.len <= PLAIN_NAME_BYTES;
+    int digits = 0;
     for (size_t i = 0; i < name.len && is_plain; i++) {
         char c = name.ptr[i];
+        bool is_digit = c >= '0' && c <= '9' && ++digits <= PLAIN_NAME_DIGITS;
         bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
         bool is_end = i + 1 == name.len || name.ptr[i + 1] == ' ';
-        is_plain = is_letter || c == ' ' || c == '-' || c == '\'' || (c == '.' && is_end);
+        is_plain = is_letter || is_digit || c == ' ' || c == '-' || c == '\'' || (c == '.' && is_end);
     }
     return is_plain ? name : (Str){0};
 }

@@ -126,6 +126,7 @@ test('what is sent to an address that nobody proved carries no words of those wh
     'You won: https://evil.example/x',
     'evil.example',
     'Call 0900 12345',
+    'Call 1234',
     '[x](http://evil.example)',
     'x@y',
   ];
@@ -139,7 +140,7 @@ test('what is sent to an address that nobody proved carries no words of those wh
     const text = await welcome(`typed${i}@example.com`);
     assert.ok(!text.includes(name) && !text.includes('evil') && !/^Hello/.test(text), text);
   }
-  for (const [i, name] of ["J. R. O'Neil-Smith", 'Zoë Müller', '山田 太郎'].entries()) {
+  for (const [i, name] of ["J. R. O'Neil-Smith", 'Zoë Müller', '山田 太郎', 'Customer 123'].entries()) {
     await register(`real${i}@example.com`, name);
     assert.ok((await welcome(`real${i}@example.com`)).includes(`Hello ${name},`));
   }
