@@ -410,7 +410,7 @@ bool db_watched_number(const struct db *db, int64_t *ret)
 
 int64_t db_epoch(const struct db *db)
 {
-    return atomic_load(&db->stats->epoch);
+    return db->begins_late ? atomic_load(&db->stats->epoch) : db->epoch;
 }
 
 void db_tell(struct db *db)

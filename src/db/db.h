@@ -113,8 +113,9 @@ bool db_watched_number(const struct db *db, int64_t *ret);
 /* Before its first step: this statement changes only columns that nobody keeps. Marks hold after it. */
 void stmt_spares_marks(struct stmt *st);
 /* SQLite, for what a process keeps of all rows of a table: this number is another one once anybody else has committed,
- * as the next transaction that writes has found, and in every database that is opened. Rows that this process adds,
- * changes or takes back leave it alone. */
+ * as the next transaction that writes has found, and a larger one in every database that is opened. Rows that this
+ * process adds, changes or takes back leave it alone. As this transaction began: what a snapshot sees that is older
+ * than somebody's commit has the number from before it. */
 int64_t db_epoch(const struct db *db);
 /* What belongs to the end of the transaction, when all that the job changes is there: run in it, in order of the calls,
  * once the job itself has returned OK. Its error is the job's. TX_WRITE; `arg` lives in db_arena(db). */

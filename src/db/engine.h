@@ -44,6 +44,7 @@ struct db {
     bool is_grouped;
     bool is_on_loop;
     bool begins_late;              /* SQLite: its transaction begins with the first statement */
+    int64_t epoch;                 /* see db_epoch */
     int64_t generation;            /* of a group */
     const struct watcher *watcher; /* NULL: nothing is watched */
     struct watch *watch;

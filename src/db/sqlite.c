@@ -316,18 +316,21 @@ static unsigned data_version(const struct sqlite_db *c)
     return version;
 }
 
-static void begin_epoch(struct sqlite_db *c)
+static int64_t begin_epoch(struct sqlite_db *c)
 {
     static _Atomic int64_t epochs;
-    atomic_store(&c->db.stats->epoch, atomic_fetch_add(&epochs, 1) + 1);
+    int64_t epoch = atomic_fetch_add(&epochs, 1) + 1;
+    atomic_store(&c->db.stats->epoch, epoch);
+    return epoch;
 }
 
 enum err sqlite_begin(struct db *db)
 {
     struct sqlite_db *c = of(db);
     if (c->watch) watch_begin(c->watch);
+    db->epoch = atomic_load(&db->stats->epoch); /* of a snapshot that cannot be older than this */
     if (run_own(c, OWN_BEGIN) != SQLITE_OK) return ERR_UNAVAILABLE;
-    if (c->writer && data_version(c) != c->version) begin_epoch(c);
+    if (c->writer && data_version(c) != c->version) db->epoch = begin_epoch(c);
     return OK;
 }
 

@@ -4,7 +4,8 @@
  * waits for more jobs: under load the next batch gathers while this one is being made durable. Each job of a batch runs
  * in a savepoint, so that a failed job is undone alone; a job that is alone needs none, and neither does one that
  * promised to check before it writes. When such a promise is broken the whole batch is undone and run again with
- * savepoints: slow, but right.
+ * savepoints: slow, but right. A job that takes long (by_itself) has a transaction of its own after all others: nobody
+ * waits for it who came before, and a disk without room for it may still have room for them.
  *
  * What always holds:
  * - a job is told OK only after the COMMIT that holds it has returned;
@@ -16,6 +17,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -132,15 +134,39 @@ static void settle(struct writer *w, struct tx_job **jobs, int n)
     }
 }
 
-static void checkpoint(struct writer *w)
+/* Pauses like a job that takes long: after one, those that wait meanwhile come first, unless the log is twice as long
+ * as it should be. */
+static void checkpoint(struct writer *w, bool has_paused)
 {
     int pages = sqlite_log_pages(w->db);
     if (pages < w->log_pages) w->checkpoint_at = w->log_pages_max; /* the log started over */
     w->log_pages = pages;
     if (pages < w->checkpoint_at || !atomic_load(w->healthy)) return;
+    if (has_paused && atomic_load(&w->stats->queue_length) > 0 && pages < w->checkpoint_at + w->log_pages_max) return;
     if (sqlite_checkpoint(w->db, false) != OK) atomic_store(w->healthy, false);
     atomic_fetch_add_explicit(&w->stats->checkpoints, 1, memory_order_relaxed);
     w->checkpoint_at = pages + w->log_pages_max;
+}
+
+/* In one transaction. */
+static void finish(struct writer *w, struct tx_job **jobs, int n)
+{
+    if (!n) return;
+    settle(w, jobs, n);
+    jobs_finish(jobs, n);
+}
+
+/* Those that are run by themselves go to the end; the others stay in order. How many these are. */
+static int part(struct tx_job **jobs, int n)
+{
+    int others = 0;
+    for (int i = 0; i < n; i++) {
+        struct tx_job *job = jobs[i];
+        if (job->by_itself) continue;
+        memmove(jobs + others + 1, jobs + others, (size_t)(i - others) * sizeof *jobs);
+        jobs[others++] = job;
+    }
+    return others;
 }
 
 static void *writer_main(void *arg)
@@ -148,9 +174,10 @@ static void *writer_main(void *arg)
     struct writer *w = arg;
     int n;
     while ((n = queue_take(&w->queue, w->batch, w->batch_max)) > 0) {
-        settle(w, w->batch, n);
-        jobs_finish(w->batch, n);
-        checkpoint(w);
+        int others = part(w->batch, n);
+        finish(w, w->batch, others);
+        for (int i = others; i < n; i++) finish(w, w->batch + i, 1);
+        checkpoint(w, others < n);
     }
     return NULL;
 }

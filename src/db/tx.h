@@ -88,6 +88,7 @@ struct tx_job {
     bool may_group;       /* PostgreSQL: may share its transaction with others (db_is_grouped); may use db_generation */
     bool may_remember;    /* PostgreSQL: a read that may find all it needs in memory (db_has_looked) */
     unsigned affinity;    /* of those: jobs that are likely to change the same rows have the same number */
+    bool by_itself;       /* SQLite: takes long, or much room on the disk; those that wait beside it are told before */
     enum err (*run)(struct tx_job *job, struct db *db);
     void (*done)(struct tx_job *job, enum err e);
     struct arena *arena; /* db_arena() of the run */

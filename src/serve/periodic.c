@@ -40,12 +40,19 @@ struct periodic_state *periodic_new(struct app *app, const struct periodic *jobs
     return p;
 }
 
+void periodic_drain(struct periodic_state *p)
+{
+    p->is_draining = true;
+}
+
 void periodic_free(struct periodic_state *p)
 {
     if (!p) return;
+    periodic_drain(p);
     for (size_t i = 0; i < p->count; i++) {
-        /* The loop has ended: waits here for jobs that are still running on other threads. */
+        /* The loop has ended: waits here for jobs that are still running on other threads, or about to. */
         while (p->slots[i].is_running) {
+            tx_port_pass(p->port);
             tx_port_drain(p->port);
             if (p->slots[i].is_running) usleep(500);
         }
@@ -60,19 +67,29 @@ static enum err slot_run(struct tx_job *job, struct db *db)
     return s->row->run(s->state->app, db);
 }
 
+static void slot_done(struct tx_job *job, enum err e);
+
+static void begin_slot(struct slot *s)
+{
+    s->is_running = true;
+    s->job = (struct tx_job){.mode = s->row->mode,
+                             .by_itself = s->row->flags & BY_ITSELF,
+                             .run = slot_run,
+                             .done = slot_done,
+                             .arena = &s->arena};
+    tx_submit(s->state->port, &s->job);
+}
+
 static void slot_done(struct tx_job *job, enum err e)
 {
     struct slot *s = (struct slot *)job;
+    bool goes_on = !e && job->mode != s->row->mode && s->row->flags & GOES_ON && !s->state->is_draining;
     if (e) log_event(LOG_WARN, "periodic_failed", LOGC("job", s->row->name), LOGC("code", err_info(e)->code));
     if (s->row->done) s->row->done(s->state->app, e);
     arena_reset(&s->arena);
     s->next_ns = time_monotonic_ns() + s->row->every_ms * 1000000;
     s->is_running = false;
-}
-
-void periodic_drain(struct periodic_state *p)
-{
-    p->is_draining = true;
+    if (goes_on) begin_slot(s);
 }
 
 void periodic_tick(struct periodic_state *p)
@@ -80,10 +97,7 @@ void periodic_tick(struct periodic_state *p)
     int64_t now = time_monotonic_ns();
     for (size_t i = 0; i < p->count && !p->is_draining; i++) {
         struct slot *s = &p->slots[i];
-        if (s->is_running || now < s->next_ns) continue;
-        s->is_running = true;
-        s->job = (struct tx_job){.mode = s->row->mode, .run = slot_run, .done = slot_done, .arena = &s->arena};
-        tx_submit(p->port, &s->job);
+        if (!s->is_running && now >= s->next_ns) begin_slot(s);
     }
     tx_port_pass(p->port);
 }

@@ -13,6 +13,10 @@ struct periodic {
     /* Before the end it runs until this says that nothing is left, or it fails; NULL: not at all. */
     bool (*is_left)(struct app *app);
     void (*done)(struct app *app, enum err e); /* how its transaction ended; may be NULL */
+    enum periodic_flags {
+        BY_ITSELF = 1, /* see tx_job */
+        GOES_ON = 2,   /* after a run that wrote, the next one begins at once: there may be more to do */
+    } flags;
 };
 
 /* Every row that a server runs: serve/jobs.c. */
