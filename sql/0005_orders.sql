@@ -134,13 +134,19 @@ CREATE UNIQUE INDEX delivery_license ON delivery (license_id) WHERE license_id I
 CREATE UNIQUE INDEX delivery_serial ON delivery (serial_id) WHERE serial_id IS NOT NULL;
 
 -- Whose orders and licences are whose, and the transfers out of a wallet: filed many at once (domain/filing.h), as far as
--- `up_to`. Not in backups: a server files everything when it starts.
+-- `up_to`. Behind it those up to `until` are being filed, of owners up to `owner` they have been. Not in backups: a server
+-- files everything when it starts.
 @sqlite
 CREATE TABLE orders_filed (account_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (account_id, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE license_filed (account_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (account_id, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE transfer_filed (debit_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (debit_id, id)) STRICT, WITHOUT ROWID;
-CREATE TABLE filing (list TEXT PRIMARY KEY, up_to INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO filing (list, up_to) VALUES ('orders', 0), ('license', 0), ('transfer', 0);
+CREATE TABLE filing (
+    list  TEXT PRIMARY KEY,
+    up_to INTEGER NOT NULL DEFAULT 0,
+    until INTEGER NOT NULL DEFAULT 0,
+    owner INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+INSERT INTO filing (list) VALUES ('orders'), ('license'), ('transfer');
 -- For those who change rows by hand: what was filed before is filed again, and an id may be given once more. The program
 -- itself neither deletes these rows nor gives them to others.
 CREATE TRIGGER orders_gone AFTER DELETE ON orders BEGIN

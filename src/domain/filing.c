@@ -8,16 +8,25 @@
 #include "base/memory.h"
 #include "db/rows.h"
 
-#define STEP_MOST (2 * FILING_WORTH) /* in one transaction */
-#define TAIL_MOST (1 << 20)          /* in memory: more than that wait only after an import beside a running server */
+#define BATCH_MOST 32768    /* rows */
+#define READ_MOST 32768     /* at once, on a loop's thread */
+#define SCAN_MOST 65536     /* the same without memory */
+#define TAIL_MOST (1 << 20) /* in memory: more than that wait only after an import beside a running server */
+#define SAMPLE 64           /* one row in so many is looked at to part a batch into slices */
+#define SAMPLES_MOST (BATCH_MOST / SAMPLE)
+/* What a slice takes, about: for as many rows, and as many pages, as a sample stands for. */
+#define SLICE_US 10000
+#define ROWS_US 74
+#define PAGES_US 512
+#define PAGE_ENTRIES 300
 #define IDS_BYTES_MAX (64 * 1024 * 1024)
 
 /* `table` with its column `owner`; `more` may be " AND …". Marks: up to where rows are filed, and the last row. */
 #define TEXTS(name, table, owner, more)                                                                                \
-    static const char sqlite_##name##_marks[] = "SELECT up_to, COALESCE((SELECT MAX(id) FROM " table "), 0)"           \
-                                                " FROM filing WHERE list = '" table "'";                               \
+    static const char sqlite_##name##_marks[] = "SELECT up_to, until, owner, COALESCE((SELECT MAX(id) FROM " table     \
+                                                "), 0) FROM filing WHERE list = '" table "'";                          \
     static const char sqlite_##name##_added[] =                                                                        \
-        "SELECT id, " owner " FROM " table " WHERE id > $1 AND id <= $2" more " ORDER BY id";                          \
+        "SELECT id, " owner " FROM " table " WHERE id > $1 AND id <= $2" more " ORDER BY id LIMIT $3";                 \
     static const char sqlite_##name##_behind[] =                                                                       \
         "SELECT id FROM " table " WHERE id > $1 AND id < $2 AND " owner " = $3 ORDER BY id DESC LIMIT $4";             \
     static const char sqlite_##name##_filed[] =                                                                        \
@@ -26,8 +35,9 @@
         "SELECT MAX(id) FROM (SELECT id FROM " table " WHERE id > $1 ORDER BY id LIMIT $2)";                           \
     static const char sqlite_##name##_file[] =                                                                         \
         "INSERT OR IGNORE INTO " table "_filed (" owner ", id) SELECT " owner ", id FROM " table                       \
-        " WHERE id > $1 AND id <= $2" more " ORDER BY " owner ", id";                                                  \
-    static const char sqlite_##name##_mark[] = "UPDATE filing SET up_to = $1 WHERE list = '" table "'"
+        " WHERE id > $1 AND id <= $2 AND " owner " > $3 AND " owner " <= $4" more " ORDER BY " owner ", id";           \
+    static const char sqlite_##name##_mark[] =                                                                         \
+        "UPDATE filing SET up_to = $1, until = $2, owner = $3 WHERE list = '" table "'"
 
 TEXTS(orders, "orders", "account_id", "");
 TEXTS(license, "license", "account_id", "");
@@ -60,9 +70,16 @@ static struct tail {
 } tails[FILINGS] = {
     {.lock = PTHREAD_MUTEX_INITIALIZER}, {.lock = PTHREAD_MUTEX_INITIALIZER}, {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
+/* Rows behind `filed` and up to `until`, if that is further, are a batch that is being filed: those of owners up to
+ * `owner` are done. Nobody reads them there before `filed` has passed them. */
 struct marks {
-    int64_t filed, last;
+    int64_t filed, until, owner, last;
 };
+
+static bool is_begun(const struct marks *m)
+{
+    return m->until > m->filed;
+}
 
 static enum err read_marks(struct db *db, enum filing list, struct marks *ret)
 {
@@ -71,6 +88,8 @@ static enum err read_marks(struct db *db, enum filing list, struct marks *ret)
     bool found = db_step(st);
     if (found) {
         ret->filed = col_int(st);
+        ret->until = col_int(st);
+        ret->owner = col_int(st);
         ret->last = col_int(st);
     }
     enum err e = db_done(st);
@@ -117,31 +136,33 @@ static bool has_all(const struct tail *t, int64_t epoch, const struct marks *m)
     return t->epoch == epoch && t->from <= m->filed && t->to >= m->last;
 }
 
-/* Under the lock. Where to read on; what is known of another database, or ends before the mark, is forgotten. */
+/* Under the lock. Where to read on; what is known of another database, or ends before the mark, is forgotten. Who began
+ * before somebody else's commit was noticed has nothing to add, and nobody when memory is full. */
 static int64_t begin(struct tail *t, int64_t epoch, const struct marks *m)
 {
+    if (t->epoch > epoch) return INT64_MAX;
     if (t->epoch != epoch || t->to < m->filed) {
         t->epoch = epoch;
         t->from = t->to = m->filed;
         t->count = 0;
     }
     forget_filed(t, m->filed);
-    return t->to;
+    return t->count + READ_MOST > TAIL_MOST ? INT64_MAX : t->to;
 }
 
-/* Under the lock. `rows` are all between `to` and m->last; others may have added some of them meanwhile. */
-static void append(struct tail *t, int64_t to, const struct marks *m, const struct added *rows, size_t count)
+/* Under the lock. `rows` are all behind `to` and up to `end`; others may have added some of them meanwhile. */
+static void append(struct tail *t, int64_t to, int64_t end, const struct added *rows, size_t count)
 {
-    if (t->to < to || t->to >= m->last) return;
+    if (t->to < to || t->to >= end) return;
     size_t known = 0;
     while (known < count && rows[known].id <= t->to) known++;
     if (!has_room(t, count - known)) return;
     if (count > known) memcpy(t->rows + t->count, rows + known, (count - known) * sizeof *rows);
     t->count += count - known;
-    t->to = m->last;
+    t->to = end;
 }
 
-/* Reads into memory what was committed since. Others do not wait while it reads. */
+/* Reads into memory what was committed since, not too much at once. Others do not wait while it reads. */
 static enum err follow(struct db *db, enum filing list, const struct marks *m)
 {
     struct tail *t = &tails[list];
@@ -149,16 +170,18 @@ static enum err follow(struct db *db, enum filing list, const struct marks *m)
     pthread_mutex_lock(&t->lock);
     int64_t to = begin(t, epoch, m);
     pthread_mutex_unlock(&t->lock);
-    if (to >= m->last || m->last - to > TAIL_MOST) return OK;
+    if (to >= m->last) return OK;
     struct added *rows;
     size_t count;
     struct stmt *st = db_prepare(db, texts[list].added);
     bind_int(st, to);
     bind_int(st, m->last);
+    bind_int(st, READ_MOST);
     enum err e = db_rows(st, read_added, ROWS_ALL, &rows, &count);
     if (e) return e;
+    int64_t end = count == READ_MOST ? rows[count - 1].id : m->last;
     pthread_mutex_lock(&t->lock);
-    if (t->epoch == epoch) append(t, to, m, rows, count);
+    if (t->epoch == epoch) append(t, to, end, rows, count);
     pthread_mutex_unlock(&t->lock);
     return OK;
 }
@@ -202,6 +225,7 @@ static enum err find_behind(struct db *db, enum filing list, const struct marks 
         enum err e = follow(db, list, m);
         if (e || find_in_memory(db, list, m, w)) return e;
     }
+    if (db_is_on_loop(db) && m->last - m->filed > SCAN_MOST) return ERR_RUN_ALONE;
     struct stmt *st = db_prepare(db, texts[list].behind);
     bind_int(st, m->filed);
     bind_int(st, w->before);
@@ -247,40 +271,126 @@ void filing_bind(struct stmt *st, struct db *db, Str ids, Id before, int64_t lim
     bind_int(st, limit);
 }
 
-/* The next `most` rows behind the mark. */
-static enum err file(struct db *db, enum filing list, const struct marks *m, int64_t most)
+static int by_value(const void *a, const void *b)
 {
-    struct stmt *st = db_prepare(db, texts[list].until);
-    bind_int(st, m->filed);
-    bind_int(st, most);
-    int64_t until = db_step(st) ? col_int(st) : 0;
-    enum err e = db_done(st);
-    if (e) return e;
-    st = db_prepare(db, texts[list].file);
-    bind_int(st, m->filed);
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+struct samples {
+    size_t count, owner_count;
+    int64_t ids[SAMPLES_MOST], owners[SAMPLES_MOST]; /* each sorted */
+};
+
+/* Some of the rows that are left of a batch. They are out of memory, whatever that has: it only matters for how long a
+ * slice takes. */
+static void take_samples(enum filing list, const struct marks *m, struct samples *ret)
+{
+    struct tail *t = &tails[list];
+    size_t seen = 0;
+    ret->count = ret->owner_count = 0;
+    pthread_mutex_lock(&t->lock);
+    for (size_t i = 0; i < t->count && t->rows[i].id <= m->until && ret->count < SAMPLES_MOST; i++) {
+        if (t->rows[i].id <= m->filed || t->rows[i].owner <= m->owner || ++seen % SAMPLE) continue;
+        ret->ids[ret->count] = t->rows[i].id;
+        ret->owners[ret->count++] = t->rows[i].owner;
+    }
+    pthread_mutex_unlock(&t->lock);
+    qsort(ret->owners, ret->count, sizeof *ret->owners, by_value);
+    for (size_t i = 0; i < ret->count; i++) ret->owner_count += !i || ret->owners[i] != ret->owners[i - 1];
+}
+
+/* The next slice of a batch: all owners up to a row, or all rows up to an owner. */
+struct filing_slice {
+    int64_t until, owner;
+};
+
+/* Of many owners, each row has a page of the list to itself, until there are more rows than pages. */
+static int64_t us_of_new_owner(const struct marks *m)
+{
+    int64_t pages = m->filed / PAGE_ENTRIES + 1, rows = m->until - m->filed;
+    return ROWS_US + (rows > pages ? PAGES_US / (rows / pages) : PAGES_US);
+}
+
+/* Few owners have pages in common whatever is filed; of many, a slice has those whose pages are beside one another, and
+ * looks through the whole batch for them. */
+static struct filing_slice next_slice(enum filing list, const struct marks *m)
+{
+    enum { ROWS_MOST = SLICE_US / ROWS_US };
+    struct samples s;
+    struct filing_slice all = {m->until, INT64_MAX};
+    take_samples(list, m, &s);
+    if (m->owner == INT64_MIN && 2 * s.owner_count <= s.count)
+        return s.count > ROWS_MOST ? (struct filing_slice){s.ids[ROWS_MOST - 1], INT64_MAX} : all;
+    int64_t us = 0, us_of_new = us_of_new_owner(m);
+    for (size_t i = 0; i < s.count; i++) {
+        us += i && s.owners[i] == s.owners[i - 1] ? ROWS_US : us_of_new;
+        if (us >= SLICE_US) return (struct filing_slice){m->until, s.owners[i]};
+    }
+    return all;
+}
+
+static enum err set_marks(struct db *db, enum filing list, int64_t filed, int64_t until, int64_t owner)
+{
+    struct stmt *st = db_prepare(db, texts[list].mark);
+    bind_int(st, filed);
     bind_int(st, until);
-    e = db_run(st);
-    if (e) return e;
-    st = db_prepare(db, texts[list].mark);
-    bind_int(st, until);
+    bind_int(st, owner);
     return db_run(st);
+}
+
+static enum err file(struct db *db, enum filing list, const struct marks *m, struct filing_slice slice)
+{
+    struct stmt *st = db_prepare(db, texts[list].file);
+    bind_int(st, m->filed);
+    bind_int(st, slice.until);
+    bind_int(st, m->owner);
+    bind_int(st, slice.owner);
+    enum err e = db_run(st);
+    if (e) return e;
+    if (slice.owner != INT64_MAX) return set_marks(db, list, m->filed, m->until, slice.owner);
+    return set_marks(db, list, slice.until, slice.until < m->until ? m->until : 0, INT64_MIN);
+}
+
+/* The next slice of a batch, or the first. */
+static enum err file_slice(struct db *db, enum filing list, struct marks *m)
+{
+    /* The writer's own: the epoch of the batch. Set only when the database knows of none: a slice may be undone. */
+    static int64_t begun_in[FILINGS];
+
+    if (is_begun(m)) {
+        bool is_ours = begun_in[list] == db_epoch(db); /* or rows of owners that are done may be others by now */
+        return is_ours ? file(db, list, m, next_slice(list, m)) : set_marks(db, list, m->filed, 0, INT64_MIN);
+    }
+    begun_in[list] = db_epoch(db);
+    m->owner = INT64_MIN;
+    m->until = m->last;
+    if (m->last - m->filed > BATCH_MOST) {
+        struct stmt *st = db_prepare(db, texts[list].until);
+        bind_int(st, m->filed);
+        bind_int(st, BATCH_MOST);
+        if (db_step(st)) m->until = col_int(st);
+        enum err e = db_done(st);
+        if (e) return e;
+    }
+    return file(db, list, m, next_slice(list, m));
 }
 
 enum err filing_step(struct db *db, int64_t least)
 {
     if (db_is_postgres(db)) return OK;
-    enum filing longest = 0;
+    int64_t most = 0;
+    enum filing next = 0;
     struct marks m[FILINGS];
     for (enum filing list = 0; list < FILINGS; list++) {
         enum err e = read_marks(db, list, &m[list]);
         if (!e && !db_can_write(db)) e = follow(db, list, &m[list]);
         if (e) return e;
-        if (m[list].last - m[list].filed > m[longest].last - m[longest].filed) longest = list;
+        int64_t behind = is_begun(&m[list]) ? INT64_MAX : m[list].last - m[list].filed;
+        if (behind > most) most = behind, next = list;
     }
-    int64_t behind = m[longest].last - m[longest].filed;
-    if (behind < least) return OK;
-    if (!db_can_write(db)) return ERR_NEEDS_WRITE;
-    return file(db, longest, &m[longest], STEP_MOST);
+    if (most < least) return OK;
+    return db_can_write(db) ? file_slice(db, next, &m[next]) : ERR_NEEDS_WRITE;
 }
 
 enum err filing_open(struct db *db)
@@ -289,7 +399,10 @@ enum err filing_open(struct db *db)
     for (enum filing list = 0; !db_is_postgres(db) && !e && list < FILINGS; list++) {
         struct marks m;
         e = read_marks(db, list, &m);
-        if (!e && m.last > m.filed) e = file(db, list, &m, INT64_MAX);
+        if (e || m.last <= m.filed) continue;
+        m.owner = INT64_MIN;
+        m.until = m.last;
+        e = file(db, list, &m, (struct filing_slice){m.last, INT64_MAX});
     }
     return e;
 }

@@ -14,7 +14,7 @@
 enum filing { FILING_ORDERS, FILING_LICENSES, FILING_DEBITS, FILINGS };
 
 /* So many rows behind a mark are worth filing at once. A list of a million has about 4,000 pages. */
-#define FILING_WORTH 16384
+#define FILING_WORTH 24576
 
 /* The end of a SELECT for a page of somebody's rows, newest first, as DB_PAGE. On SQLite $2 are their ids. */
 #define FILING_PAGE_SQLITE(owner, key)                                                                                 \
@@ -28,8 +28,9 @@ enum err filing_page(struct db *db, enum filing list, Id owner, Id before, int64
 /* What follows $1 in FILING_PAGE. */
 void filing_bind(struct stmt *st, struct db *db, Str ids, Id before, int64_t limit);
 
-/* Files what is behind the mark of the longest list if that is `least` rows or more. In TX_READ it reads into memory
- * what was added, and answers ERR_NEEDS_WRITE when there is such work. */
+/* Files what is behind the mark of the longest list if that is `least` rows or more, a slice of it in each call: one
+ * that was begun comes first. In TX_READ it reads into memory what was added, and answers ERR_NEEDS_WRITE when there is
+ * such work. */
 enum err filing_step(struct db *db, int64_t least);
 /* Files everything: before a server begins, so that no list is slow. TX_WRITE. */
 enum err filing_open(struct db *db);

@@ -1,13 +1,18 @@
 // A customer's lists are whole and in order, wherever their rows lie: on SQLite many are filed at once, behind the answer
 // (domain/filing.h).
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { dataOf } from './lib/http.mjs';
-import { openShop } from './lib/shop.mjs';
-import { ENGINE } from './lib/souk.mjs';
+import { openShop, Shop } from './lib/shop.mjs';
+import { ENGINE, freshStore, startSouk } from './lib/souk.mjs';
 
-const WORTH = 16_384; // FILING_WORTH
+const WORTH = 24_576; // FILING_WORTH
+const BATCH = 32_768;
 const IS_PG = ENGINE === 'pg';
 
 let shop, product, buyer, other;
@@ -104,7 +109,51 @@ test('lists are whole before, behind and across the mark', async () => {
   await buy(1);
   crowd(2 * WORTH + 10);
   await buy(1);
-  await filed(3 * WORTH);
+  await filed(WORTH + BATCH);
   assert.equal(await compare(), 9);
   await shop.check();
+});
+
+/** A store on a disk that can be filled; null without the right to mount. */
+function storeOnSmallDisk(t) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'souk-disk-'));
+  const made = freshStore();
+  t.after(() => {
+    spawnSync('umount', ['--lazy', dir]);
+    fs.rmSync(dir, { recursive: true, force: true });
+    made.remove();
+  });
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', dir]).status !== 0) return null;
+  fs.cpSync(made.dir, dir, { recursive: true });
+  return { ...made, disk: dir, dbArg: path.join(dir, path.basename(made.dbArg)) };
+}
+
+test('a server starts on a full disk, and its lists are whole', { skip: IS_PG }, async (t) => {
+  const database = storeOnSmallDisk(t);
+  if (!database) return t.skip('needs the right to mount');
+  const full = new Shop(await startSouk({ t, database, faults: false }));
+  const one = full.seed.product({ price: 1 });
+  const customer = await full.buyer({ balance: 100 });
+  const orders = [];
+  for (let i = 0; i < 3; i++) orders.unshift((await full.bought(customer, { product_id: one.id })).order_id);
+  await full.souk.kill9();
+  const ballast = path.join(database.disk, 'ballast');
+  const fd = fs.openSync(ballast, 'w');
+  for (const bytes of [1 << 20, 4096])
+    try {
+      for (;;) fs.writeSync(fd, Buffer.alloc(bytes));
+    } catch (e) {
+      assert.equal(e.code, 'ENOSPC');
+    }
+  fs.closeSync(fd);
+  await full.souk.start({ ready: false });
+  const list = async () => dataOf(await full.souk.get('/api/customer/orders', { token: customer.token }));
+  assert.deepEqual(
+    (await list()).map((o) => o.id),
+    orders,
+  );
+  assert.equal((await full.order(customer, { product_id: one.id })).status, 503);
+  fs.rmSync(ballast);
+  await full.bought(customer, { product_id: one.id });
+  assert.equal((await list()).length, 4);
 });

@@ -100,6 +100,11 @@ static enum err file_some(struct db *db)
     return filing_step(db, 1 + draw(40));
 }
 
+static enum err file_any(struct db *db)
+{
+    return filing_step(db, 1);
+}
+
 static enum err follow_only(struct db *db)
 {
     return filing_step(db, ALL);
@@ -180,6 +185,11 @@ static enum err add_one_of_next(struct db *db)
     return OK;
 }
 
+static bool is_in_slices(void)
+{
+    return test_number(store.d, "SELECT until > up_to FROM filing WHERE list = 'orders'");
+}
+
 /* The last id is given again, to somebody else: it must not count as filed. */
 static void test_an_id_that_is_given_again(void **state)
 {
@@ -191,6 +201,7 @@ static void test_an_id_that_is_given_again(void **state)
     for (int i = 0; i < OWNERS; i++) {
         elsewhere("DELETE FROM orders WHERE id IN (1, (SELECT MAX(id) FROM orders))");
         assert_int_equal(complaints(), 0);
+        assert_false(is_in_slices());
         assert_int_equal(store_tx(TX_WRITE, add_one_of_next), OK);
         assert_int_equal(test_number(store.d, "SELECT MAX(id) FROM orders"), last);
         assert_int_equal(store_tx(TX_READ, all_are_right), OK);
@@ -207,6 +218,11 @@ static void add_many(void)
     elsewhere(MANY " " ADD_ORDERS " SELECT 1 + i % 3, 'pending', 'api', 1, 1, 1 FROM n");
 }
 
+static int64_t mark(void)
+{
+    return test_number(store.d, "SELECT up_to FROM filing WHERE list = 'orders'");
+}
+
 /* More than a transaction files at once, and more than memory keeps behind a mark. */
 static void test_many_rows_are_filed_in_turn(void **state)
 {
@@ -215,15 +231,98 @@ static void test_many_rows_are_filed_in_turn(void **state)
     for (int round = 1; round <= 2; round++) {
         add_many();
         assert_int_equal(store_tx(TX_READ, two_are_right), OK);
-        for (int64_t least = 1; least < 3; least++) {
-            assert_int_equal(store_tx(TX_READ, file_some), OK);
+        for (int step = 0; mark() < round * 40000; step++) {
+            assert_true(step < 20);
+            assert_int_equal(store_tx(TX_READ, file_any), OK);
             assert_int_equal(store_tx(TX_READ, two_are_right), OK);
             assert_int_equal(store_tx(TX_WRITE, two_are_right), OK);
+            arena_done(&store_arena);
         }
-        arena_done(&store_arena);
-        assert_int_equal(test_number(store.d, "SELECT up_to FROM filing WHERE list = 'orders'"), round * 40000);
     }
     assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM orders_filed"), 80000);
+    assert_int_equal(complaints(), 0);
+}
+
+/* So many that a batch is filed in slices, and with room for more ids. */
+#define MANY_OF(owners)                                                                                                \
+    "DELETE FROM orders; DELETE FROM orders_filed; UPDATE filing SET up_to = 0, until = 0;" MANY                       \
+    " INSERT INTO orders (id, account_id, status, channel, subtotal, total, created_at)"                               \
+    " SELECT 2 * i, 1 + i * 7919 % " owners ", 'pending', 'api', 1, 1, 1 FROM n WHERE i <= 20000"
+
+static enum err wide_are_right(struct db *db)
+{
+    static const int64_t some[] = {1, 2, 3, 40, 50, 2500, 4999, 5000};
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) assert_true(is_right(db, (Id){some[i]}, ID_MAX, ALL));
+    return OK;
+}
+
+static enum err slice_and_fail(struct db *db)
+{
+    assert_int_equal(filing_step(db, 1), OK);
+    assert_int_equal(wide_are_right(db), OK);
+    return ERR_CONFLICT;
+}
+
+#define ADD_BETWEEN                                                                                                    \
+    "INSERT INTO orders (id, account_id, status, channel, subtotal, total, created_at)"                                \
+    " SELECT MAX(id) - 1, 1, 'pending', 'api', 1, 1, 1 FROM orders WHERE id - 1 NOT IN (SELECT id FROM orders)"
+
+/* What may happen between two slices. The next write notices what others have done. */
+static void happen(int what)
+{
+    static const char *const elsewhere_there[] = {
+        ADD_BETWEEN,
+        "UPDATE orders SET account_id = 1 WHERE id = (SELECT MAX(id) FROM orders WHERE account_id > 40)",
+        "DELETE FROM orders WHERE id = (SELECT MAX(id) FROM orders WHERE account_id = 2)",
+    };
+    if (what < 3) elsewhere(elsewhere_there[what]);
+    if (what == 3) assert_int_equal(store_tx(TX_WRITE, slice_and_fail), ERR_CONFLICT);
+    if (what == 4) store_reopen();
+    if (what < 3 || what == 5) assert_int_equal(store_tx(TX_WRITE, add_some), OK);
+}
+
+static void test_a_batch_in_slices(void **state)
+{
+    (void)state;
+    start(11);
+    for (int what = 0; what < 14; what++) {
+        int slices = 0;
+        elsewhere(what % 2 ? MANY_OF("5000") : MANY_OF("50"));
+        assert_int_equal(store_tx(TX_WRITE, add_some), OK); /* memory is read again */
+        for (int step = 0; test_number(store.d, "SELECT up_to < (SELECT MAX(id) FROM orders) FROM filing"
+                                                " WHERE list = 'orders'");
+             step++) {
+            assert_true(step < 30);
+            assert_int_equal(store_tx(TX_READ, file_any), OK);
+            slices += is_in_slices();
+            if (step < 4) happen(what / 2);
+            assert_int_equal(store_tx(TX_READ, wide_are_right), OK);
+            if (step == 1) assert_int_equal(complaints(), 0);
+            arena_done(&store_arena);
+        }
+        assert_int_equal(complaints(), 0);
+        assert_true(slices > 1);
+    }
+}
+
+#define FEW_BEHIND_MANY                                                                                                \
+    MANY " INSERT INTO orders (id, account_id, status, channel, subtotal, total, created_at)"                          \
+         " SELECT 1000000 + i, 1 + i * 7919 % 5000, 'pending', 'api', 1, 1, 1 FROM n WHERE i <= 3000;"                 \
+         "UPDATE filing SET up_to = 1000000 WHERE list = 'orders'"
+
+/* Of many owners in a long list, few rows take as long as many: each has a page to itself. */
+static void test_few_rows_of_many_owners_in_slices(void **state)
+{
+    (void)state;
+    start(13);
+    elsewhere(FEW_BEHIND_MANY);
+    int slices = 0;
+    for (; mark() < 1003000; slices++) {
+        assert_true(slices < 30);
+        assert_int_equal(store_tx(TX_READ, file_any), OK);
+        assert_int_equal(store_tx(TX_READ, wide_are_right), OK);
+    }
+    assert_true(slices > 2);
     assert_int_equal(complaints(), 0);
 }
 
@@ -247,17 +346,22 @@ static void *go_on(void *arg)
     return NULL;
 }
 
-static enum err read_beside(struct db *db)
+static enum err read_beside(struct db *db, void *(*what)(void *arena))
 {
     struct arena a = {0};
     pthread_t thread;
     void *failed;
     assert_int_equal(all_are_right(db), OK);
-    assert_int_equal(pthread_create(&thread, NULL, go_on, &a), 0);
+    assert_int_equal(pthread_create(&thread, NULL, what, &a), 0);
     assert_int_equal(pthread_join(thread, &failed), 0);
     arena_done(&a);
     assert_null(failed);
     return all_are_right(db);
+}
+
+static enum err read_while_all_goes_on(struct db *db)
+{
+    return read_beside(db, go_on);
 }
 
 static void test_a_snapshot_that_is_older_than_memory(void **state)
@@ -267,8 +371,33 @@ static void test_a_snapshot_that_is_older_than_memory(void **state)
     assert_int_equal(store_tx(TX_WRITE, add_some), OK);
     assert_int_equal(store_tx(TX_WRITE, filing_open), OK);
     assert_int_equal(store_tx(TX_WRITE, add_some), OK);
-    assert_int_equal(store_tx(TX_READ, read_beside), OK);
+    assert_int_equal(store_tx(TX_READ, read_while_all_goes_on), OK);
     assert_int_equal(store_tx(TX_READ, two_are_right), OK);
+}
+
+static void *change_and_write(void *arg)
+{
+    store_body body = add_some;
+    elsewhere("UPDATE orders SET account_id = 1 + account_id % 3");
+    return tx_call(store.d, TX_WRITE, store_run, &body, arg) == OK ? NULL : arg;
+}
+
+static enum err read_after_a_change(struct db *db)
+{
+    return read_beside(db, change_and_write);
+}
+
+/* A reader whose snapshot is older than another program's change must not hand what it sees to those that come later.
+ */
+static void test_a_snapshot_that_is_older_than_a_change(void **state)
+{
+    (void)state;
+    start(10);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(store_tx(TX_WRITE, add_some), OK);
+        assert_int_equal(store_tx(TX_READ, read_after_a_change), OK);
+        assert_int_equal(store_tx(TX_READ, all_are_right), OK);
+    }
 }
 
 /* More than memory holds, or so it looks: they are read from the table. */
@@ -289,6 +418,44 @@ static void test_ids_far_apart(void **state)
         test_number(store.d, "SELECT up_to - (SELECT MAX(id) FROM orders) FROM filing WHERE list = 'orders'"), 0);
 }
 
+static enum err list_on_loop(struct tx_job *job, struct db *db)
+{
+    (void)job;
+    Str ids;
+    enum err e = filing_page(db, FILING_ORDERS, ada, (Id){ID_MAX}, ALL, &ids);
+    return e ? e : two_are_right(db);
+}
+
+static enum err loop_ended;
+
+static void note_end(struct tx_job *job, enum err e)
+{
+    (void)job;
+    loop_ended = e;
+}
+
+/* So many that it would take long to look through them: not on a loop's thread, where they are read into memory bit by
+ * bit. */
+static void test_many_rows_on_a_loop(void **state)
+{
+    (void)state;
+    struct test_port port;
+    int away = 0;
+    start(12);
+    for (int i = 0; i < 3; i++) add_many();
+    test_port_open(&port, store.d);
+    for (loop_ended = ERR_RUN_ALONE; loop_ended == ERR_RUN_ALONE; away++) {
+        struct tx_job job = {.mode = TX_READ, .run = list_on_loop, .done = note_end, .arena = &store_arena};
+        if (away == 1) assert_int_equal(store_tx(TX_READ, two_are_right), OK);
+        assert_true(away < 10);
+        tx_submit(port.port, &job);
+        tx_port_pass(port.port);
+    }
+    assert_int_equal(loop_ended, OK);
+    assert_true(away > 1);
+    test_port_close(&port);
+}
+
 static void test_few_rows_wait(void **state)
 {
     (void)state;
@@ -297,7 +464,7 @@ static void test_few_rows_wait(void **state)
     assert_int_equal(store_tx(TX_READ, file_if_worth_it), OK);
     assert_int_equal(store_tx(TX_WRITE, file_if_worth_it), OK);
     assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM orders_filed"), 0);
-    assert_int_equal(store_tx(TX_READ, file_some), OK);
+    assert_int_equal(store_tx(TX_READ, file_any), OK);
 }
 
 /* Threads that list while rows are added and filed, and another program commits. */
@@ -380,8 +547,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pages_are_those_of_the_table, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_an_id_that_is_given_again, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_many_rows_are_filed_in_turn, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_a_batch_in_slices, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_few_rows_of_many_owners_in_slices, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_a_snapshot_that_is_older_than_memory, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_a_snapshot_that_is_older_than_a_change, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_ids_far_apart, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_many_rows_on_a_loop, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_few_rows_wait, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_lists_beside_the_writer, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_check_finds_what_is_filed_wrongly, store_open_sqlite, store_close),

@@ -211,7 +211,8 @@ export class Souk {
     this.starts = 0;
   }
 
-  async start() {
+  /** `ready: false`: it is enough that it listens. */
+  async start({ ready = true } = {}) {
     this.starts += 1;
     const portFile = path.join(this.dir, `port-${process.pid}-${randomBytes(4).toString('hex')}`);
     const args = [
@@ -258,7 +259,7 @@ export class Souk {
       this.faults?.servedAt(this.url);
       this.client?.close();
       this.client = this.newClient();
-      await this.#waitUntilReady();
+      if (ready) await this.#waitUntilReady();
     } catch (e) {
       this.child.kill('SIGKILL');
       await this.ended;
