@@ -20,10 +20,10 @@
 
 static Str date_now(struct http_loop *loop)
 {
-    int64_t tick = time_tick_ns();
-    if (tick != loop->date_tick_ns) {
-        loop->date_tick_ns = tick;
-        time_format_http(time_now(), loop->date);
+    Time now = time_now(); /* of the clock as it is, also when it has just been set */
+    if (now.ms / TIME_SECOND != loop->date_s) {
+        loop->date_s = now.ms / TIME_SECOND;
+        time_format_http(now, loop->date);
     }
     return (Str){loop->date, 29};
 }

@@ -131,7 +131,7 @@ struct http_loop {
     int64_t pass_ns;
     Time pass_at;
 
-    int64_t date_tick_ns; /* of the last look at the clock for `date` */
+    int64_t date_s; /* of `date` */
     char date[30];
     char scratch[SCRATCH_BYTES];  /* bytes just received */
     char text[SCRATCH_BYTES / 4]; /* the answer being written */
