@@ -140,13 +140,8 @@ CREATE UNIQUE INDEX delivery_serial ON delivery (serial_id) WHERE serial_id IS N
 CREATE TABLE orders_filed (account_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (account_id, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE license_filed (account_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (account_id, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE transfer_filed (debit_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (debit_id, id)) STRICT, WITHOUT ROWID;
-CREATE TABLE filing (
-    list  TEXT PRIMARY KEY,
-    up_to INTEGER NOT NULL DEFAULT 0,
-    until INTEGER NOT NULL DEFAULT 0,
-    owner INTEGER NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
-INSERT INTO filing (list) VALUES ('orders'), ('license'), ('transfer');
+CREATE TABLE filing (list TEXT PRIMARY KEY, up_to INTEGER NOT NULL, until INTEGER NOT NULL, owner INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO filing (list, up_to, until, owner) VALUES ('orders', 0, 0, 0), ('license', 0, 0, 0), ('transfer', 0, 0, 0);
 -- For those who change rows by hand: what was filed before is filed again, and an id may be given once more. The program
 -- itself neither deletes these rows nor gives them to others.
 CREATE TRIGGER orders_gone AFTER DELETE ON orders BEGIN
