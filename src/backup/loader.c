@@ -214,12 +214,6 @@ static enum err end(void *arg, struct db *db)
     return load_end(db, l->tables, l->table_count);
 }
 
-static enum err file_lists(void *arg, struct db *db)
-{
-    (void)arg;
-    return filing_open(db);
-}
-
 enum err loader_finish(struct loader *l)
 {
     struct arena scratch = {0};
@@ -231,7 +225,7 @@ enum err loader_finish(struct loader *l)
     int applied;
     if (!e) e = migrate_up(l->target, &applied, l->why, ARCHIVE_WHY_BYTES);
     /* So that the first start need not do it. It does, if there is no room here. */
-    if (!e) tx_call(l->target, TX_WRITE, file_lists, NULL, NULL);
+    if (!e) filing_all(l->target);
     return e;
 }
 

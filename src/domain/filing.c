@@ -5,10 +5,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "db/rows.h"
+#include "db/tx.h"
 
 #define BATCH_MOST 32768    /* rows */
+#define OPEN_MOST (1 << 20) /* rows of a list that are sorted at once, in memory: about 50 bytes for each */
 #define READ_MOST 32768     /* at once, on a loop's thread */
 #define SCAN_MOST 65536     /* the same without memory */
 #define TAIL_MOST (1 << 20) /* in memory: more than that wait only after an import beside a running server */
@@ -352,6 +355,19 @@ static enum err file(struct db *db, enum filing list, const struct marks *m, str
     return set_marks(db, list, slice.until, slice.until < m->until ? m->until : 0, INT64_MIN);
 }
 
+/* Up to where the next `most` rows go. */
+static enum err find_until(struct db *db, enum filing list, int64_t most, struct marks *m)
+{
+    m->owner = INT64_MIN;
+    m->until = m->last;
+    if (m->last - m->filed <= most) return OK;
+    struct stmt *st = db_prepare(db, texts[list].until);
+    bind_int(st, m->filed);
+    bind_int(st, most);
+    if (db_step(st)) m->until = col_int(st);
+    return db_done(st);
+}
+
 /* The next slice of a batch, or the first. */
 static enum err file_slice(struct db *db, enum filing list, struct marks *m)
 {
@@ -363,17 +379,8 @@ static enum err file_slice(struct db *db, enum filing list, struct marks *m)
         return is_ours ? file(db, list, m, next_slice(list, m)) : set_marks(db, list, m->filed, 0, INT64_MIN);
     }
     begun_in[list] = db_epoch(db);
-    m->owner = INT64_MIN;
-    m->until = m->last;
-    if (m->last - m->filed > BATCH_MOST) {
-        struct stmt *st = db_prepare(db, texts[list].until);
-        bind_int(st, m->filed);
-        bind_int(st, BATCH_MOST);
-        if (db_step(st)) m->until = col_int(st);
-        enum err e = db_done(st);
-        if (e) return e;
-    }
-    return file(db, list, m, next_slice(list, m));
+    enum err e = find_until(db, list, BATCH_MOST, m);
+    return e ? e : file(db, list, m, next_slice(list, m));
 }
 
 enum err filing_step(struct db *db, int64_t least)
@@ -400,9 +407,35 @@ enum err filing_open(struct db *db)
         struct marks m;
         e = read_marks(db, list, &m);
         if (e || m.last <= m.filed) continue;
-        m.owner = INT64_MIN;
-        m.until = m.last;
-        e = file(db, list, &m, (struct filing_slice){m.last, INT64_MAX});
+        e = find_until(db, list, OPEN_MOST, &m);
+        if (!e) e = file(db, list, &m, (struct filing_slice){m.until, INT64_MAX});
     }
+    return e;
+}
+
+/* `arg` is told how many are left, about. */
+static enum err open_some(void *arg, struct db *db)
+{
+    int64_t left = 0;
+    enum err e = filing_open(db);
+    for (enum filing list = 0; !db_is_postgres(db) && !e && list < FILINGS; list++) {
+        struct marks m;
+        e = read_marks(db, list, &m);
+        if (m.last > m.filed) left += m.last - m.filed;
+    }
+    if (!e) *(int64_t *)arg = left;
+    return e;
+}
+
+enum err filing_all(struct database *d)
+{
+    struct arena arena = {0};
+    int64_t left = 0;
+    enum err e;
+    while (!(e = tx_call(d, TX_WRITE, open_some, &left, &arena)) && left) {
+        log_event(LOG_INFO, "lists_are_filed", LOGI("rows_left", left));
+        arena_reset(&arena);
+    }
+    arena_done(&arena);
     return e;
 }

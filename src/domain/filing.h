@@ -11,6 +11,8 @@
 
 #include "db/db.h"
 
+struct database;
+
 enum filing { FILING_ORDERS, FILING_LICENSES, FILING_DEBITS, FILINGS };
 
 /* So many rows behind a mark are worth filing at once. A list of a million has about 4,000 pages. */
@@ -32,5 +34,7 @@ void filing_bind(struct stmt *st, struct db *db, Str ids, Id before, int64_t lim
  * that was begun comes first. In TX_READ it reads into memory what was added, and answers ERR_NEEDS_WRITE when there is
  * such work. */
 enum err filing_step(struct db *db, int64_t least);
-/* Files everything: before a server begins, so that no list is slow. TX_WRITE. */
+/* Files what is behind the marks, however little, and at most a million rows of each list. TX_WRITE. */
 enum err filing_open(struct db *db);
+/* Files everything: before a server begins, so that no list is slow. */
+enum err filing_all(struct database *d);

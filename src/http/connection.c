@@ -411,10 +411,6 @@ Time exchange_now(const struct exchange *x)
 
 static void readable(struct connection *c)
 {
-    if (!c->loop->pass_ns) {
-        c->loop->pass_ns = time_monotonic_ns();
-        c->loop->pass_at = time_now();
-    }
     bool is_busy = c->state == CONN_HANDLING || c->state == CONN_WRITING; /* a held one is not read */
     if (c->state == CONN_LINGER || (c->state == CONN_WRITING && c->out.close)) {
         drop(c);
@@ -453,6 +449,10 @@ static void on_poll(uv_poll_t *poll, int status, int events)
     if (status < 0) { /* reset */
         connection_close(c);
         return;
+    }
+    if (!c->loop->pass_ns) {
+        c->loop->pass_ns = time_monotonic_ns();
+        c->loop->pass_at = time_now();
     }
     if (events & UV_WRITABLE && c->state == CONN_WRITING) answer_writable(c);
     if (events & UV_READABLE && c->state != CONN_CLOSED && c->polled & UV_READABLE) readable(c);

@@ -74,16 +74,10 @@ static enum err read_keys(void *arg, struct db *db)
     return key_index_open(db);
 }
 
-static enum err file_lists(void *arg, struct db *db)
-{
-    (void)arg;
-    return filing_open(db);
-}
-
 /* A disk without room for them is no reason to stay away: lists are slower, that is all. */
-static enum err begin_lists(struct database *database, struct arena *arena)
+static enum err begin_lists(struct database *database)
 {
-    enum err e = tx_call(database, TX_WRITE, file_lists, NULL, arena);
+    enum err e = filing_all(database);
     return e == ERR_UNAVAILABLE && database_is_healthy(database) ? OK : e;
 }
 
@@ -94,7 +88,7 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     enum err e = tx_call(database, TX_READ, load_settings, &settings, &arena);
     if (!e) e = tx_call(database, TX_WRITE, open_signing_key, NULL, &arena);
     if (!e) e = tx_call(database, TX_WRITE, read_keys, NULL, &arena);
-    if (!e) e = begin_lists(database, &arena);
+    if (!e) e = begin_lists(database);
     arena_done(&arena);
     if (e) return e;
 

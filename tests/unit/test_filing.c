@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 
+#include "base/sanitized.h"
 #include "domain/filing.h"
 #include "domain/invariant.h"
 
@@ -223,6 +224,25 @@ static int64_t mark(void)
     return test_number(store.d, "SELECT up_to FROM filing WHERE list = 'orders'");
 }
 
+#define VERY_MANY "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1100000)"
+
+/* More than are sorted at once; and a gap in which no row is. It is SQLite that works here: once is enough. */
+static void test_all_are_filed_before_a_server_begins(void **state)
+{
+    (void)state;
+#if defined(WITH_ASAN) || defined(WITH_TSAN)
+    skip();
+#endif
+    elsewhere(VERY_MANY " " ADD_ORDERS " SELECT 1 + i % 3, 'pending', 'api', 1, 1, 1 FROM n");
+    elsewhere("UPDATE orders SET id = 4000000000 WHERE id = (SELECT MAX(id) FROM orders)");
+    int64_t rows = test_number(store.d, "SELECT COUNT(*) FROM orders");
+    assert_int_equal(filing_all(store.d), OK);
+    assert_int_equal(mark(), INT64_C(4000000000));
+    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM orders_filed"), rows);
+    assert_int_equal(filing_all(store.d), OK);
+    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM orders_filed"), rows);
+}
+
 /* More than a transaction files at once, and more than memory keeps behind a mark. */
 static void test_many_rows_are_filed_in_turn(void **state)
 {
@@ -251,7 +271,7 @@ static void test_many_rows_are_filed_in_turn(void **state)
 
 static enum err wide_are_right(struct db *db)
 {
-    static const int64_t some[] = {1, 2, 3, 40, 50, 2500, 4999, 5000};
+    static const int64_t some[] = {1, 2, 40, 5000};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) assert_true(is_right(db, (Id){some[i]}, ID_MAX, ALL));
     return OK;
 }
@@ -546,6 +566,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pages_are_those_of_the_table, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_an_id_that_is_given_again, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_all_are_filed_before_a_server_begins, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_many_rows_are_filed_in_turn, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_a_batch_in_slices, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_few_rows_of_many_owners_in_slices, store_open_sqlite, store_close),
