@@ -284,7 +284,7 @@ async function measureGrowth(context) {
         await store.souk.kill9();
         fill(database, size);
         if (size > 20_000) spread(database, 10_000);
-        await store.souk.start();
+        await store.souk.start({ within: 600_000 }); // files the lists of what was added
         fs.writeFileSync(path.join(store.dir, 'verdicts'), bodies);
         const file = path.join(store.dir, 'verdicts');
         await post(store, VERIFY, file, { count: 20_000 });

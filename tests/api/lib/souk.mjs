@@ -211,8 +211,8 @@ export class Souk {
     this.starts = 0;
   }
 
-  /** `ready: false`: it is enough that it listens. */
-  async start({ ready = true } = {}) {
+  /** `ready: false`: it is enough that it listens. `within`: milliseconds, for a store that is large. */
+  async start({ ready = true, within = START_MS } = {}) {
     this.starts += 1;
     const portFile = path.join(this.dir, `port-${process.pid}-${randomBytes(4).toString('hex')}`);
     const args = [
@@ -253,7 +253,7 @@ export class Souk {
       });
     });
     try {
-      const port = await this.#waitForPort(portFile);
+      const port = await this.#waitForPort(portFile, within);
       this.port = port;
       this.url = `http://127.0.0.1:${port}`;
       this.faults?.servedAt(this.url);
@@ -269,8 +269,8 @@ export class Souk {
     return this;
   }
 
-  async #waitForPort(file) {
-    const deadline = Date.now() + START_MS;
+  async #waitForPort(file, within) {
+    const deadline = Date.now() + within;
     for (;;) {
       if (this.exit) throw new Error(`the server did not start (${describe(this.exit)}):\n${this.stderr}`);
       const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
@@ -278,7 +278,7 @@ export class Souk {
         fs.rmSync(file);
         return Number(text);
       }
-      if (Date.now() > deadline) throw new Error(`the server gave no port within ${START_MS} ms:\n${this.stderr}`);
+      if (Date.now() > deadline) throw new Error(`the server gave no port within ${within} ms:\n${this.stderr}`);
       await sleep(5);
     }
   }
