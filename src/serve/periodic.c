@@ -71,9 +71,11 @@ static void slot_done(struct tx_job *job, enum err e);
 
 static void begin_slot(struct slot *s)
 {
+    bool by_itself = s->row->flags & BY_ITSELF;
     s->is_running = true;
     s->job = (struct tx_job){.mode = s->row->mode,
-                             .by_itself = s->row->flags & BY_ITSELF,
+                             .is_first = by_itself, /* for its place in the queue; others are run before it */
+                             .by_itself = by_itself,
                              .run = slot_run,
                              .done = slot_done,
                              .arena = &s->arena};

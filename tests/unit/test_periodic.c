@@ -1,5 +1,8 @@
 /* tests/unit/test_periodic.c - the jobs that a server runs again and again. */
+#include <semaphore.h>
+
 #include "database.h"
+#include "db/job_queue.h"
 
 #include "serve/periodic.h"
 
@@ -82,12 +85,63 @@ static void test_ends_before_the_next_look(void **state)
     assert_int_equal(writes, 2);
 }
 
+/* A crowd of jobs before the writer, the first of which holds it. */
+static sem_t entered, go_on;
+static int told;
+
+static enum err hold_run(struct tx_job *job, struct db *db)
+{
+    (void)job, (void)db;
+    sem_post(&entered);
+    sem_wait(&go_on);
+    return OK;
+}
+
+static enum err idle_run(struct tx_job *job, struct db *db)
+{
+    (void)job, (void)db;
+    return OK;
+}
+
+static void count_told(struct tx_job *job, enum err e)
+{
+    (void)job;
+    assert_int_equal(e, OK);
+    told++;
+}
+
+/* However many wait: a job by itself has its place, or it would never be run at full load. */
+static void test_has_a_place_beside_a_crowd(void **state)
+{
+    (void)state;
+    enum { N = QUEUE_FIRST + 1 };
+    static const struct periodic jobs[] = {{"work", 1, TX_READ, work, .flags = BY_ITSELF}, {0}};
+    static struct tx_job crowd[N];
+    sem_init(&entered, 0, 0);
+    sem_init(&go_on, 0, 0);
+    left = 1;
+    told = 0;
+    for (int i = 0; i < N; i++) {
+        crowd[i] = (struct tx_job){.mode = TX_WRITE, .run = i ? idle_run : hold_run, .done = count_told};
+        tx_submit(port.port, &crowd[i]);
+        if (!i) sem_wait(&entered);
+    }
+    assert_false(tx_has_room(port.port, &crowd[1], TX_WRITE));
+    struct periodic_state *p = periodic_new(NULL, jobs, port.port);
+    while (looks == 0) periodic_tick(p);
+    sem_post(&go_on);
+    while (told < N) test_port_turn(&port);
+    periodic_free(p);
+    assert_int_equal(writes, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_goes_on_while_there_is_work, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_ends_while_there_is_work, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_ends_before_the_next_look, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_has_a_place_beside_a_crowd, open_it, close_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
