@@ -1,7 +1,7 @@
 // bench/report.mjs - measures souk beside nginx, bare storage programs and a Fastify service, and writes docs/performance.md.
 //
 //     ./dev bench                     all of it, up to 1 M orders: about 9 minutes on a quiet machine of two cores
-//     ./dev bench --full              up to 10 M orders and licences: more than an hour, 20 GB of disk
+//     ./dev bench --full              up to 10 M orders and licences: about 25 minutes, 20 GB of disk
 //     ./dev bench --only=verify,…     some sections; nothing is written, the text goes to stdout
 //     ./dev bench --brief             everything with a tenth of the requests: does it run at all
 //
