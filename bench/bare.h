@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -43,7 +44,8 @@ static inline long bare_number(const char *text)
 static inline void bare_bytes(uint8_t *ret, size_t n)
 {
     static uint64_t state;
-    if (!state) state = (uint64_t)time(NULL) * 0x9e3779b97f4a7c15u + 1;
+    while (!state) /* others for each program: they go into one table */
+        if (getrandom(&state, sizeof state, 0) != (ssize_t)sizeof state) exit(2);
     for (size_t i = 0; i < n; i++) {
         state ^= state << 13;
         state ^= state >> 7;
