@@ -10,7 +10,7 @@ describe that status themselves; and `x-standard-headers` likewise. An operation
 
     x-error: [code, …]      is an error with one of these codes (`errors` beside it where validation_failed is among them)
     x-data: SCHEMA | null   is a success with this `data`, or without any
-    x-message: TEXT | true  adds `message` to it: this one, or any
+    x-message: TEXT | true  adds `message` to it: this one, or any; {maybe: true}: not always
     x-list: SCHEMA          is a success with a page of such items: `data`, `meta`, and the header Link
 
 Each paths file holds `paths` and, where it needs them, `components`. The examples are real answers, kept by
@@ -157,10 +157,11 @@ class Merger:
                 members["data"] = value
             message = response.pop("x-message", None)
             if message is not None:
-                members["message"] = {"type": "string", "minLength": 1} if message is True else {"const": message}
+                members["message"] = {"const": message} if isinstance(message, str) else {"type": "string", "minLength": 1}
             schema = {"allOf": [{"$ref": "#/components/schemas/Success"}], "unevaluatedProperties": False}
             if members:
-                schema.update({"required": list(members), "properties": members})
+                always = [m for m in members if m != "message" or not isinstance(message, dict)]
+                schema.update({"required": always, "properties": members})
         response["content"] = {"application/json": {"schema": schema}}
 
     def add_standard_responses(self, doc, standard):

@@ -117,8 +117,15 @@ const HARMLESS = [
   'POST /api/admin/webhook-deliveries/{id}/resend',
 ];
 
-/** What other staff do that outlasts a stolen session: money that leaves, tokens of customers. */
-const LASTING = ['POST /api/admin/customers/{id}/tokens', 'POST /api/admin/withdrawals/{id}/approve'];
+/** What other staff do that outlasts a stolen session: money, tokens of customers, programs that buyers run. */
+const LASTING = [
+  'DELETE /api/admin/products/{id}/file',
+  'POST /api/admin/customers/{id}/tokens',
+  'POST /api/admin/customers/{id}/wallet',
+  'POST /api/admin/tickets/{id}/credit',
+  'POST /api/admin/withdrawals/{id}/approve',
+  'PUT /api/admin/products/{id}/file',
+];
 
 test('what only owners may change, and who they are, wants a fresh proof: from sessions and from tokens', () => {
   const changes = routes.filter((r) => r.scope === 'admin' && r.method !== 'GET');

@@ -1,5 +1,6 @@
 // The first day of a store: its owner sets it up and puts something on sale.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -191,6 +192,17 @@ test('a file for download is uploaded, replaced and taken away', async () => {
   await page.getByRole('button', { name: 'Upload file' }).click();
   await expectToast(page, 'handbook.pdf was uploaded.');
   await page.getByText('300.0 KB').waitFor();
+
+  execFileSync('sqlite3', [panel.souk.dbArg, `UPDATE token SET confirmed_at = ${Date.now() - 601e3};`]);
+  fs.writeFileSync(file, Buffer.alloc(400000, 7));
+  await page.getByLabel('Choose a file').setInputFiles(file);
+  await page.getByRole('button', { name: 'Replace file' }).click();
+  const proof = page.getByRole('dialog', { name: 'Is it you?' });
+  await proof.getByLabel('Password').fill(OWNER.password);
+  await proof.getByRole('button', { name: 'Go on' }).click();
+  await page.getByText('400.0 KB').waitFor();
+  await proof.waitFor({ state: 'detached' });
+
   await page.getByRole('button', { name: 'Remove' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove file' }).click();
   await page.getByText('No file yet').waitFor();

@@ -342,6 +342,12 @@ test('a customer gets a token, a credit limit, and is switched off', async () =>
   await page.getByRole('button', { name: 'Save' }).click();
   await expectToast(page, 'Saved.');
   assert.equal((await api('GET', '/api/customer/wallet')).credit_limit, 75);
+  await panel.admin('PATCH', '/settings', { second_person_above: 80 });
+  await page.getByLabel('Credit limit in USD').fill('81');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Somebody else has to approve this credit limit').waitFor();
+  await panel.admin('PATCH', '/settings', { second_person_above: 0 });
+  assert.equal((await api('GET', '/api/customer/wallet')).credit_limit, 75);
 
   await page.getByRole('button', { name: 'Switch off' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
@@ -390,7 +396,7 @@ test('settings are saved, departments made, exports downloaded, and all of it is
 
   await nav('Audit');
   await page.getByLabel('About').selectOption('settings');
-  await page.getByText('settings: update').waitFor();
+  await page.getByText('settings: update').first().waitFor();
   await panel.settled(page);
   await page.getByText('Before and after').first().click();
   await page.getByText('store_name: Night Shop').waitFor();

@@ -141,6 +141,13 @@ export const patch = caller('patch');
 export const put = caller('put');
 export const remove = caller('delete');
 
+/** Asks with no bytes first: not every browser reads a refusal in the middle of a long upload. */
+export async function proveFor(method: 'PUT', url: string): Promise<void> {
+  await send(method, url, { headers: { Accept: 'application/json' } }).catch((e: unknown) => {
+    if (!(e instanceof ApiError && e.code === 'validation_failed')) throw e;
+  });
+}
+
 /** Raw bytes with progress (0 … 1), which fetch does not report. */
 export function upload<T>(
   method: 'PUT' | 'POST',

@@ -86,20 +86,52 @@ static enum err post_customer(struct request *req)
     return request_step(req, TX_WRITE, customer_write, &hash);
 }
 
+enum err desk_is_others(const struct request *req, Id account)
+{
+    return req->role != ROLE_OWNER && id_eq(req->account, account) ? ERR_OWN_ACCOUNT : OK;
+}
+
+/* A large amount needs two people. */
+static enum err may_give(struct request *req, const struct credit_request *want, bool *ret)
+{
+    struct settings s; /* read now, so that a limit that was just set applies */
+    enum err e = settings_load(req->db, &s);
+    if (e) return e;
+    *ret = true;
+    if (s.second_person_above.minor == 0 || money_cmp(want->amount, s.second_person_above) <= 0) return OK;
+    return credit_request_ask(req->db, want, req->account, req->now, ret);
+}
+
+/* A higher credit limit is money to spend: as with a manual credit, staff give themselves none, and two people a large
+ * one. Manual credits have a description; a limit has none, so neither approves the other. */
+static enum err may_lend(struct request *req, bool *ret)
+{
+    const struct customer_body *in = req->body;
+    const struct credit_request want = {.account = req->param_id, .amount = in->credit_limit, .description = STR("")};
+    enum err e = request_is_confirmed(req, CONFIRMED);
+    if (!e) e = desk_is_others(req, req->param_id);
+    if (!e) e = may_give(req, &want, ret);
+    if (!e && !*ret)
+        req->message = "Somebody else has to approve this credit limit: it is set when they request the same one";
+    return e;
+}
+
 static enum err patch_customer(struct request *req)
 {
     const struct customer_body *in = req->body;
     struct customer before, after;
+    bool is_lent = in->has_credit_limit;
     enum err e = customer_find(req->db, req->param_id, &before);
+    if (!e && is_lent && money_cmp(in->credit_limit, before.credit_limit) > 0) e = may_lend(req, &is_lent);
     if (e) return e;
     struct customer_change change = {
         .name = in->name, .has_name = in->has_name, .is_active = in->is_active, .has_is_active = in->has_is_active};
     if (in->has_name || in->has_is_active) e = customer_change(req->db, req->param_id, &change);
-    if (!e && in->has_credit_limit) e = wallet_set_credit_limit(req->db, req->param_id, in->credit_limit);
+    if (!e && is_lent) e = wallet_set_credit_limit(req->db, req->param_id, in->credit_limit);
     if (!e) e = customer_find(req->db, req->param_id, &after);
     if (e) return e;
     view_customer(&req->out, &after);
-    return admin_audit(req, "customer.update", req->param_id, after.account.email,
+    return admin_audit(req, is_lent == in->has_credit_limit ? "customer.update" : "customer.limit_request", req->param_id, after.account.email,
                        admin_json(req, view_customer, &before), admin_json(req, view_customer, &after));
 }
 
@@ -193,17 +225,6 @@ static const struct field adjust_fields[] = {
 };
 static const struct shape adjust_shape = {adjust_fields, sizeof(struct adjust_body)};
 
-/* A large credit needs two people. */
-static enum err may_credit(struct request *req, const struct credit_request *want, bool *ret)
-{
-    struct settings s; /* read now, so that a limit that was just set applies */
-    enum err e = settings_load(req->db, &s);
-    if (e) return e;
-    *ret = true;
-    if (s.second_person_above.minor == 0 || money_cmp(want->amount, s.second_person_above) <= 0) return OK;
-    return credit_request_ask(req->db, want, req->account, req->now, ret);
-}
-
 enum err desk_wallet(struct request *req, Id account, Money amount, Str description, bool *ret_made)
 {
     struct customer c, after;
@@ -212,7 +233,7 @@ enum err desk_wallet(struct request *req, Id account, Money amount, Str descript
     if (e) return e;
     if (amount.minor == 0) return request_bad_field(req, "amount", ERR_FIELD_RANGE);
     if (id_eq(req->account, account)) return ERR_OWN_ACCOUNT;
-    e = may_credit(req, &want, ret_made);
+    e = may_give(req, &want, ret_made);
     if (e) return e;
     if (!*ret_made)
         return admin_audit(req, "customer.wallet_request", account, c.account.email, (Str){0},
@@ -254,6 +275,6 @@ const struct route admin_customers_routes[] = {
     {"GET", "/api/admin/customers/{id}/wallet", SCOPE_ADMIN, TX_READ, NULL, get_customer_wallet,
      .query = &wallet_query},
     {"POST", "/api/admin/customers/{id}/wallet", SCOPE_ADMIN, TX_WRITE, &adjust_shape, post_customer_wallet,
-     IDEMPOTENT},
+     CONFIRMED | IDEMPOTENT},
     {0},
 };

@@ -68,8 +68,9 @@ static enum err post_license(struct request *req)
 {
     const struct issue_body *in = req->body;
     struct license made;
-    enum err e =
-        license_issue(req->db, in->product_id, in->variant_id, in->customer_id, in->expires_at, req->now, &made);
+    enum err e = desk_is_others(req, in->customer_id);
+    if (e) return e;
+    e = license_issue(req->db, in->product_id, in->variant_id, in->customer_id, in->expires_at, req->now, &made);
     if (e == ERR_PRODUCT_NOT_FOUND) return refuse_license(req, "product_id");
     if (e == ERR_FIELD_NOT_FOUND) return refuse_license(req, "variant_id");
     if (e == ERR_NOT_FOUND) return request_bad_field(req, "customer_id", ERR_FIELD_NOT_FOUND);
@@ -94,6 +95,7 @@ enum err desk_license(struct request *req, Id license, const char *action, enum 
 {
     struct license before;
     enum err e = license_find(req->db, license, &before);
+    if (!e) e = desk_is_others(req, before.account_id);
     if (!e) e = act(req, license);
     if (!e) e = license_find(req->db, license, ret);
     if (e) return e;

@@ -114,6 +114,7 @@ static enum err post_confirm(struct request *req)
     struct order before;
     bool is_changed;
     enum err e = order_find(req->db, (Id){0}, req->param_id, &before);
+    if (!e) e = desk_is_others(req, before.account_id);
     if (!e) e = payment_confirm_order(req->db, req->param_id, req->account, req->now, &is_changed);
     if (e) return e;
     return is_changed ? changed(req, "order.confirm", &before) : ERR_INVALID_STATE;
@@ -173,6 +174,7 @@ enum err desk_refund(struct request *req, Id order, Money amount, Str reason, st
 {
     struct order before;
     enum err e = order_find(req->db, (Id){0}, order, &before);
+    if (!e) e = desk_is_others(req, before.account_id);
     if (!e) e = payment_refund_order(req->db, order, amount, reason, req->account, req->now, ret);
     if (e == ERR_FIELD_RANGE) return request_bad_field(req, "amount", e);
     return e ? e : note_change(req, "order.refund", &before);

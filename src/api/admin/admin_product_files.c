@@ -85,8 +85,8 @@ static enum err delete_file(struct request *req)
 }
 
 const struct route admin_product_files_routes[] = {
-    {"PUT", "/api/admin/products/{id}/file", SCOPE_ADMIN, TX_SELF, NULL, put_file, BODY_TO_FILE | RAW_BODY,
+    {"PUT", "/api/admin/products/{id}/file", SCOPE_ADMIN, TX_SELF, NULL, put_file, CONFIRMED | BODY_TO_FILE | RAW_BODY,
      .query = &file_query},
-    {"DELETE", "/api/admin/products/{id}/file", SCOPE_ADMIN, TX_SELF, NULL, delete_file, .query = &no_query},
+    {"DELETE", "/api/admin/products/{id}/file", SCOPE_ADMIN, TX_SELF, NULL, delete_file, CONFIRMED, .query = &no_query},
     {0},
 };

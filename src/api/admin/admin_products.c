@@ -209,6 +209,9 @@ static enum err patch_product(struct request *req)
     enum err e = product_check(req, in);
     if (!e) e = product_find(req->db, req->param_id, &before);
     if (!e) e = request_if_match(req, before.version);
+    /* What buyers download and run, as with a file of the store's own. */
+    if (!e && in->has_download_url && !str_eq(in->download_url, before.download_url))
+        e = request_is_confirmed(req, CONFIRMED);
     if (e) return e;
     want = before;
     product_apply(&want, in);

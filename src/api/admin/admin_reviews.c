@@ -1,6 +1,7 @@
 /* api/admin/admin_reviews.c - the review desk: what waits for a person, with every action that can settle it. Each
  * takes effect once. */
 #include "api/admin/audit_trail.h"
+#include "api/admin/desk.h"
 #include "api/tables.h"
 #include "domain/payment_desk.h"
 #include "serve/app.h"
@@ -64,6 +65,7 @@ static enum err post_resolve(struct request *req)
     const struct resolve_body *in = req->body;
     struct review before, after;
     enum err e = review_find(req->db, req->param_id, &before);
+    if (!e) e = desk_is_others(req, before.account_id);
     if (!e)
         e = payment_review_resolve(req->db, req->param_id, (enum review_action)in->action, in->note, req->account,
                                    req->now);

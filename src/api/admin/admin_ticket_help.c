@@ -142,6 +142,7 @@ static enum err replace_unit(struct request *req, const struct ticket *t)
     struct order o;
     if (!id_is(t->order_id)) return ERR_INVALID_STATE;
     enum err e = order_find(req->db, (Id){0}, t->order_id, &o);
+    if (!e) e = desk_is_others(req, o.account_id);
     if (e) return e;
     size_t i = 0;
     while (i < o.item_count && !id_eq(o.items[i].id, in->item_id)) i++;
@@ -192,14 +193,14 @@ static enum err post_credit(struct request *req)
     return ticket_show(req);
 }
 
-#define HELP(path, shape, handler)                                                                                     \
+#define HELP(path, shape, handler, more)                                                                               \
     {                                                                                                                  \
-        "POST", "/api/admin/tickets/{id}/" path, SCOPE_ADMIN, TX_WRITE, &(shape), handler, IDEMPOTENT,                 \
+        "POST", "/api/admin/tickets/{id}/" path, SCOPE_ADMIN, TX_WRITE, &(shape), handler, IDEMPOTENT | (more),        \
             .body_bytes_max = NOTE_BYTES                                                                               \
     }
 
 const struct route admin_ticket_help_routes[] = {
-    HELP("clear-hardware", note_shape, post_clear), HELP("extend", extend_shape, post_extend),
-    HELP("replace-code", code_shape, post_replace), HELP("refund", refund_shape, post_refund),
-    HELP("credit", credit_shape, post_credit),      {0},
+    HELP("clear-hardware", note_shape, post_clear, 0),    HELP("extend", extend_shape, post_extend, 0),
+    HELP("replace-code", code_shape, post_replace, 0),    HELP("refund", refund_shape, post_refund, 0),
+    HELP("credit", credit_shape, post_credit, CONFIRMED), {0},
 };

@@ -6,6 +6,10 @@
 #include "domain/refund.h"
 #include "serve/request.h"
 
+/* Goods and money of this account are somebody else's to decide: ERR_OWN_ACCOUNT for staff whose own it is. Owners try
+ * their store out with their own account. Manual credits and payouts to oneself are nobody's (desk_wallet). */
+enum err desk_is_others(const struct request *req, Id account);
+
 /* Licences: before, the act, after. *ret is the licence as it is now, its key masked. `action` is for the audit row. */
 enum err desk_license(struct request *req, Id license, const char *action, enum err (*act)(struct request *req, Id id),
                       struct license *ret);

@@ -1,6 +1,6 @@
 // The file that a product delivers.
 import { useState } from 'preact/hooks';
-import { remove, upload, urlOf, type Schemas } from '../api';
+import { proveFor, remove, upload, urlOf, type Schemas } from '../api';
 import { bytes } from '../format';
 import { Button, Card } from '../ui/basic';
 import { ask } from '../ui/dialog';
@@ -49,6 +49,7 @@ export function ProductFile({ product, onChange }: { product: Product & { etag: 
           const file = v.file('file');
           if (!file) throw bad('file', 'Choose a file');
           const url = urlOf('/api/admin/products/{id}/file', { id: product.id }, { name: file.name });
+          await proveFor('PUT', url);
           setProgress(0);
           try {
             await upload('PUT', url, file, 'application/octet-stream', {

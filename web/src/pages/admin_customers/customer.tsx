@@ -19,7 +19,9 @@ export function Customer({ id }: PageProps) {
   const orders = useList((cursor) => get('/api/admin/orders', { query: { customer_id: id, limit: 10, cursor } }), [id]);
   const c = customer.data;
   const change = async (body: { name?: string; is_active?: boolean; credit_limit?: Amount }) => {
-    customer.set((await patch('/api/admin/customers/{id}', { path: { id }, body })).data);
+    const { data, message } = await patch('/api/admin/customers/{id}', { path: { id }, body });
+    customer.set(data);
+    return message;
   };
   const switchTo = (isActive: boolean) =>
     c &&
@@ -92,8 +94,8 @@ export function Customer({ id }: PageProps) {
                     key={`${data.name}${data.credit_limit}`}
                     submit="Save"
                     onSubmit={async (v) => {
-                      await change({ name: v.trimmed('name'), credit_limit: v.requiredAmount('credit_limit') });
-                      toast('Saved.');
+                      const limit = v.requiredAmount('credit_limit');
+                      toast((await change({ name: v.trimmed('name'), credit_limit: limit })) ?? 'Saved.');
                     }}
                   >
                     <TextField name="name" label="Name" optional value={data.name} />
