@@ -131,8 +131,9 @@ static enum err patch_customer(struct request *req)
     if (!e) e = customer_find(req->db, req->param_id, &after);
     if (e) return e;
     view_customer(&req->out, &after);
-    return admin_audit(req, is_lent == in->has_credit_limit ? "customer.update" : "customer.limit_request", req->param_id, after.account.email,
-                       admin_json(req, view_customer, &before), admin_json(req, view_customer, &after));
+    return admin_audit(req, is_lent == in->has_credit_limit ? "customer.update" : "customer.limit_request",
+                       req->param_id, after.account.email, admin_json(req, view_customer, &before),
+                       admin_json(req, view_customer, &after));
 }
 
 /* ---- tokens ---- */
