@@ -87,7 +87,7 @@ CREATE TABLE idempotency (
     id           @id,                               -- grows with time: old ones are forgotten from the front
     account_id   @int NOT NULL,                     -- 0: a caller without an account
     key_hash     @bytes NOT NULL,                   -- 128 bits, keyed, of account, route and key
-    request_hash @bytes NOT NULL,                   -- of target and body: another request under the same key is refused
+    request_hash @bytes NOT NULL,                   -- as many, of target and body: another request under the same key is refused
     status       @int NOT NULL DEFAULT 0,           -- 0: claimed, no answer yet
     answer       @bytes,                            -- sealed with the master key: answers may hold tokens and keys
     short_of     @int,                              -- the account, of a short answer that is counted: it keeps a limited number

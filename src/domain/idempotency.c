@@ -1,26 +1,29 @@
 /* domain/idempotency.c - see idempotency.h. */
 #include "domain/idempotency.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "domain/vault.h"
 
 #define BUSY_NUMBERS 4096
 
+static_assert(KEY_HASH_BYTES == VAULT_SHORT_BYTES && REQUEST_HASH_BYTES == VAULT_SHORT_BYTES, "both are short hashes");
+
 void idempotency_init(const struct idempotency_scope *scope, Str target, Str body, struct idempotency *ret)
 {
-    uint8_t hash[VAULT_HASH_BYTES];
     char account[8];
     for (size_t n = 0; n < sizeof account; n++) account[n] = (char)((uint64_t)scope->account.v >> (8 * n));
-    const Str key[] = {
-        STR("idempotency"),      {account, sizeof account}, id_is(scope->account) ? (Str){0} : scope->network,
-        str_from(scope->method), str_from(scope->path),     scope->key};
-    vault_hash_parts(VAULT_FINGERPRINT, key, sizeof key / sizeof *key, hash);
-    memcpy(ret->key_hash, hash, sizeof ret->key_hash);
+    const Str key[] = {{account, sizeof account},
+                       id_is(scope->account) ? (Str){0} : scope->network,
+                       str_from(scope->method),
+                       str_from(scope->path),
+                       scope->key};
+    vault_short_hash(VAULT_IDEMPOTENCY, key, sizeof key / sizeof *key, ret->key_hash);
     ret->account = scope->account;
 
     const Str request[] = {target, body};
-    vault_hash_parts(VAULT_FINGERPRINT, request, sizeof request / sizeof *request, ret->request_hash);
+    vault_short_hash(VAULT_REQUEST, request, sizeof request / sizeof *request, ret->request_hash);
 }
 
 static Str key_hash(const struct idempotency *i)

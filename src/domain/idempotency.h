@@ -12,7 +12,7 @@
 #include "domain/key_index.h"
 
 #define IDEMPOTENCY_DAYS 30
-#define REQUEST_HASH_BYTES 32
+#define REQUEST_HASH_BYTES 16
 
 /* Answers that one account keeps. Past each limit those kept for longest go, and their keys stay. */
 #define KEPT_LONG 8192 /* a longer answer is long */

@@ -14,6 +14,8 @@
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES
 #define NONCES 32
+#define PART_WHOLE 64 /* longer parts of a list are hashed first */
+#define PART_BYTES (8 + PART_WHOLE)
 
 static uint8_t use_keys[VAULT_USES][VAULT_KEY_BYTES];
 static uint8_t name_keys[VAULT_USES][crypto_shorthash_siphashx24_KEYBYTES]; /* of this process alone */
@@ -147,17 +149,29 @@ void vault_hash(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES])
                        VAULT_KEY_BYTES);
 }
 
-void vault_hash_parts(enum vault_use use, const Str *parts, size_t count, uint8_t ret[VAULT_HASH_BYTES])
+static_assert(VAULT_SHORT_BYTES == crypto_shorthash_siphashx24_BYTES, "a short hash is a SipHash");
+static_assert(VAULT_KEY_BYTES == 2 * crypto_shorthash_siphashx24_KEYBYTES,
+              "a key for parts, and one for lists of them");
+
+/* A part as it goes into the list: its length and, as that says, the part itself or its hash. */
+static size_t frame_part(const uint8_t *key, Str part, uint8_t ret[PART_BYTES])
 {
-    crypto_generichash_state state;
-    crypto_generichash_init(&state, use_keys[use], VAULT_KEY_BYTES, VAULT_HASH_BYTES);
-    for (size_t i = 0; i < count; i++) {
-        uint8_t len[8];
-        for (size_t n = 0; n < sizeof len; n++) len[n] = (uint8_t)(parts[i].len >> (8 * n));
-        crypto_generichash_update(&state, len, sizeof len);
-        crypto_generichash_update(&state, (const unsigned char *)parts[i].ptr, parts[i].len);
+    for (size_t n = 0; n < 8; n++) ret[n] = (uint8_t)(part.len >> (8 * n));
+    if (part.len > PART_WHOLE) {
+        crypto_shorthash_siphashx24(ret + 8, (const unsigned char *)part.ptr, part.len, key);
+        return 8 + VAULT_SHORT_BYTES;
     }
-    crypto_generichash_final(&state, ret, VAULT_HASH_BYTES);
+    if (part.len) memcpy(ret + 8, part.ptr, part.len);
+    return 8 + part.len;
+}
+
+void vault_short_hash(enum vault_use use, const Str *parts, size_t count, uint8_t ret[VAULT_SHORT_BYTES])
+{
+    uint8_t list[VAULT_PARTS * PART_BYTES];
+    size_t len = 0;
+    assert(count <= VAULT_PARTS);
+    for (size_t i = 0; i < count; i++) len += frame_part(use_keys[use], parts[i], list + len);
+    crypto_shorthash_siphashx24(ret, list, len, use_keys[use] + crypto_shorthash_siphashx24_KEYBYTES);
 }
 
 static_assert(VAULT_NAME_BYTES == crypto_shorthash_siphashx24_BYTES, "a name is a SipHash");

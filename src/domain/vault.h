@@ -26,6 +26,8 @@ enum vault_use {
     VAULT_CSRF,
     VAULT_REF,
     VAULT_INSTANCE,
+    VAULT_IDEMPOTENCY, /* the key of a request, */
+    VAULT_REQUEST,     /* and what it asked for */
     VAULT_USES
 };
 
@@ -40,8 +42,12 @@ bool vault_is_open(void);
 
 /* Keyed BLAKE2b. */
 void vault_hash(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES]);
-/* The same of several texts, each with its length: where one ends and the next begins makes a difference. */
-void vault_hash_parts(enum vault_use use, const Str *parts, size_t count, uint8_t ret[VAULT_HASH_BYTES]);
+/* 128 bits of SipHash of several texts, each with its length: where one ends and the next begins makes a difference.
+ * Much quicker than the hash, and as good where nobody has the key: to others the bits are random. No commitment: who
+ * has the key could make two lists with the same bits. At most VAULT_PARTS texts. */
+#define VAULT_SHORT_BYTES 16
+#define VAULT_PARTS 6
+void vault_short_hash(enum vault_use use, const Str *parts, size_t count, uint8_t ret[VAULT_SHORT_BYTES]);
 /* A name for a text in tables of this process: 128 bits of SipHash under a key that only the process has and never
  * tells, so that no two texts are taken for each other. Much quicker than the hash; means nothing after the process. */
 #define VAULT_NAME_BYTES 16

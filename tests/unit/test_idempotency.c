@@ -429,6 +429,81 @@ static void test_small_answers_are_counted_past_so_many_of_a_day(void **state)
     assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM idempotency WHERE long_of IS NOT NULL"), 1);
 }
 
+/* A request as it comes in. */
+struct sent {
+    struct idempotency_scope scope;
+    Str target, body;
+};
+
+static struct idempotency init(const struct sent *s)
+{
+    struct idempotency i;
+    idempotency_init(&s->scope, s->target, s->body, &i);
+    return i;
+}
+
+static struct sent sent = {.scope = {.account = {7}, .method = "POST", .path = "/orders", .key = S("key")},
+                           .target = S("/orders"),
+                           .body = S("{}")};
+
+static enum err keep_sent(struct db *db)
+{
+    struct idempotency key = init(&sent);
+    return idempotency_store(db, &key, moment, &(struct kept_answer){201, STR("/orders/1"), STR("made")});
+}
+
+static enum err is_kept_as_sent(struct db *db)
+{
+    struct idempotency key = init(&sent);
+    struct kept_answer kept;
+    enum err e = idempotency_find(db, &key, &kept);
+    if (e) return e;
+    assert_int_equal(kept.status, 201);
+    assert_true(str_eq(kept.location, STR("/orders/1")) && str_eq(kept.body, STR("made")));
+    return OK;
+}
+
+/* With the master key alone: whatever else a process draws for itself is another one. */
+static void test_a_start_finds_what_was_sent_before(void **state)
+{
+    (void)state;
+    start();
+    assert_int_equal(store_tx(TX_WRITE, keep_sent), OK);
+    store_reopen();
+    assert_int_equal(open_vault(NULL), 0);
+    assert_int_equal(store_tx(TX_WRITE, is_kept_as_sent), OK);
+    struct sent before = sent;
+    sent.body = STR("{} ");
+    assert_int_equal(store_tx(TX_WRITE, is_kept_as_sent), ERR_IDEMPOTENCY_KEY_REUSED);
+    sent = before;
+}
+
+static void test_what_a_key_belongs_to(void **state)
+{
+    (void)state;
+    struct sent others[] = {sent, sent, sent, sent, sent, sent, sent};
+    others[1].scope.account = (Id){8};
+    others[2].scope.account = others[3].scope.account = (Id){0};
+    others[3].scope.network = STR("192.0.2.1");
+    others[4].scope.method = "PUT";
+    others[5].scope.path = "/order";
+    others[6].scope.key = STR("kez");
+    enum { COUNT = sizeof others / sizeof *others };
+    struct idempotency keys[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        keys[i] = init(&others[i]);
+        assert_memory_equal(keys[i].request_hash, keys[0].request_hash, REQUEST_HASH_BYTES);
+        for (size_t j = 0; j < i; j++) assert_memory_not_equal(keys[i].key_hash, keys[j].key_hash, KEY_HASH_BYTES);
+    }
+    struct sent moved = sent; /* an account's network does not count; all of the request does */
+    moved.scope.network = STR("192.0.2.1");
+    assert_memory_equal(init(&moved).key_hash, keys[0].key_hash, KEY_HASH_BYTES);
+    moved.target = STR("/orders{");
+    moved.body = STR("}");
+    assert_memory_equal(init(&moved).key_hash, keys[0].key_hash, KEY_HASH_BYTES);
+    assert_memory_not_equal(init(&moved).request_hash, keys[0].request_hash, REQUEST_HASH_BYTES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +518,8 @@ int main(void)
         ON_BOTH(test_sequences),
         ON_BOTH(test_looks_beside_the_writer),
         ON_BOTH(test_small_answers_are_counted_past_so_many_of_a_day),
+        ON_BOTH(test_a_start_finds_what_was_sent_before),
+        ON_BOTH(test_what_a_key_belongs_to),
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, open_vault, NULL);
