@@ -41,6 +41,7 @@ static Str answer_seal(struct arena *a, const struct idempotency *i, const struc
 {
     struct buf plain;
     buf_init(&plain, a, SIZE_MAX);
+    buf_reserve(&plain, answer->location.len + 1 + answer->body.len);
     buf_append(&plain, answer->location);
     buf_char(&plain, '\n');
     buf_append(&plain, answer->body);

@@ -13,20 +13,21 @@
 
 #define NONCE_BYTES crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
 #define TAG_BYTES crypto_aead_xchacha20poly1305_ietf_ABYTES
-#define NONCES 32
+#define REST_BYTES crypto_aead_chacha20poly1305_ietf_NPUBBYTES
+#define NONCES 256
 #define PART_WHOLE 64 /* longer parts of a list are hashed first */
 #define PART_BYTES (8 + PART_WHOLE)
 
 static uint8_t use_keys[VAULT_USES][VAULT_KEY_BYTES];
 static uint8_t name_keys[VAULT_USES][crypto_shorthash_siphashx24_KEYBYTES]; /* of this process alone */
-static bool is_open;
+static int opened;                                                          /* how often */
 
 static void derive(const uint8_t master[VAULT_KEY_BYTES])
 {
     for (int use = 0; use < VAULT_USES; use++)
         crypto_kdf_derive_from_key(use_keys[use], VAULT_KEY_BYTES, (uint64_t)use + 1, "souk key", master);
     random_bytes(name_keys, sizeof name_keys);
-    is_open = true;
+    opened++;
 }
 
 /* Writes a new key under another name and links it to its final one: of several processes starting at once one wins,
@@ -140,7 +141,7 @@ enum err vault_write(const char *path, const uint8_t key[VAULT_KEY_BYTES], char 
 
 bool vault_is_open(void)
 {
-    return is_open;
+    return opened > 0;
 }
 
 void vault_hash(enum vault_use use, Str text, uint8_t ret[VAULT_HASH_BYTES])
@@ -186,26 +187,41 @@ bool vault_equal(const void *a, const void *b, size_t n)
     return sodium_memcmp(a, b, n) == 0;
 }
 
-/* A nonce is no secret, only never the same twice: the kernel is asked for many at once. */
-static void nonce_make(unsigned char ret[NONCE_BYTES])
+/* A nonce is no secret, only never the same twice: 24 random bytes, of which the last 8 count on for the next texts of
+ * this thread. The first 16 make the key of a text out of ours: it is the same for all these texts, and made once. New
+ * bytes are drawn soon, for the sake of a machine whose memory is copied while it runs. A process that forks would go
+ * on with the same in both; this one only ever starts other programs. */
+struct sealer {
+    unsigned char nonce[NONCE_BYTES], key[crypto_core_hchacha20_OUTPUTBYTES];
+    int opened; /* the vault's number; 0: nothing drawn yet */
+    int left;
+};
+
+static void sealer_next(struct sealer *s)
 {
-    static _Thread_local unsigned char nonces[NONCES][NONCE_BYTES];
-    static _Thread_local int left;
-    if (!left) {
-        random_bytes(nonces, sizeof nonces);
-        left = NONCES;
+    if (s->left && s->opened == opened) {
+        sodium_increment(s->nonce + crypto_core_hchacha20_INPUTBYTES, NONCE_BYTES - crypto_core_hchacha20_INPUTBYTES);
+        s->left--;
+        return;
     }
-    memcpy(ret, nonces[--left], NONCE_BYTES);
+    random_bytes(s->nonce, sizeof s->nonce);
+    crypto_core_hchacha20(s->key, s->nonce, use_keys[VAULT_SEAL], NULL);
+    s->opened = opened;
+    s->left = NONCES - 1;
 }
 
+/* crypto_aead_xchacha20poly1305_ietf_encrypt with the key already made: the nonce of what is left has 8 bytes behind
+ * zeros. */
 Str vault_seal(struct arena *a, Str context, Str plain)
 {
-    unsigned char *out = arena_alloc(a, NONCE_BYTES + plain.len + TAG_BYTES);
+    static _Thread_local struct sealer s;
+    unsigned char *out = arena_take(a, NONCE_BYTES + plain.len + TAG_BYTES), rest[REST_BYTES] = {0};
     unsigned long long n = 0;
-    nonce_make(out);
-    crypto_aead_xchacha20poly1305_ietf_encrypt(out + NONCE_BYTES, &n, (const unsigned char *)plain.ptr, plain.len,
-                                               (const unsigned char *)context.ptr, context.len, NULL, out,
-                                               use_keys[VAULT_SEAL]);
+    sealer_next(&s);
+    memcpy(out, s.nonce, NONCE_BYTES);
+    memcpy(rest + 4, s.nonce + crypto_core_hchacha20_INPUTBYTES, 8);
+    crypto_aead_chacha20poly1305_ietf_encrypt(out + NONCE_BYTES, &n, (const unsigned char *)plain.ptr, plain.len,
+                                              (const unsigned char *)context.ptr, context.len, NULL, rest, s.key);
     return (Str){(char *)out, NONCE_BYTES + (size_t)n};
 }
 
@@ -213,7 +229,7 @@ bool vault_unseal(struct arena *a, Str context, Str sealed, Str *ret)
 {
     if (sealed.len < NONCE_BYTES + TAG_BYTES) return false;
     const unsigned char *in = (const unsigned char *)sealed.ptr;
-    unsigned char *out = arena_alloc(a, sealed.len);
+    unsigned char *out = arena_take(a, sealed.len);
     unsigned long long n = 0;
     if (crypto_aead_xchacha20poly1305_ietf_decrypt(out, &n, NULL, in + NONCE_BYTES, sealed.len - NONCE_BYTES,
                                                    (const unsigned char *)context.ptr, context.len, in,

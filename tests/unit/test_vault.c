@@ -1,4 +1,5 @@
-/* tests/unit/test_vault.c - hashes of several texts, and those that are remembered; no seal looks like another. */
+/* tests/unit/test_vault.c - hashes of several texts, and those that are remembered; seals, of which none looks like
+ * another. */
 #include "unit.h"
 
 #include <pthread.h>
@@ -72,7 +73,7 @@ static void test_short_hashes_last(void **state)
 static void test_no_nonce_twice(void **state)
 {
     (void)state;
-    enum { COUNT = 200, NONCE = 24 };
+    enum { COUNT = 600, NONCE = 24 };
     Str sealed[COUNT], plain;
     for (size_t i = 0; i < COUNT; i++) {
         sealed[i] = vault_seal(&arena, STR("here"), STR("the same text"));
@@ -81,6 +82,98 @@ static void test_no_nonce_twice(void **state)
         assert_true(str_eq(plain, STR("the same text")));
         assert_false(vault_unseal(&arena, STR("there"), sealed[i], &plain));
     }
+}
+
+/* What libsodium itself makes of a text under our key, and what we make of its own. */
+static void test_seals_are_libsodiums(void **state)
+{
+    (void)state;
+    enum { LONGEST = 2000, NONCE = 24, TAG = 16 };
+    static uint8_t master[32], key[32], text[LONGEST], out[NONCE + LONGEST + TAG];
+    for (size_t i = 0; i < sizeof master; i++) master[i] = (uint8_t)(0x11 * (i % 16));
+    for (size_t i = 0; i < sizeof text; i++) text[i] = (uint8_t)(i * 7);
+    crypto_kdf_derive_from_key(key, sizeof key, VAULT_SEAL + 1, "souk key", master);
+    for (size_t n = 0; n <= LONGEST; n++) {
+        Str plain = {(const char *)text, n}, context = {(const char *)text, n % 40}, opened;
+        Str sealed = vault_seal(&arena, context, plain);
+        assert_int_equal(sealed.len, NONCE + n + TAG);
+        const uint8_t *bytes = (const uint8_t *)sealed.ptr;
+        unsigned long long len = 0;
+        assert_int_equal(crypto_aead_xchacha20poly1305_ietf_decrypt(out, &len, NULL, bytes + NONCE, n + TAG, text,
+                                                                    context.len, bytes, key),
+                         0);
+        assert_int_equal(len, n);
+        assert_memory_equal(out, text, n);
+        memcpy(out, bytes, NONCE);
+        crypto_aead_xchacha20poly1305_ietf_encrypt(out + NONCE, &len, text, n, text, context.len, NULL, out, key);
+        assert_memory_equal(out, bytes, sealed.len);
+        assert_true(vault_unseal(&arena, context, (Str){(const char *)out, sealed.len}, &opened));
+        assert_true(str_eq(opened, plain));
+        if (n % 100 == 0) arena_done(&arena);
+    }
+}
+
+static void test_changed_seals_are_refused(void **state)
+{
+    (void)state;
+    char changed[200];
+    Str plain = STR("a text of which every bit counts"), opened = STR("as before");
+    Str sealed = vault_seal(&arena, STR("here"), plain);
+    assert_true(sealed.len <= sizeof changed);
+    for (size_t bit = 0; bit < 8 * sealed.len; bit++) {
+        memcpy(changed, sealed.ptr, sealed.len);
+        changed[bit / 8] = (char)(changed[bit / 8] ^ 1 << bit % 8);
+        assert_false(vault_unseal(&arena, STR("here"), (Str){changed, sealed.len}, &opened));
+    }
+    for (size_t n = 0; n < sealed.len; n++)
+        assert_false(vault_unseal(&arena, STR("here"), (Str){sealed.ptr, n}, &opened));
+    assert_true(str_eq(opened, STR("as before")));
+}
+
+/* Of several threads, and after the vault was opened again. */
+enum { SEALERS = 4, SEALED_BY_ONE = 300 };
+static Str sealed_by[SEALERS][SEALED_BY_ONE];
+static struct arena sealers_arenas[SEALERS];
+
+static void *seal_many(void *arg)
+{
+    size_t number = (size_t)((Str(*)[SEALED_BY_ONE])arg - sealed_by);
+    for (size_t i = 0; i < SEALED_BY_ONE; i++)
+        sealed_by[number][i] = vault_seal(&sealers_arenas[number], STR("x"), STR("y"));
+    return NULL;
+}
+
+static void test_threads_share_no_nonce(void **state)
+{
+    (void)state;
+    enum { COUNT = SEALERS * SEALED_BY_ONE, NONCE = 24 };
+    pthread_t threads[SEALERS];
+    Str plain;
+    for (size_t i = 0; i < SEALERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, seal_many, sealed_by[i]), 0);
+    for (size_t i = 0; i < SEALERS; i++) pthread_join(threads[i], NULL);
+    const Str *all = sealed_by[0];
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_true(vault_unseal(&arena, STR("x"), all[i], &plain));
+        for (size_t j = 0; j < i; j++) assert_memory_not_equal(all[i].ptr, all[j].ptr, NONCE);
+    }
+    for (size_t i = 0; i < SEALERS; i++) arena_done(&sealers_arenas[i]);
+}
+
+static void test_another_master_key(void **state)
+{
+    (void)state;
+    char why[256];
+    Str ours = vault_seal(&arena, STR("here"), STR("text")), plain;
+    assert_int_equal(
+        vault_open(NULL, "00112233445566778899aabbccddeeff00112233445566778899aabbccddeefe", false, why, sizeof why),
+        OK);
+    assert_false(vault_unseal(&arena, STR("here"), ours, &plain));
+    Str theirs = vault_seal(&arena, STR("here"), STR("text"));
+    assert_true(vault_unseal(&arena, STR("here"), theirs, &plain));
+    assert_int_equal(open_vault(NULL), 0);
+    assert_true(vault_unseal(&arena, STR("here"), ours, &plain));
+    assert_false(vault_unseal(&arena, STR("here"), theirs, &plain));
 }
 
 static void test_names(void **state)
@@ -103,6 +196,10 @@ int main(void)
         cmocka_unit_test(test_long_parts_are_told_apart),
         cmocka_unit_test(test_short_hashes_last),
         cmocka_unit_test_teardown(test_no_nonce_twice, empty_arena),
+        cmocka_unit_test_teardown(test_seals_are_libsodiums, empty_arena),
+        cmocka_unit_test_teardown(test_changed_seals_are_refused, empty_arena),
+        cmocka_unit_test_teardown(test_threads_share_no_nonce, empty_arena),
+        cmocka_unit_test_teardown(test_another_master_key, empty_arena),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, open_vault, NULL);
