@@ -1,8 +1,10 @@
 // Serial codes that are kept for an order while its payment is open: off by default, limited per customer, freed in time.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { Browser } from './lib/browser.mjs';
 import { dataOf, expectError } from './lib/http.mjs';
 import { LABELS, openPaidShop, stripeEvent } from './lib/gateways.mjs';
+import { freshStore } from './lib/souk.mjs';
 
 let shop;
 let counter = 0;
@@ -193,4 +195,37 @@ test('paying another way does not keep the codes any longer', async () => {
   );
   assert.equal((await order.seen()).reserved_until, until);
   await shop.check();
+});
+
+test('of guests in one network ten orders a day keep codes; orders beyond that are made without', async (t) => {
+  const database = freshStore(undefined, 'owner');
+  const small = await openPaidShop({ t, database, limited: true });
+  t.after(() => small.stop());
+  await small.listen('stripe');
+  dataOf(await small.admin('PATCH', '/api/admin/settings', { reserve_minutes: 30, reserve_codes_max: 1 }));
+  const product = small.seed.product({ name: 'Codes', slug: 'codes', price: 500, delivery_type: 'serial_code' });
+  small.seed.serials(
+    product,
+    Array.from({ length: 14 }, (_, i) => `GUEST-${i}`),
+  );
+  const b = new Browser(small.souk.url);
+  let guests = 0;
+  const order = async () => {
+    await b.open('/p/codes');
+    await b.submit('/cart/add', { then: 'cart' }, { expect: 303 });
+    await b.open('/checkout');
+    await b.submit('/checkout', { email: `guest${++guests}@example.com`, pay_with: LABELS.stripe }, { expect: 303 });
+  };
+  const kept = () => small.count('orders WHERE reserved_until IS NOT NULL');
+  await small.until(async () => {
+    await order();
+    return kept() === 1;
+  }, 'the server knows the setting');
+  for (let i = 0; i < 12; i++) await order();
+  assert.equal(kept(), 10);
+  assert.equal(dataOf(await small.admin('GET', `/api/admin/products/${product.id}/serials`)).pools[0].reserved, 10);
+  const buyer = await small.buyerWith([[product, 1]]);
+  const { order_id: id } = await small.checkout(buyer, LABELS.stripe);
+  assert.ok((await small.order(buyer, id)).reserved_until, 'those who have an account have theirs');
+  await small.check();
 });

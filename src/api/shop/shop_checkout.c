@@ -8,6 +8,7 @@
 #include "api/tables.h"
 #include "base/random.h"
 #include "domain/order_ref.h"
+#include "domain/reservation.h"
 #include "domain/session.h"
 #include "page/words.h"
 #include "serve/app.h"
@@ -18,6 +19,7 @@
 #define ONCE_CHARS 22
 #define PENDING_REFRESH "5"
 #define GUEST_GIFTS_A_DAY 10 /* to one e-mail address */
+#define GUEST_KEPT_A_DAY 10  /* orders of guests in one network that keep codes */
 
 struct checkout_form {
     Str pay_with, email;
@@ -112,6 +114,20 @@ static enum err limit_gifts(struct request *req, struct shop_purchase *p)
     return r.allowed ? OK : ERR_RATE_LIMITED;
 }
 
+/* Another address is another guest, who may have as many codes kept: so they are counted by network, too. An order
+ * beyond that is made without. */
+static enum err limit_kept(struct request *req, struct shop_purchase *p)
+{
+    struct app *app = req->app;
+    struct order *o = &p->checkout.order;
+    if (!o->reserved_until.ms || p->is_counted || !app->options.rate_auth) return OK;
+    p->is_counted =
+        limiter_charge_day(app->limiter, 'K', req->exchange->network, GUEST_KEPT_A_DAY, time_monotonic_ns()).allowed;
+    if (p->is_counted) return OK;
+    o->reserved_until = (Time){0};
+    return reservation_release(req->db, o->id);
+}
+
 static enum err answer(struct request *req, struct pay *pay)
 {
     const struct order *o = &checkout_of(pay)->order;
@@ -132,6 +148,7 @@ static enum err checkout_write(struct request *req, struct shop_purchase *p)
     e = checkout_begin(req, &wish, &p->checkout);
     req->account = visitor;
     if (!e && is_guest) e = limit_gifts(req, p);
+    if (!e && is_guest) e = limit_kept(req, p);
     return e ? e : answer(req, &p->checkout.pay);
 }
 REQUEST_STEP(checkout_write);
