@@ -9,6 +9,7 @@
 #define CERTIFICATE_BYTES_MAX (64 * 1024)
 #define CERTIFICATE_PATH_MAX 192
 #define KEPT_NS (INT64_C(24) * 3600 * 1000000000)
+#define STALE_NS (7 * KEPT_NS) /* more, while it cannot be fetched again */
 #define MISSING_NS (INT64_C(60) * 1000000000)
 #define FETCH_TIMEOUT_MS 5000
 
@@ -40,11 +41,32 @@ static int look(struct certificate_store *s, const struct cache_key *place, stru
     return -1;
 }
 
+/* One whose day is over. */
+static bool look_stale(struct certificate_store *s, const struct cache_key *place, struct arena *a, Str *ret)
+{
+    int64_t now = time_monotonic_ns();
+    for (size_t i = 0; i < CERTIFICATES_MAX; i++) {
+        const struct kept_certificate *c = &s->kept[i];
+        if (!c->pem || c->ends_ns + STALE_NS <= now || !cache_key_is(&c->place, place)) continue;
+        *ret = str_dup(a, (Str){c->pem, c->len});
+        return true;
+    }
+    return false;
+}
+
+/* Which of two gives way: an address without a certificate first, then the one that ends earlier. */
+static bool goes_before(const struct kept_certificate *a, const struct kept_certificate *b)
+{
+    return !a->pem != !b->pem ? !a->pem : a->ends_ns < b->ends_ns;
+}
+
 static void keep(struct certificate_store *s, const struct cache_key *place, Str pem)
 {
     struct kept_certificate *at = &s->kept[0];
     for (size_t i = 1; i < CERTIFICATES_MAX; i++)
-        if (s->kept[i].ends_ns < at->ends_ns) at = &s->kept[i];
+        if (goes_before(&s->kept[i], at)) at = &s->kept[i];
+    for (size_t i = 0; i < CERTIFICATES_MAX; i++)
+        if (s->kept[i].ends_ns && cache_key_is(&s->kept[i].place, place)) at = &s->kept[i];
     free(at->pem);
     *at = (struct kept_certificate){.ends_ns = time_monotonic_ns() + (pem.len ? KEPT_NS : MISSING_NS)};
     at->place = *place;
@@ -74,39 +96,66 @@ static enum verdict fetch(struct certificate_store *s, const struct gateway_conf
 
 /* What another thread fetches just now, once it has: as look. A fetch that failed is not repeated for each that waited.
  */
-static int await(struct certificate_store *s, const struct cache_key *place, struct arena *a, Str *ret)
+static int await(struct certificate_store *s, struct certificate_fetch *f, struct arena *a, Str *ret)
 {
-    if (!cache_key_is(&s->fetching, place) || s->waiting == CERTIFICATE_WAITERS_MAX) return -1;
-    s->waiting++;
-    for (int64_t fetches = s->fetches; s->fetches == fetches;) pthread_cond_wait(&s->fetched, &s->lock);
-    s->waiting--;
-    return look(s, place, a, ret);
+    struct cache_key place = f->place;
+    if (f->waiting == CERTIFICATE_WAITERS_MAX) return -1;
+    f->waiting++;
+    for (int64_t ended = f->ended; f->ended == ended;) pthread_cond_wait(&s->fetched, &s->lock);
+    f->waiting--;
+    return look(s, &place, a, ret);
 }
 
-enum verdict certificate_find(void *ctx, const struct gateway_config *config, Str path, struct arena *a, Str *ret_pem)
+/* The fetch of this certificate; NULL: nobody fetches it. *ret_free: where this network may begin it, or NULL. */
+static struct certificate_fetch *fetch_of(struct certificate_store *s, const struct cache_key *place,
+                                          const struct cache_key *network, struct certificate_fetch **ret_free)
+{
+    bool is_waiting = false;
+    *ret_free = NULL;
+    for (size_t i = 0; i < CERTIFICATE_FETCHES_MAX; i++) {
+        struct certificate_fetch *f = &s->fetches[i];
+        if (f->is_busy && cache_key_is(&f->place, place)) return f;
+        if (f->is_busy && cache_key_is(&f->network, network)) is_waiting = true;
+        if (!f->is_busy) *ret_free = f;
+    }
+    if (is_waiting) *ret_free = NULL;
+    return NULL;
+}
+
+static enum verdict fetch_at(struct certificate_store *s, struct certificate_fetch *f,
+                             const struct gateway_config *config, Str path, struct arena *a, Str *ret)
+{
+    pthread_mutex_unlock(&s->lock);
+    enum verdict v = fetch(s, config, path, a, ret);
+    pthread_mutex_lock(&s->lock);
+    if (v != VERDICT_UNAVAILABLE) keep(s, &f->place, v == VERDICT_OK ? *ret : (Str){0});
+    f->is_busy = false;
+    f->ended++;
+    pthread_cond_broadcast(&s->fetched);
+    return v;
+}
+
+enum verdict certificate_find(void *ctx, Str network, const struct gateway_config *config, Str path, struct arena *a,
+                              Str *ret_pem)
 {
     struct certificate_store *s = ctx;
+    struct certificate_fetch *theirs, *ours;
     if (path.len > CERTIFICATE_PATH_MAX) return VERDICT_BAD;
     struct cache_key place = cache_key_of(gateway_base_url(config), path, (Str){0});
+    struct cache_key from = cache_key_of(network, (Str){0}, (Str){0});
+    enum verdict v = VERDICT_UNAVAILABLE; /* the sender will try again */
     pthread_mutex_lock(&s->lock);
     int known = look(s, &place, a, ret_pem);
-    bool ours = known < 0 && !s->is_fetching;
-    if (ours) {
-        s->is_fetching = true;
-        s->fetching = place;
-    } else if (known < 0) {
-        known = await(s, &place, a, ret_pem);
+    if (known < 0 && (theirs = fetch_of(s, &place, &from, &ours))) {
+        known = await(s, theirs, a, ret_pem);
+    } else if (known < 0 && ours) {
+        ours->is_busy = true;
+        ours->place = place;
+        ours->network = from;
+        v = fetch_at(s, ours, config, path, a, ret_pem);
     }
-    pthread_mutex_unlock(&s->lock);
-    if (known >= 0) return known ? VERDICT_OK : VERDICT_BAD;
-    if (!ours) return VERDICT_UNAVAILABLE; /* the sender will try again */
-
-    enum verdict v = fetch(s, config, path, a, ret_pem);
-    pthread_mutex_lock(&s->lock);
-    if (v != VERDICT_UNAVAILABLE) keep(s, &place, v == VERDICT_OK ? *ret_pem : (Str){0});
-    s->is_fetching = false;
-    s->fetches++;
-    pthread_cond_broadcast(&s->fetched);
+    if (known >= 0) v = known ? VERDICT_OK : VERDICT_BAD;
+    if (v == VERDICT_UNAVAILABLE && look_stale(s, &place, a, ret_pem)) v = VERDICT_OK;
     pthread_mutex_unlock(&s->lock);
     return v;
 }

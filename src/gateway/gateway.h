@@ -33,7 +33,9 @@ Str webhook_header(const struct webhook *hook, const char *name);
  * certificate) or UNAVAILABLE. */
 struct certificates {
     void *ctx;
-    enum verdict (*find)(void *ctx, const struct gateway_config *config, Str path, struct arena *a, Str *ret_pem);
+    Str network; /* that asks for them */
+    enum verdict (*find)(void *ctx, Str network, const struct gateway_config *config, Str path, struct arena *a,
+                         Str *ret_pem);
 };
 
 /* The payment that the provider is asked to take. */

@@ -85,9 +85,9 @@ static struct http_reply exchange(struct gateway_link *l, const struct gateway_c
     return job.reply;
 }
 
-struct certificates link_certificates(struct gateway_link *l)
+struct certificates link_certificates(struct gateway_link *l, Str network)
 {
-    return (struct certificates){&l->certificates, certificate_find};
+    return (struct certificates){&l->certificates, network, certificate_find};
 }
 
 static enum reply authorize(struct gateway_link *l, const struct gateway *g, struct gateway_config *config,

@@ -54,5 +54,5 @@ Str link_create_body(struct arena *a, const struct gateway_config *config, const
 enum err link_confirm(struct gateway_link *link, const struct gateway_config *config, struct payment_event *event,
                       struct arena *a);
 
-/* PayPal's certificates, as verify wants them. */
-struct certificates link_certificates(struct gateway_link *link);
+/* PayPal's certificates, as verify wants them, for a message from this network. */
+struct certificates link_certificates(struct gateway_link *link, Str network);

@@ -46,7 +46,7 @@ static enum verdict verify(const struct gateway_config *config, const struct web
     if (!paypal_cert_path(h.cert_url, config->is_live, &path)) return VERDICT_MALFORMED;
     const char *field;
     if (problem(config, &field)) return VERDICT_UNAVAILABLE;
-    enum verdict v = certs->find(certs->ctx, config, path, a, &pem);
+    enum verdict v = certs->find(certs->ctx, certs->network, config, path, a, &pem);
     if (v != VERDICT_OK) return v;
     const char *name =
         config->is_live ? "messageverificationcerts.paypal.com" : "messageverificationcerts.sandbox.paypal.com";

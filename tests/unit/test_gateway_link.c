@@ -289,7 +289,7 @@ static void *find(void *arg)
     struct finding *f = arg;
     struct arena a = {0};
     Str pem;
-    f->verdict = f->certs.find(f->certs.ctx, &f->config, f->path, &a, &pem);
+    f->verdict = f->certs.find(f->certs.ctx, f->certs.network, &f->config, f->path, &a, &pem);
     if (f->verdict == VERDICT_OK) assert_str(pem, STR("PEM"));
     arena_done(&a);
     return NULL;
@@ -302,7 +302,7 @@ static struct finding finding_of(struct certificates certs, const char *path)
 
 static enum verdict found(struct certificate_store *s, const char *path)
 {
-    struct finding f = finding_of((struct certificates){s, certificate_find}, path);
+    struct finding f = finding_of((struct certificates){s, STR("192.0.2.1"), certificate_find}, path);
     find(&f);
     return f.verdict;
 }
@@ -334,7 +334,7 @@ static void test_certificates(void **state)
     atomic_store(&waiting, 0);
     pthread_mutex_lock(&gate);
     for (int i = 0; i < 2; i++) {
-        two[i] = finding_of((struct certificates){&s, certificate_find}, "/b");
+        two[i] = finding_of((struct certificates){&s, STR("192.0.2.1"), certificate_find}, "/b");
         assert_int_equal(pthread_create(&threads[i], NULL, find, &two[i]), 0);
     }
     while (!atomic_load(&waiting)) sched_yield();
@@ -361,12 +361,13 @@ static void test_certificates_few_wait(void **state)
     atomic_store(&waiting, 0);
     pthread_mutex_lock(&gate);
     for (int i = 0; i < ALL; i++) {
-        all[i] = finding_of((struct certificates){&s, certificate_find}, "/b");
+        all[i] = finding_of((struct certificates){&s, STR("192.0.2.1"), certificate_find}, "/b");
         assert_int_equal(pthread_create(&threads[i], NULL, find, &all[i]), 0);
     }
     for (int there = 0; there < CERTIFICATE_WAITERS_MAX; sched_yield()) {
         pthread_mutex_lock(&s.lock);
-        there = s.waiting;
+        there = 0;
+        for (int i = 0; i < CERTIFICATE_FETCHES_MAX; i++) there += s.fetches[i].waiting;
         pthread_mutex_unlock(&s.lock);
     }
     assert_int_equal(found(&s, "/b"), VERDICT_UNAVAILABLE);
@@ -379,12 +380,96 @@ static void test_certificates_few_wait(void **state)
     certificates_done(&s);
 }
 
+static void wait_for(int calls)
+{
+    while (atomic_load(&waiting) < calls) sched_yield();
+}
+
+/* A stranger who has one fetched after the other keeps no other network's message waiting, until all places are taken.
+ */
+static void test_certificates_by_network(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"/n0", "/n1", "/n2", "/n3"}, *const networks[] = {"n0", "n1", "n2", "n3"};
+    struct certificate_store s = {0};
+    certificates_init(&s, NULL);
+    struct finding all[CERTIFICATE_FETCHES_MAX];
+    pthread_t threads[CERTIFICATE_FETCHES_MAX];
+    WILL_ANSWER({200, "PEM", NULL}, {200, "PEM", NULL}, {200, "PEM", NULL}, {200, "PEM", NULL});
+    atomic_store(&waiting, 0);
+    pthread_mutex_lock(&gate);
+    for (int i = 0; i < CERTIFICATE_FETCHES_MAX; i++) {
+        all[i] = finding_of((struct certificates){&s, str_from(networks[i]), certificate_find}, names[i]);
+        assert_int_equal(pthread_create(&threads[i], NULL, find, &all[i]), 0);
+        wait_for(i + 1);
+        struct finding again = finding_of(all[i].certs, "/other");
+        find(&again);
+        assert_int_equal(again.verdict, VERDICT_UNAVAILABLE);
+    }
+    assert_int_equal(found(&s, "/other"), VERDICT_UNAVAILABLE);
+    pthread_mutex_unlock(&gate);
+    for (int i = 0; i < CERTIFICATE_FETCHES_MAX; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(all[i].verdict, VERDICT_OK);
+    }
+    assert_int_equal(asked, CERTIFICATE_FETCHES_MAX);
+    certificates_done(&s);
+}
+
+static void end_all(struct certificate_store *s, int64_t ends_ns)
+{
+    for (int i = 0; i < CERTIFICATES_MAX; i++)
+        if (s->kept[i].ends_ns) s->kept[i].ends_ns = ends_ns;
+}
+
+/* A known one is good while it cannot be fetched again, for some days; names that nobody has do not push it out. */
+static void test_certificates_known(void **state)
+{
+    (void)state;
+    const int64_t day_ns = INT64_C(24) * 3600 * 1000000000;
+    struct certificate_store s = {0};
+    certificates_init(&s, NULL);
+    WILL_ANSWER({200, "PEM", NULL});
+    assert_int_equal(found(&s, "/a"), VERDICT_OK);
+    end_all(&s, time_monotonic_ns() - 1);
+    char name[3] = "/0";
+    struct answer none[2 * CERTIFICATES_MAX];
+    for (int i = 0; i < 2 * CERTIFICATES_MAX; i++) none[i] = (struct answer){404, "", NULL};
+    will_answer(none, 2 * CERTIFICATES_MAX);
+    for (int i = 0; i < 2 * CERTIFICATES_MAX; i++, name[1]++) assert_int_equal(found(&s, name), VERDICT_BAD);
+    will_answer(NULL, 0);
+    assert_int_equal(found(&s, "/a"), VERDICT_OK);
+
+    struct finding busy = finding_of((struct certificates){&s, STR("192.0.2.1"), certificate_find}, "/busy");
+    pthread_t thread;
+    atomic_store(&waiting, 0);
+    pthread_mutex_lock(&gate);
+    assert_int_equal(pthread_create(&thread, NULL, find, &busy), 0);
+    wait_for(1);
+    assert_int_equal(found(&s, "/a"), VERDICT_OK); /* from the network that fetches another */
+    pthread_mutex_unlock(&gate);
+    pthread_join(thread, NULL);
+
+    WILL_ANSWER({404, "", NULL}); /* it is no longer PayPal's */
+    assert_int_equal(found(&s, "/a"), VERDICT_BAD);
+    end_all(&s, time_monotonic_ns() - 1);
+    will_answer(NULL, 0);
+    assert_int_equal(found(&s, "/a"), VERDICT_UNAVAILABLE);
+
+    WILL_ANSWER({200, "PEM", NULL});
+    assert_int_equal(found(&s, "/a"), VERDICT_OK);
+    end_all(&s, time_monotonic_ns() - 7 * day_ns);
+    will_answer(NULL, 0);
+    assert_int_equal(found(&s, "/a"), VERDICT_UNAVAILABLE);
+    certificates_done(&s);
+}
+
 /* Strangers name certificates. Whatever becomes of these, the gateway is called. */
 static void test_certificates_have_no_lane(void **state)
 {
     (void)state;
     struct gateway_link *l = link_new(NULL);
-    struct certificates certs = link_certificates(l);
+    struct certificates certs = link_certificates(l, STR("192.0.2.1"));
     struct finding first = finding_of(certs, "/a"), other = finding_of(certs, "/b");
     pthread_t thread;
     WILL_ANSWER(
@@ -417,6 +502,8 @@ int main(void)
         cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_certificates),
         cmocka_unit_test(test_certificates_few_wait),
+        cmocka_unit_test(test_certificates_by_network),
+        cmocka_unit_test(test_certificates_known),
         cmocka_unit_test(test_certificates_have_no_lane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

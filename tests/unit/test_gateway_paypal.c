@@ -287,10 +287,10 @@ struct cabinet {
     int asked;
 };
 
-static enum verdict find_certificate(void *ctx, const struct gateway_config *config, Str path, struct arena *a,
-                                     Str *ret)
+static enum verdict find_certificate(void *ctx, Str network, const struct gateway_config *config, Str path,
+                                     struct arena *a, Str *ret)
 {
-    (void)config, (void)path, (void)a;
+    (void)network, (void)config, (void)path, (void)a;
     struct cabinet *c = ctx;
     c->asked++;
     *ret = c->pem;
@@ -306,7 +306,7 @@ static void test_whole_delivery(void **state)
     config.webhook_id = STR("5WH");
     config.ca_bundle = pem_of(&a, authority.cert);
     struct cabinet cabinet = {pem_of(&a, leaf.cert), VERDICT_OK, 0};
-    struct certificates certs = {&cabinet, find_certificate};
+    struct certificates certs = {&cabinet, {0}, find_certificate};
     struct paypal_headers h = headers_of(&a, leaf.key, "5WH");
     struct http_header headers[] = {
         {STR("PAYPAL-TRANSMISSION-ID"), h.id},

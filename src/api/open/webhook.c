@@ -31,7 +31,7 @@ REQUEST_STEP(read_gateways);
  * refused: the sender should try again. */
 static enum verdict verify(struct request *req, struct incoming *in, const struct webhook *hook)
 {
-    struct certificates certs = link_certificates(req->app->link);
+    struct certificates certs = link_certificates(req->app->link, req->exchange->network);
     enum verdict worst = VERDICT_BAD;
     for (size_t i = 0; i < in->count; i++) {
         const struct gateway_config *config = &in->gateways[i];
