@@ -67,6 +67,7 @@ static struct limit_slot *find_slot(struct limit_slot slots[SLOTS], uint64_t cal
 
 struct limit_pace {
     int64_t calls, seconds;
+    int64_t amount; /* that is charged at once */
 };
 
 static struct limit_result charge(struct limiter *l, char name, Str caller, struct limit_pace pace, int64_t now_ns,
@@ -75,16 +76,16 @@ static struct limit_result charge(struct limiter *l, char name, Str caller, stru
     const int64_t second = INT64_C(1000000000);
     int64_t interval = pace.seconds * second / pace.calls;
     if (interval < 1) interval = 1;
-    int64_t window = interval * pace.calls;
+    int64_t window = interval * pace.calls, cost = interval * pace.amount;
     uint64_t hash = caller_hash(l, name, caller);
     struct shard *shard = &l->shards[hash % SHARDS];
 
     pthread_mutex_lock(&shard->lock);
     struct limit_slot *slot = find_slot(shard->slots[hash / SHARDS % BUCKETS], hash);
     int64_t arrival = slot->caller == hash && slot->arrival_ns > now_ns ? slot->arrival_ns : now_ns;
-    bool allowed = arrival + interval - now_ns <= window;
+    bool allowed = arrival + cost - now_ns <= window;
     if (allowed) {
-        arrival += interval;
+        arrival += cost;
         if (count) *slot = (struct limit_slot){hash, arrival};
     }
     pthread_mutex_unlock(&shard->lock);
@@ -94,21 +95,27 @@ static struct limit_result charge(struct limiter *l, char name, Str caller, stru
         .allowed = allowed,
         .remaining = (window - ahead) / interval,
         .reset_s = (ahead + second - 1) / second,
-        .retry_after_s = allowed ? 0 : (ahead + interval - window + second - 1) / second,
+        .retry_after_s = allowed ? 0 : (ahead + cost - window + second - 1) / second,
     };
 }
 
 struct limit_result limiter_charge(struct limiter *l, char name, Str caller, int64_t per_minute, int64_t now_ns)
 {
-    return charge(l, name, caller, (struct limit_pace){per_minute, 60}, now_ns, true);
+    return charge(l, name, caller, (struct limit_pace){per_minute, 60, 1}, now_ns, true);
 }
 
 struct limit_result limiter_charge_day(struct limiter *l, char name, Str caller, int64_t per_day, int64_t now_ns)
 {
-    return charge(l, name, caller, (struct limit_pace){per_day, 86400}, now_ns, true);
+    return charge(l, name, caller, (struct limit_pace){per_day, 86400, 1}, now_ns, true);
+}
+
+struct limit_result limiter_spend_day(struct limiter *l, char name, Str caller, int64_t amount, int64_t per_day,
+                                      int64_t now_ns)
+{
+    return charge(l, name, caller, (struct limit_pace){per_day, 86400, amount}, now_ns, true);
 }
 
 struct limit_result limiter_look(struct limiter *l, char name, Str caller, int64_t per_minute, int64_t now_ns)
 {
-    return charge(l, name, caller, (struct limit_pace){per_minute, 60}, now_ns, false);
+    return charge(l, name, caller, (struct limit_pace){per_minute, 60, 1}, now_ns, false);
 }

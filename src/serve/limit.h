@@ -20,5 +20,8 @@ void limiter_free(struct limiter *l);
 /* `name` keeps the callers of different limits apart. per_minute > 0; a burst may be as large. */
 struct limit_result limiter_charge(struct limiter *l, char name, Str caller, int64_t per_minute, int64_t now_ns);
 struct limit_result limiter_charge_day(struct limiter *l, char name, Str caller, int64_t per_day, int64_t now_ns);
+/* Several at once: all of them, or none. */
+struct limit_result limiter_spend_day(struct limiter *l, char name, Str caller, int64_t amount, int64_t per_day,
+                                      int64_t now_ns);
 /* Looks without counting. */
 struct limit_result limiter_look(struct limiter *l, char name, Str caller, int64_t per_minute, int64_t now_ns);

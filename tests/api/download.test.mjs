@@ -308,6 +308,18 @@ test('a range is no way around the count', async () => {
   expectError(await shop.souk.get(target), 410, 'download_used_up');
 });
 
+test('ranges are free up to twenty times the file: a link that is used up is not everybody’s but for its first byte', async () => {
+  const target = await link(fileProduct({ download_limit: 2 }));
+  const where = `id = ${lastDelivery()}`;
+  const rest = () => shop.souk.get(target, { headers: { Range: 'bytes=1-' } });
+  expectStatus(await shop.souk.get(target), 200);
+  for (let i = 0; i < 20; i++) expectStatus(await rest(), 206);
+  assert.equal(rowOf(where)[0], 1);
+  expectStatus(await rest(), 206);
+  assert.equal(rowOf(where)[0], 2, 'past that it is a fetch');
+  expectError(await rest(), 410, 'download_used_up');
+});
+
 test('a broken fetch is resumed where it ended', async () => {
   const target = await link(fileProduct());
   const got = [];

@@ -2,7 +2,8 @@
  *
  * The token alone is enough; there is no other authentication, so that browsers and download programs can use the plain
  * link. A fetch is counted when it begins: a GET of the whole file or of a range that starts at its first byte. A range
- * that starts later resumes a counted fetch and is free for a day; after that it counts as a new one.
+ * that starts later resumes a counted fetch and is free for a day, up to many times the file; after that it counts as a
+ * new one.
  *
  * Runs on the blocking pool, because opening a file may wait for a disk. */
 #include <sys/stat.h>
@@ -13,7 +14,11 @@
 #include "base/log.h"
 #include "domain/download_link.h"
 #include "serve/app.h"
+#include "serve/limit.h"
 #include "serve/request.h"
+
+#define RESUMED_FILES_A_DAY 20
+#define FILE_PARTS 1000 /* of which ranges are counted */
 
 struct grant {
     Id order_item;
@@ -119,17 +124,26 @@ static Str etag_of(struct arena *a, Str file_key, const struct stat *s)
                       (unsigned long long)s->st_mtim.tv_sec * 1000000000u + (unsigned long long)s->st_mtim.tv_nsec);
 }
 
-/* Refuses a fetch that may not begin; counts one that may. */
-static enum err charge(struct request *req, struct grant *g, bool is_start)
+/* Without a bound all but the first byte would be free for everybody who has the link. */
+static bool resumes(struct request *req, const struct grant *g, const struct byte_range *part, int64_t size)
 {
-    if (!is_start && g->download.may_resume) return OK;
+    if (part->offset == 0 || !g->download.may_resume) return false;
+    int64_t parts = (part->length * FILE_PARTS + size - 1) / size;
+    return limiter_spend_day(req->app->limiter, 'D', req->params[0], parts, RESUMED_FILES_A_DAY * FILE_PARTS,
+                             time_monotonic_ns())
+        .allowed;
+}
+
+/* Refuses a fetch that may not begin; counts one that may. */
+static enum err charge(struct request *req, struct grant *g)
+{
     if (g->download.is_used_up) return ERR_DOWNLOAD_USED_UP;
     return is_get(req) ? tx_call(req->app->database, TX_WRITE, count_fetch, g, req->arena) : OK;
 }
 
 static enum err redirect(struct request *req, struct grant *g)
 {
-    enum err e = charge(req, g, true);
+    enum err e = charge(req, g);
     if (e) return e;
     req->status = 302;
     request_add_header(req, "Location", g->download.url);
@@ -168,7 +182,7 @@ static enum err send_file(struct request *req, struct grant *g, int fd)
     if (request_not_modified(req, etag)) goto out;
     e = find_range(req, etag, s.st_size, &part);
     if (e) goto out;
-    e = charge(req, g, part.offset == 0);
+    if (!resumes(req, g, &part, s.st_size)) e = charge(req, g);
     if (e) goto out;
 
     request_add_header(req, "Accept-Ranges", STR("bytes"));
