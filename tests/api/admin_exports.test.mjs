@@ -38,3 +38,13 @@ test('exports are CSV that a spreadsheet cannot run', async () => {
   for (const what of ['orders', 'ledger'])
     assert.ok((await staff.get(`/api/admin/exports/${what}`)).text.startsWith('id,'));
 });
+
+test('who has exported what is in the audit trail', async () => {
+  for (const what of ['orders', 'customers', 'ledger']) {
+    expectStatus(await staff.get(`/api/admin/exports/${what}?after=1`), 200);
+    const row = await office.audited('export.read');
+    assert.deepEqual([row.actor_id, row.label, row.after], [staff.id, what, { after: 1 }]);
+  }
+  expectStatus(await staff.get('/api/admin/exports/orders'), 200);
+  assert.equal((await office.audited('export.read')).after, null);
+});

@@ -129,6 +129,7 @@ test('an old session lends nobody money and sends buyers nowhere else', async ()
     () => session.put(`${product}/file`, 'x', { headers: { 'Content-Type': 'application/octet-stream' } }),
   ];
   for (const call of calls) expectError(await call(), 403, 'confirmation_required');
+  expectError(await session.get('/api/admin/exports/customers'), 403, 'confirmation_required');
   dataOf(await session.patch(customer, { credit_limit: 10, name: 'Ada' }));
   dataOf(await session.patch(product, { download_url: 'https://example.com/good', position: 3 }));
   dataOf(await session.post('/api/auth/confirm', { password }));
