@@ -20,7 +20,8 @@ struct guess {
     Str account;
     bool is_home;
 };
-#define PLACES 10 /* times as many for the wider counts */
+#define PLACES 10           /* times as many for the wider counts */
+#define STRANGERS_A_DAY 100 /* of a network, times the rate */
 
 static Str guess_key(const struct guess *g)
 {
@@ -58,6 +59,16 @@ static void guess_ended(const struct guess *g, enum err e)
         guess_undo(app->guesses, 'g', guess_key(g), rate);
     else
         guess_right(app->guesses, 'g', guess_key(g));
+}
+
+enum err stranger_limit(struct request *req)
+{
+    int64_t rate = req->app->options.rate_auth;
+    if (!rate || address_is_loopback(req->exchange->peer)) return OK;
+    struct limit_result r =
+        limiter_charge_day(req->app->limiter, 'N', req->exchange->network, rate * STRANGERS_A_DAY, time_monotonic_ns());
+    req->retry_after_s = r.retry_after_s;
+    return r.allowed ? OK : ERR_RATE_LIMITED;
 }
 
 static struct guess code_guess(struct request *req)

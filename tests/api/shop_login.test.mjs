@@ -418,3 +418,37 @@ test('to one address a stranger can have ten gifts sent a day, and the owner of 
   await b.submit('/register', { email: 'third@example.com', password: PASSWORD }, { expect: 303 });
   for (let i = 0; i < 12; i++) assert.equal(await order({}), 303);
 });
+
+test('one network registers so many accounts a day, gifts to guests included; others and this machine go on', async (t) => {
+  const database = freshStore(undefined, 'owner');
+  const args = ['--rate-auth', '1', '--trusted-proxy', '127.0.0.1'];
+  const souk = await startSouk({ t, database, limited: true, dear: false, args });
+  t.after(() => database.remove());
+  const gift = { name: 'Gift', slug: 'gift', price: 0, delivery_type: 'license_key', is_active: true };
+  dataOf(await souk.post('/api/admin/products', gift, { token: database.accounts.owner.token }), 201);
+  let number = 0;
+  const register = (from) =>
+    souk.post(
+      '/api/auth/register',
+      { email: `new${++number}@example.com`, password: PASSWORD },
+      { headers: from ? { 'X-Forwarded-For': from } : {} },
+    );
+  for (let i = 0; i < 99; i++) dataOf(await register('203.0.113.7'), 201);
+
+  const b = new Browser(souk.url, { headers: { 'X-Forwarded-For': '203.0.113.7' } });
+  const order = async (email) => {
+    await b.open('/p/gift');
+    await b.submit('/cart/add', { then: 'cart' }, { expect: 303 });
+    await b.open('/checkout');
+    return (await b.submit('/checkout', { email })).status;
+  };
+  assert.equal(await order('guest1@example.com'), 303);
+  assert.equal(await order('guest2@example.com'), 429);
+  await b.open('/register');
+  assert.equal((await b.submit('/register', { email: 'third@example.com', password: PASSWORD })).status, 429);
+  const refused = await register('203.0.113.7');
+  expectError(refused, 429, 'rate_limited');
+  assert.ok(Number(refused.headers['retry-after']) > 60, refused.headers['retry-after']);
+  dataOf(await register('203.0.113.8'), 201);
+  dataOf(await register(), 201);
+});

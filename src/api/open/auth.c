@@ -81,9 +81,11 @@ REQUEST_STEP(register_write);
 static enum err post_register(struct request *req)
 {
     const struct credentials *in = req->body;
+    enum err e = stranger_limit(req);
+    if (e) return e;
     Str hash = password_hash(req->arena, in->password);
     if (!hash.len) return ERR_UNAVAILABLE;
-    enum err e = request_step(req, TX_WRITE, register_write, &hash);
+    e = request_step(req, TX_WRITE, register_write, &hash);
     if (!e) dispatcher_wake(req->app->dispatcher);
     return e;
 }

@@ -4,6 +4,7 @@
  * none. An address proves nothing: a guest sees the order only through its ref, and cannot spend the account's wallet.
  */
 #include "api/checkout.h"
+#include "api/proof.h"
 #include "api/shop/shop.h"
 #include "api/tables.h"
 #include "base/random.h"
@@ -111,7 +112,7 @@ static enum err limit_gifts(struct request *req, struct shop_purchase *p)
     if (p->checkout.order.total.minor || p->is_counted || !app->options.rate_auth) return OK;
     struct limit_result r = limiter_charge_day(app->limiter, 'f', p->in->email, GUEST_GIFTS_A_DAY, time_monotonic_ns());
     p->is_counted = r.allowed;
-    return r.allowed ? OK : ERR_RATE_LIMITED;
+    return r.allowed ? stranger_limit(req) : ERR_RATE_LIMITED;
 }
 
 /* Another address is another guest, who may have as many codes kept: so they are counted by network, too. An order

@@ -186,6 +186,7 @@ static enum err post_register(struct request *req)
 {
     void *read = NULL;
     enum err e = form_read(req, &register_form, &read);
+    if (!e) e = stranger_limit(req);
     if (e) return again(req, e, show_register);
     struct registration r = {.in = read};
     r.hash = password_hash(req->arena, r.in->password);
