@@ -90,8 +90,8 @@ CREATE TABLE idempotency (
     request_hash @bytes NOT NULL,                   -- as many, of target and body: another request under the same key is refused
     status       @int NOT NULL DEFAULT 0,           -- 0: claimed, no answer yet
     answer       @bytes,                            -- sealed with the master key: answers may hold tokens and keys
-    short_of     @int,                              -- the account, of a short answer that is counted: it keeps a limited number
-    long_of      @int,                              -- the account, of a long answer: it keeps a limited number of bytes
+    counted_of   @int,                              -- the account, of a short answer that is counted: it keeps a limited number;
+                                                    -- minus the account, of a long one: it keeps a limited number of bytes
     created_at   @int NOT NULL
 ) @strict;
 @postgres
@@ -100,5 +100,4 @@ CREATE UNIQUE INDEX idempotency_key ON idempotency (account_id, key_hash);
 @sqlite
 CREATE INDEX idempotency_row ON idempotency (id, key_hash); -- grows at its end; read as a whole when a server starts
 @end
-CREATE INDEX idempotency_short ON idempotency (short_of, id) WHERE short_of IS NOT NULL;
-CREATE INDEX idempotency_long ON idempotency (long_of, id) WHERE long_of IS NOT NULL;
+CREATE INDEX idempotency_counted ON idempotency (counted_of, id) WHERE counted_of IS NOT NULL;

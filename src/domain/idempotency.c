@@ -154,12 +154,12 @@ enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now,
 static enum err drop_long(struct db *db, Id account)
 {
     static const char drop[] =
-        "UPDATE idempotency SET answer = NULL, long_of = NULL WHERE id IN (SELECT id FROM"
+        "UPDATE idempotency SET answer = NULL, counted_of = NULL WHERE id IN (SELECT id FROM"
         " (SELECT id, row_number() OVER (ORDER BY id DESC) AS place, sum(length(answer)) OVER (ORDER BY id DESC) AS "
         "bytes"
-        " FROM idempotency WHERE long_of = $1) AS kept WHERE place > $2 OR (place > 1 AND bytes > $3))";
+        " FROM idempotency WHERE counted_of = $1) AS kept WHERE place > $2 OR (place > 1 AND bytes > $3))";
     struct stmt *st = db_prepare(db, drop);
-    bind_id(st, account);
+    bind_id(st, (Id){-account.v});
     bind_int(st, KEPT_LONG_COUNT);
     bind_int(st, KEPT_LONG_BYTES);
     return db_run(st);
@@ -169,8 +169,8 @@ static enum err drop_long(struct db *db, Id account)
  * which, because the hash is keyed. */
 static enum err drop_short(struct db *db, const struct idempotency *i)
 {
-    static const char drop[] = "UPDATE idempotency SET answer = NULL, short_of = NULL WHERE short_of = $1 AND id <="
-                               " (SELECT id FROM idempotency WHERE short_of = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)";
+    static const char drop[] = "UPDATE idempotency SET answer = NULL, counted_of = NULL WHERE counted_of = $1 AND id <="
+                               " (SELECT id FROM idempotency WHERE counted_of = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)";
     if (i->key_hash[KEY_HASH_BYTES - 1] % KEPT_SHORT_LOOK) return OK;
     struct stmt *st = db_prepare(db, drop);
     bind_id(st, i->account);
@@ -190,7 +190,7 @@ static bool is_busy(Id account, Time now)
     return atomic_fetch_add(&stored[(uint64_t)account.v % BUSY_NUMBERS], 1) >= KEPT_SMALL_COUNT;
 }
 
-/* Of which kind an answer is; the column of its kind gets the account. */
+/* Of which kind an answer is: counted_of is NULL, the account, or minus the account. */
 enum kept_kind { KEPT_AS_SMALL, KEPT_AS_SHORT, KEPT_AS_LONG };
 
 static enum kept_kind kind_of(const struct idempotency *i, size_t bytes, Time now)
@@ -209,10 +209,10 @@ struct key_answer {
 
 static void bind_answer(struct stmt *st, const struct idempotency *i, const struct key_answer *a)
 {
+    static const int64_t counted[] = {[KEPT_AS_SMALL] = 0, [KEPT_AS_SHORT] = 1, [KEPT_AS_LONG] = -1};
     bind_int(st, a->status);
     bind_blob(st, a->sealed);
-    bind_opt_id(st, a->kind == KEPT_AS_SHORT ? i->account : (Id){0});
-    bind_opt_id(st, a->kind == KEPT_AS_LONG ? i->account : (Id){0});
+    bind_opt_id(st, (Id){counted[a->kind] * i->account.v});
 }
 
 static void bind_key(struct stmt *st, const struct idempotency *i, Time now)
@@ -224,16 +224,15 @@ static void bind_key(struct stmt *st, const struct idempotency *i, Time now)
 }
 
 #define ADD                                                                                                            \
-    "INSERT INTO idempotency (account_id, key_hash, request_hash, created_at, status, answer, short_of, long_of)"      \
-    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+    "INSERT INTO idempotency (account_id, key_hash, request_hash, created_at, status, answer, counted_of)"             \
+    " VALUES ($1, $2, $3, $4, $5, $6, $7)"
 
 static enum err store_by_hash(struct db *db, const struct idempotency *i, Time now, const struct key_answer *a)
 {
     /* Nobody in a group has claimed the key: who meets it here was late, and is undone with the group. */
     static const char postgres_first[] = ADD;
     static const char postgres[] = ADD " ON CONFLICT (account_id, key_hash) DO UPDATE SET status = excluded.status,"
-                                       " answer = excluded.answer, short_of = excluded.short_of,"
-                                       " long_of = excluded.long_of";
+                                       " answer = excluded.answer, counted_of = excluded.counted_of";
     bool is_grouped = db_is_grouped(db);
     struct stmt *st = db_prepare(db, is_grouped ? postgres_first : postgres);
     bind_key(st, i, now);
@@ -241,36 +240,50 @@ static enum err store_by_hash(struct db *db, const struct idempotency *i, Time n
     return db_run(st);
 }
 
-static enum err store_row(struct db *db, const struct idempotency *i, Time now, const struct key_answer *a)
+static enum err add_key_row(struct db *db, const struct idempotency *i, Time now, const struct key_answer *a)
 {
     static const char sqlite[] = ADD " RETURNING id";
-    static const char change[] =
-        "UPDATE idempotency SET status = $2, answer = $3, short_of = $4, long_of = $5 WHERE id = $1";
-    if (db_is_postgres(db)) return store_by_hash(db, i, now, a);
-    struct key_row row;
-    enum err e = find_row(db, i, &row);
-    if (e) return e;
-    if (id_is(row.id)) { /* of an earlier transaction of this request */
-        struct stmt *st = db_prepare(db, change);
-        bind_id(st, row.id);
-        bind_answer(st, i, a);
-        return db_run(st);
-    }
+    Id row = {0};
     struct stmt *st = db_prepare(db, sqlite);
     bind_key(st, i, now);
     bind_answer(st, i, a);
-    e = db_insert(st, &row.id);
-    return e ? e : key_index_add(i->key_hash, row.id);
+    enum err e = db_insert(st, &row);
+    return e ? e : key_index_add(i->key_hash, row);
 }
 #undef ADD
 
-enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer)
+static enum err change_key_row(struct db *db, const struct idempotency *i, Id row, const struct key_answer *a)
+{
+    static const char change[] = "UPDATE idempotency SET status = $2, answer = $3, counted_of = $4 WHERE id = $1";
+    struct stmt *st = db_prepare(db, change);
+    bind_id(st, row);
+    bind_answer(st, i, a);
+    return db_run(st);
+}
+
+/* `row`: 0: on SQLite there is none. */
+static enum err store_answer(struct db *db, const struct idempotency *i, Id row, Time now,
+                             const struct kept_answer *answer)
 {
     Str sealed = answer_seal(db_arena(db), i, answer);
-    enum kept_kind kind = kind_of(i, sealed.len, now);
-    enum err e = store_row(db, i, now, &(struct key_answer){answer->status, sealed, kind});
-    if (e || kind == KEPT_AS_SMALL) return e;
-    return kind == KEPT_AS_LONG ? drop_long(db, i->account) : drop_short(db, i);
+    struct key_answer a = {answer->status, sealed, kind_of(i, sealed.len, now)};
+    enum err e = db_is_postgres(db) ? store_by_hash(db, i, now, &a)
+                 : id_is(row)       ? change_key_row(db, i, row, &a)
+                                    : add_key_row(db, i, now, &a);
+    if (e || a.kind == KEPT_AS_SMALL) return e;
+    return a.kind == KEPT_AS_LONG ? drop_long(db, i->account) : drop_short(db, i);
+}
+
+enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer)
+{
+    return store_answer(db, i, (Id){0}, now, answer);
+}
+
+enum err idempotency_store_later(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer)
+{
+    struct key_row row = {0};
+    enum err e = db_is_postgres(db) ? OK : find_row(db, i, &row);
+    return e ? e : store_answer(db, i, row.id, now, answer);
 }
 
 enum err idempotency_forget(struct db *db, const struct idempotency *i)

@@ -60,7 +60,11 @@ void idempotency_find_ahead(struct db *db, const struct idempotency *i);
 enum err idempotency_join(struct db *db, const struct idempotency *i);
 /* Takes the key, or finds its kept answer: as idempotency_find; in a group also ERR_RUN_ALONE. */
 enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret);
+/* In the transaction in which idempotency_claim has found the key free. */
 enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer);
+/* In a later one of the same request: what was stored before gives way. */
+enum err idempotency_store_later(struct db *db, const struct idempotency *i, Time now,
+                                 const struct kept_answer *answer);
 /* Frees a key: what was done under it has been undone in this transaction. */
 enum err idempotency_forget(struct db *db, const struct idempotency *i);
 /* Forgets keys older than 30 days, at most `limit` of them. TX_READ is enough until there are any: ERR_NEEDS_WRITE. */

@@ -93,12 +93,13 @@ static enum err work_do(const struct tx_work *w)
     return e ? e : answer_check(req);
 }
 
-/* Renders now, because the answer is kept in this transaction. */
-static enum err keep_answer(struct call *c, struct db *db)
+/* Renders now, because the answer is kept in this transaction: that of the claim, or a later one. */
+static enum err keep_answer(struct call *c, struct db *db, bool is_later)
 {
     answer_success(&c->req);
     struct kept_answer kept = {c->req.status, c->answer.location, c->answer.body};
-    return idempotency_store(db, &c->key, c->req.now, &kept);
+    return is_later ? idempotency_store_later(db, &c->key, c->req.now, &kept)
+                    : idempotency_store(db, &c->key, c->req.now, &kept);
 }
 
 /* The work; with a key, the key is claimed before it and the answer kept after it. */
@@ -126,7 +127,7 @@ static enum err run_work(const struct tx_work *w, struct db *db)
                   LOGC("path", req->route->path));
         return ERR_INTERNAL;
     }
-    return keeps ? keep_answer(c, db) : OK;
+    return keeps ? keep_answer(c, db, false) : OK;
 }
 
 static bool has_money(const struct shape *shape)
@@ -309,7 +310,7 @@ static enum err run_finish(void *arg, struct db *db)
     enum err e = work_do(w);
     c->req.db = NULL;
     if (e || !c->has_key) return e;
-    return w->forget ? idempotency_forget(db, &c->key) : keep_answer(c, db);
+    return w->forget ? idempotency_forget(db, &c->key) : keep_answer(c, db, true);
 }
 
 enum err request_step_finish_untyped(struct request *req, bool forget, request_step_fn *step, void *arg)

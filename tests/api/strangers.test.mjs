@@ -76,8 +76,8 @@ test('an account keeps so many bytes of long answers; a key without its answer s
       : ["decode(lpad(to_hex(n), 32, '0'), 'hex')", "decode(repeat('00', 60000), 'hex')"];
   seeder(souk).sql(
     `WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 143)
-    INSERT INTO idempotency (account_id, key_hash, request_hash, status, answer, long_of, created_at)
-    SELECT ${id}, ${hash}, ${hash}, 201, ${answer}, ${id}, ${Date.now()} FROM s;`,
+    INSERT INTO idempotency (account_id, key_hash, request_hash, status, answer, counted_of, created_at)
+    SELECT ${id}, ${hash}, ${hash}, 201, ${answer}, -${id}, ${Date.now()} FROM s;`,
   );
   expectStatus(await reply('key 144'), 201);
   const newest = await messages();
@@ -119,7 +119,7 @@ test('an account keeps so many short answers, too', async (t) => {
   for (const who of people) {
     const row = (n) => `(${who.id}, ${hash(who, n)}, ${hash(who, n)}, 201, ${bytes('00')}, ${who.id}, ${Date.now()})`;
     seed.sql(
-      `INSERT INTO idempotency (account_id, key_hash, request_hash, status, answer, short_of, created_at) VALUES ${Array.from({ length: 10_000 }, (_, n) => row(n)).join(',')};`,
+      `INSERT INTO idempotency (account_id, key_hash, request_hash, status, answer, counted_of, created_at) VALUES ${Array.from({ length: 10_000 }, (_, n) => row(n)).join(',')};`,
     );
   }
   // About one request in 64 counts. The first keys have to go then; their rows stay.
@@ -136,10 +136,10 @@ test('an account keeps so many short answers, too', async (t) => {
   replayed(expectStatus(await reply(one, `new ${asked - 1}`), 201));
   replayed(expectStatus(await open(one.token, 'small'), 200));
   assert.equal(messages(), before, 'each key has had its one effect');
-  const kept = seed.number(`SELECT COUNT(*) FROM idempotency WHERE short_of = ${one.id}`);
+  const kept = seed.number(`SELECT COUNT(*) FROM idempotency WHERE counted_of = ${one.id}`);
   assert.ok(kept >= 10_000 && kept <= 10_000 + asked, `${kept}`);
   // Those of another account are left alone.
-  assert.equal(seed.number(`SELECT COUNT(*) FROM idempotency WHERE short_of = ${other.id}`), 10_001);
+  assert.equal(seed.number(`SELECT COUNT(*) FROM idempotency WHERE counted_of = ${other.id}`), 10_001);
   replayed(expectStatus(await reply(other, 'old 0'), 201));
 });
 
