@@ -13,13 +13,15 @@
  * Without -r a connection asks again as soon as it has its answer. With it, RATE requests are sent a second, however
  * many answers are missing, for as long as a connection is free. -t ends the asking after so many seconds, or after
  * COUNT requests; what is under way then is awaited, and counts for everything but the rates. `ok` is what was answered
- * with 2xx, `ok_p99_ms` how long these took. */
+ * with 2xx, `ok_p99_ms` how long these took; `own_us` is the processor time of this program for a request. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <strings.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,25 +30,27 @@
 
 #define ANSWER_MAX 65536
 #define REQUEST_MAX 4096
+#define KEY_MAX 128
+#define EVENTS_MAX 1024
 #define CONNECTIONS_MAX 20000
 #define SILENCE_NS INT64_C(60000000000)
 
-struct lines {
-    char **text;
-    size_t count;
+/* Parts of requests, made before the first is sent. */
+struct parts {
+    Str *part;
+    size_t count, longest;
 };
 
 struct connection {
     int fd;
     int64_t sent_ns;
-    size_t got;
-    char in[ANSWER_MAX];
+    size_t got; /* of an answer that came in pieces */
+    char *in;
 };
 
 static struct {
     const char *host, *path, *keys;
-    struct lines tokens, bodies;
-    char get[REQUEST_MAX]; /* the request for a page; empty: bodies are posted */
+    struct parts heads, bodies; /* up to the token's line, and from Content-Length on; of a page all is one head */
     int64_t wanted, sent, answered, ok;
     int64_t rate, until_ns;      /* 0: none */
     int64_t in_time, ok_in_time; /* answered before the asking ended */
@@ -62,24 +66,47 @@ static _Noreturn void die(const char *what)
     exit(1);
 }
 
-static struct lines read_lines(const char *path)
+static void part_add(struct parts *p, const char *text, int len)
+{
+    p->part = realloc(p->part, (p->count + 1) * sizeof *p->part);
+    char *copy = len < 0 ? NULL : malloc((size_t)len + 1);
+    if (!p->part || !copy) die("memory");
+    memcpy(copy, text, (size_t)len);
+    p->part[p->count++] = (Str){copy, (size_t)len};
+    if (p->longest < (size_t)len) p->longest = (size_t)len;
+}
+
+static void add_head(const char *token)
+{
+    char text[REQUEST_MAX];
+    int n = snprintf(text, sizeof text,
+                     "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n",
+                     run.path, run.host, token);
+    if (n >= (int)sizeof text) die("the request is too long");
+    part_add(&run.heads, text, n);
+}
+
+static void add_body(const char *body)
+{
+    char text[REQUEST_MAX];
+    int n = snprintf(text, sizeof text, "Content-Length: %zu\r\n\r\n%s", strlen(body), body);
+    if (n >= (int)sizeof text) die("the request is too long");
+    part_add(&run.bodies, text, n);
+}
+
+static void read_lines(const char *path, void (*add)(const char *line))
 {
     FILE *f = fopen(path, "re");
     if (!f) die(path);
-    struct lines l = {0};
     char *line = NULL;
-    size_t cap = 0;
-    for (ssize_t n; (n = getline(&line, &cap, f)) > 0;) {
+    size_t cap = 0, count = 0;
+    for (ssize_t n; (n = getline(&line, &cap, f)) > 0; count++) {
         if (line[n - 1] == '\n') line[n - 1] = 0;
-        l.text = realloc(l.text, (l.count + 1) * sizeof *l.text);
-        char *copy = strdup(line);
-        if (!l.text || !copy) die("memory");
-        l.text[l.count++] = copy;
+        add(line);
     }
     free(line);
     fclose(f);
-    if (!l.count) die("no lines");
-    return l;
+    if (!count) die("no lines");
 }
 
 static int64_t number(const char *text, int64_t most)
@@ -107,64 +134,96 @@ static int connect_to(const char *address)
     return fd;
 }
 
-static void send_all(struct connection *c, const char *request, size_t len)
+static char *put(char *p, Str s)
 {
-    c->got = 0;
-    c->sent_ns = time_monotonic_ns();
-    if (send(c->fd, request, len, MSG_NOSIGNAL) != (ssize_t)len) die("send");
+    memcpy(p, s.ptr, s.len);
+    return p + s.len;
 }
 
-static void ask(struct connection *c)
+static void ask(struct connection *c, int64_t now)
 {
-    char key[128] = "", request[REQUEST_MAX];
+    static char request[REQUEST_MAX];
     size_t i = (size_t)run.sent++;
-    if (run.get[0]) {
-        send_all(c, run.get, strlen(run.get));
-        return;
+    char *end = put(request, run.heads.part[i % run.heads.count]);
+    if (run.keys) end += snprintf(end, KEY_MAX, "Idempotency-Key: %s-%zu\r\n", run.keys, i);
+    if (run.bodies.count) end = put(end, run.bodies.part[i % run.bodies.count]);
+    c->sent_ns = now;
+    if (send(c->fd, request, (size_t)(end - request), MSG_NOSIGNAL) != end - request) die("send");
+}
+
+/* What Content-Length says. */
+static bool is_length(const char *line, const char *end, size_t *ret)
+{
+    static const char name[] = "Content-Length:";
+    if (end - line < (ptrdiff_t)sizeof name || strncasecmp(line, name, sizeof name - 1) != 0) return false;
+    const char *p = line + sizeof name - 1;
+    while (*p == ' ') p++;
+    if (*p < '0' || *p > '9') die("Content-Length");
+    size_t length = 0;
+    for (; *p >= '0' && *p <= '9' && length <= ANSWER_MAX; p++) length = length * 10 + (size_t)(*p - '0');
+    *ret = length;
+    return true;
+}
+
+/* Reads the answer from its beginning. True when all of it is in. */
+static bool is_complete(const char *in, size_t got, unsigned *ret_status)
+{
+    const char *line = memchr(in, '\n', got), *end = in + got;
+    size_t length = 0;
+    bool has_length = false;
+    for (const char *next; line && (next = memchr(line + 1, '\n', (size_t)(end - line - 1))); line = next) {
+        if (next - line > 2) {
+            if (is_length(line + 1, next, &length)) has_length = true;
+            continue;
+        }
+        unsigned status = 0; /* HTTP/1.1 200 */
+        for (const char *p = in + 9; p < in + 12; p++) status = status * 10 + (unsigned)(*p - '0');
+        if (line - in < 12 || memcmp(in, "HTTP/1.", 7) != 0 || status > 599) die("status");
+        if (!has_length) die("an answer without Content-Length");
+        size_t whole = (size_t)(next + 1 - in) + length;
+        if (got > whole) die("more than an answer");
+        *ret_status = status;
+        return got == whole;
     }
-    const char *body = run.bodies.text[i % run.bodies.count];
-    if (run.keys) snprintf(key, sizeof key, "Idempotency-Key: %s-%zu\r\n", run.keys, i);
-    int n = snprintf(request, sizeof request,
-                     "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n%s"
-                     "Content-Length: %zu\r\n\r\n%s",
-                     run.path, run.host, run.tokens.text[i % run.tokens.count], key, strlen(body), body);
-    if (n < 0 || (size_t)n >= sizeof request) die("the request is too long");
-    send_all(c, request, (size_t)n);
+    return false;
 }
 
-/* True when the whole answer is in. */
-static bool is_complete(struct connection *c)
+static void count_answer(struct connection *c, unsigned status, int64_t now)
 {
-    static const char length[] = "\r\nContent-Length: ";
-    c->in[c->got] = 0;
-    const char *end = strstr(c->in, "\r\n\r\n");
-    if (!end) return false;
-    const char *at = strcasestr(c->in, length);
-    if (!at || at > end) die("an answer without Content-Length");
-    return c->got >= (size_t)(end + 4 - c->in) + strtoul(at + sizeof length - 1, NULL, 10);
-}
-
-static void hear(struct connection *c)
-{
-    ssize_t n = recv(c->fd, c->in + c->got, ANSWER_MAX - 1 - c->got, 0);
-    if (n <= 0) die("the connection was closed");
-    c->got += (size_t)n;
-    if (!is_complete(c)) return;
-    unsigned long status = strtoul(c->in + sizeof "HTTP/1.1 " - 1, NULL, 10);
-    if (status > 599) die("status");
-    run.statuses[status]++;
-    int64_t now = time_monotonic_ns();
     uint32_t us = (uint32_t)((now - c->sent_ns) / 1000);
+    run.statuses[status]++;
     run.us[run.answered++] = us;
     bool is_ok = status / 100 == 2, is_in_time = !run.until_ns || now <= run.until_ns;
     if (is_ok) run.ok_us[run.ok++] = us;
     run.in_time += is_in_time;
     run.ok_in_time += is_ok && is_in_time;
     if (!is_in_time) run.wanted = run.sent;
+}
+
+/* Most answers come in one piece, and all of these in the same place: it stays in the processor's caches. */
+static void hear(struct connection *c)
+{
+    static char whole[ANSWER_MAX];
+    char *in = c->got ? c->in : whole;
+    ssize_t n = recv(c->fd, in + c->got, ANSWER_MAX - c->got, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0) die("the connection was closed");
+    size_t got = c->got + (size_t)n;
+    unsigned status;
+    if (!is_complete(in, got, &status)) {
+        if (got == ANSWER_MAX) die("the answer is too long");
+        if (!c->in && !(c->in = malloc(ANSWER_MAX))) die("memory");
+        if (!c->got) memcpy(c->in, whole, got);
+        c->got = got;
+        return;
+    }
+    c->got = 0;
+    int64_t now = time_monotonic_ns(); /* of this answer's end, and of the next request's beginning */
+    count_answer(c, status, now);
     if (run.rate)
         run.idle[run.idle_count++] = c;
     else if (run.sent < run.wanted)
-        ask(c);
+        ask(c, now);
 }
 
 /* What is due by now, as far as connections are free. */
@@ -174,7 +233,7 @@ static void ask_due(int64_t start)
     if (run.until_ns && now > run.until_ns) run.wanted = run.sent;
     int64_t due = (int64_t)((double)(now - start) / 1e9 * (double)run.rate);
     if (due > run.wanted) due = run.wanted;
-    while (run.sent < due && run.idle_count) ask(run.idle[--run.idle_count]);
+    while (run.sent < due && run.idle_count) ask(run.idle[--run.idle_count], time_monotonic_ns());
 }
 
 static int by_value(const void *a, const void *b)
@@ -183,19 +242,28 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Processor time of this program. */
+static double own_seconds(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
 static void report(int64_t start)
 {
     int64_t now = time_monotonic_ns(), ns = (run.until_ns && run.until_ns < now ? run.until_ns : now) - start;
     double seconds = (double)ns / 1e9;
-    size_t n = (size_t)run.answered;
-    size_t ok = (size_t)run.ok;
+    size_t n = (size_t)run.answered, ok = (size_t)run.ok;
+    double own_us = own_seconds() * 1e6 / (double)n;
     qsort(run.us, n, sizeof *run.us, by_value);
     qsort(run.ok_us, ok, sizeof *run.ok_us, by_value);
     printf("{\"count\":%zu,\"seconds\":%.3f,\"per_second\":%.0f,\"p50_ms\":%.3f,\"p99_ms\":%.3f,\"max_ms\":%.3f,"
-           "\"ok\":%zu,\"ok_per_second\":%.0f,\"ok_p50_ms\":%.3f,\"ok_p99_ms\":%.3f,\"statuses\":{",
+           "\"ok\":%zu,\"ok_per_second\":%.0f,\"ok_p50_ms\":%.3f,\"ok_p99_ms\":%.3f,"
+           "\"own_us\":%.2f,\"statuses\":{",
            n, seconds, (double)run.in_time / seconds, run.us[n / 2] / 1e3, run.us[n - 1 - n / 100] / 1e3,
            run.us[n - 1] / 1e3, ok, (double)run.ok_in_time / seconds, ok ? run.ok_us[ok / 2] / 1e3 : 0,
-           ok ? run.ok_us[ok - 1 - ok / 100] / 1e3 : 0);
+           ok ? run.ok_us[ok - 1 - ok / 100] / 1e3 : 0, own_us);
     const char *comma = "";
     for (int s = 0; s < 600; s++) {
         if (!run.statuses[s]) continue;
@@ -207,10 +275,21 @@ static void report(int64_t start)
 
 static void prepare_get(char **headers, int count)
 {
-    size_t len = (size_t)snprintf(run.get, sizeof run.get, "GET %s HTTP/1.1\r\nHost: %s\r\n", run.path, run.host);
-    for (int i = 0; i <= count && len < sizeof run.get; i++)
-        len += (size_t)snprintf(run.get + len, sizeof run.get - len, "%s\r\n", i < count ? headers[i] : "");
-    if (len >= sizeof run.get) die("the request is too long");
+    char text[REQUEST_MAX];
+    size_t len = (size_t)snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: %s\r\n", run.path, run.host);
+    for (int i = 0; i <= count && len < sizeof text; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s\r\n", i < count ? headers[i] : "");
+    if (len >= sizeof text) die("the request is too long");
+    part_add(&run.heads, text, (int)len);
+}
+
+static void prepare_post(const char *tokens, const char *bodies, const char *keys)
+{
+    read_lines(tokens, add_head);
+    read_lines(bodies, add_body);
+    run.keys = keys;
+    if (keys && strlen(keys) > KEY_MAX / 2) die("KEYS is too long");
+    if (run.heads.longest + run.bodies.longest + KEY_MAX > REQUEST_MAX) die("the request is too long");
 }
 
 static void run_all(size_t connections)
@@ -224,7 +303,7 @@ static void run_all(size_t connections)
 
     for (size_t i = 0; i < connections; i++) {
         all[i].fd = connect_to(run.host);
-        struct epoll_event e = {.events = EPOLLIN, .data.ptr = &all[i]};
+        struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.ptr = &all[i]};
         if (epoll_ctl(poll, EPOLL_CTL_ADD, all[i].fd, &e) != 0) die("epoll");
     }
     int64_t start = time_monotonic_ns(), heard = start;
@@ -233,12 +312,12 @@ static void run_all(size_t connections)
         if (run.rate)
             run.idle[run.idle_count++] = &all[i];
         else
-            ask(&all[i]);
+            ask(&all[i], time_monotonic_ns());
     }
     while (run.answered < run.wanted) {
-        struct epoll_event events[256];
+        static struct epoll_event events[EVENTS_MAX];
         if (run.rate) ask_due(start);
-        int n = epoll_wait(poll, events, 256, run.rate ? 1 : 60000);
+        int n = epoll_wait(poll, events, EVENTS_MAX, run.rate ? 1 : 60000);
         int64_t now = time_monotonic_ns();
         if (n > 0) heard = now;
         if (now - heard > SILENCE_NS) errno = ETIMEDOUT;
@@ -274,9 +353,7 @@ int main(int argc, char **argv)
     if (is_get) {
         prepare_get(argv + 6, argc - 6);
     } else {
-        run.tokens = read_lines(argv[3]);
-        run.bodies = read_lines(argv[4]);
-        run.keys = argc == 8 ? argv[7] : NULL;
+        prepare_post(argv[3], argv[4], argc == 8 ? argv[7] : NULL);
     }
     run_all(connections);
     return 0;
