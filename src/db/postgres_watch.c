@@ -27,12 +27,14 @@
 #define ANSWER_MS 1000 /* then those who wait ask by themselves */
 #define CONNECT_MS 500 /* between two attempts */
 #define WHY_BYTES 512
+#define NS 1000000000
 /* A look costs as much as answering a few jobs. After one that so many waited for, the next waits as long; at full load
- * longer. */
+ * longer. It waits for no more than ENOUGH, or than waited for the one before: then everybody is back. */
 #define CROWD 4
 #define CROWD_NS 250000
 #define FULL_CROWD 16
 #define FULL_CROWD_NS 500000
+#define ENOUGH 24
 
 struct pg_watch {
     struct postgres_options options;
@@ -45,7 +47,8 @@ struct pg_watch {
     pthread_cond_t wanted;
     /* Under the lock. */
     struct letter *asks, **asks_end;
-    bool wants_connection, is_closed;
+    int waiting, enough; /* jobs, and how many of them need not wait for more */
+    bool is_gathering, wants_connection, is_closed;
     int64_t epoch, version;
     /* The thread's own. */
     struct db *db;
@@ -180,18 +183,29 @@ static void tell(struct pg_watch *w, struct letter *l, bool is_known)
 }
 
 /* More may come. */
-static void keep_distance(const struct pg_watch *w)
+static void keep_distance(struct pg_watch *w)
 {
-    int64_t left_ns = w->next_ns - time_monotonic_ns();
-    if (left_ns > 0) nanosleep(&(struct timespec){.tv_nsec = left_ns}, NULL);
+    if (!w->next_ns) return;
+    const struct timespec until = {.tv_sec = w->next_ns / NS, .tv_nsec = w->next_ns % NS};
+    pthread_mutex_lock(&w->lock);
+    w->is_gathering = true;
+    while (w->waiting < w->enough && !w->is_closed)
+        if (pthread_cond_timedwait(&w->wanted, &w->lock, &until) != 0) break;
+    w->is_gathering = false;
+    pthread_mutex_unlock(&w->lock);
 }
 
-static struct letter *take_asks(struct pg_watch *w)
+/* From here on they wait for no more: what comes later has to ask again. */
+static struct letter *take_asks(struct pg_watch *w, int *ret_jobs)
 {
     pthread_mutex_lock(&w->lock);
     struct letter *asks = w->asks;
+    for (struct letter *l = asks; l; l = l->next) ((struct pg_look *)l)->has_begun = true;
     w->asks = NULL;
     w->asks_end = &w->asks;
+    *ret_jobs = w->waiting;
+    w->enough = w->waiting < ENOUGH ? w->waiting : ENOUGH;
+    w->waiting = 0;
     pthread_mutex_unlock(&w->lock);
     return asks;
 }
@@ -200,10 +214,9 @@ static void serve_asks(struct pg_watch *w)
 {
     keep_distance(w);
     int64_t now = time_monotonic_ns();
-    struct letter *asks = take_asks(w);
+    int jobs;
+    struct letter *asks = take_asks(w, &jobs);
     bool is_known = w->db && look(w);
-    int jobs = 0;
-    for (const struct letter *l = asks; l; l = l->next) jobs += ((const struct pg_look *)l)->jobs;
     w->next_ns = jobs < CROWD ? 0 : now + (jobs < FULL_CROWD ? CROWD_NS : FULL_CROWD_NS);
     tell(w, asks, is_known);
 }
@@ -246,7 +259,11 @@ struct pg_watch *pg_watch_new(const struct postgres_options *options, const char
     w->stats = stats;
     w->asks_end = &w->asks;
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->wanted, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->wanted, &clock);
+    pthread_condattr_destroy(&clock);
     if (pthread_create(&w->thread, NULL, watch_main, w) == 0) {
         pthread_setname_np(w->thread, "souk-watch");
         return w;
@@ -284,14 +301,35 @@ bool pg_watch_is_up(struct pg_watch *w)
     return false;
 }
 
+/* Wakes the thread when it has something to do. Under the lock. */
+static void add_jobs(struct pg_watch *w, int jobs)
+{
+    bool is_first = !w->waiting;
+    w->waiting += jobs;
+    if (w->is_gathering ? w->waiting >= w->enough : is_first) pthread_cond_signal(&w->wanted);
+}
+
 void pg_watch_ask(struct pg_watch *w, struct pg_look *look)
 {
     look->letter.next = NULL;
     pthread_mutex_lock(&w->lock);
-    if (!w->asks) pthread_cond_signal(&w->wanted);
+    look->has_begun = false;
     *w->asks_end = &look->letter;
     w->asks_end = &look->letter.next;
+    add_jobs(w, look->jobs);
     pthread_mutex_unlock(&w->lock);
+}
+
+bool pg_watch_join(struct pg_watch *w, struct pg_look *look, int jobs)
+{
+    pthread_mutex_lock(&w->lock);
+    bool is_in_time = !look->has_begun;
+    if (is_in_time) {
+        look->jobs += jobs;
+        add_jobs(w, jobs);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return is_in_time;
 }
 
 bool pg_watch_trusts(const struct pg_watch *w, int64_t opened_ns)

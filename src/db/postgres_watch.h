@@ -3,7 +3,7 @@
  * Behind db_row_mark, db_row_holds and db_watched_number (db.h). A thread with a connection of its own looks: one small
  * statement for all jobs that wait, and afterwards they are answered out of memory as if they had asked. One look is
  * under way at a time; what comes meanwhile waits for the next. When many ask, looks keep a distance of a fraction of a
- * millisecond, so that more of them share one.
+ * millisecond, unless enough have come before, so that more of them share one.
  *
  * database_options.look is the statement. It is given what the look before did not see: transactions from the xmax of
  * its snapshot on ($1), and those that were under way ($2: 10,14); and how many rows are enough ($3). It has at least
@@ -22,7 +22,8 @@ struct pg_watch;
 struct pg_look {
     struct letter letter; /* first */
     struct mailbox *to;
-    int jobs;               /* that wait for it */
+    int jobs;               /* that wait for it; at least one */
+    bool has_begun;         /* under the watch's lock */
     int64_t epoch, version; /* 0: nobody knows, and nothing that was kept may be used */
     int64_t number;
 };
@@ -36,6 +37,8 @@ void pg_watch_free(struct pg_watch *w);
 bool pg_watch_is_up(struct pg_watch *w);
 /* The answer goes to look->to. */
 void pg_watch_ask(struct pg_watch *w, struct pg_look *look);
+/* So many jobs more wait for a look that was asked for. False: it has begun, and may not see what they have to. */
+bool pg_watch_join(struct pg_watch *w, struct pg_look *look, int jobs);
 /* Only rows from connections that were made later than the watch's own are kept: they lead to the same server, and not
  * to one that has been replaced since. False: a new connection is wanted. */
 bool pg_watch_trusts(const struct pg_watch *w, int64_t opened_ns);

@@ -46,9 +46,8 @@ struct port_memory {
     struct pg_watch *watch;
     struct pg_look look;
     bool is_looking;
-    struct letter *lookers; /* of the look that is under way */
-    int64_t generation;     /* as it began */
-    int waiting;            /* in the port's reads */
+    struct letter *lookers, **lookers_end; /* of the look that was asked for */
+    int waiting;                           /* in the port's reads */
     struct db db;
 };
 
@@ -274,26 +273,37 @@ static void tell_job(struct tx_port *p, struct tx_job *job)
     job->done(job, job->result);
 }
 
-/* One look for all reads that have come until now; those that come meanwhile wait for the next. */
-static void begin_look(struct tx_port *p)
+static void move_to_lookers(struct tx_port *p)
 {
     struct port_memory *m = p->memory;
-    if (!m || m->is_looking || !p->reads) return;
-    m->lookers = p->reads;
-    m->look.jobs = m->waiting;
+    *m->lookers_end = p->reads;
+    m->lookers_end = p->reads_end;
     m->waiting = 0;
-    m->is_looking = true;
-    m->generation = atomic_load(&p->database->stats.generation); /* before anything is looked up */
     p->reads = NULL;
     p->reads_end = &p->reads;
-    pg_watch_ask(m->watch, &m->look);
+}
+
+/* One look for all reads that come until it begins; those that come later wait for the next. */
+static void ask_for_look(struct tx_port *p)
+{
+    struct port_memory *m = p->memory;
+    if (!m || !p->reads) return;
+    if (!m->is_looking) {
+        m->lookers_end = &m->lookers;
+        m->look.jobs = m->waiting;
+        m->is_looking = true;
+        move_to_lookers(p);
+        pg_watch_ask(m->watch, &m->look);
+    } else if (m->look.jobs + m->waiting <= LOOKERS_MAX && pg_watch_join(m->watch, &m->look, m->waiting)) {
+        move_to_lookers(p);
+    }
 }
 
 /* It is one of the loop's own: what it does not find in memory it asks on a worker, in a transaction. */
-static void run_looker(struct tx_port *p, struct tx_job *job)
+static void run_looker(struct tx_port *p, struct tx_job *job, int64_t generation)
 {
     struct port_memory *m = p->memory;
-    m->db.generation = job->may_group ? m->generation : 0;
+    m->db.generation = job->may_group ? generation : 0;
     job->result = m->db.has_looked ? run_read(&m->db, job) : ERR_RUN_ALONE;
     if (job->result == ERR_NEEDS_WRITE) job->mode = TX_WRITE;
     if (job->result == ERR_NEEDS_WRITE || job->result == ERR_RUN_ALONE)
@@ -307,9 +317,10 @@ static void end_look(struct tx_port *p)
     struct port_memory *m = p->memory;
     m->is_looking = false;
     pg_watch_use(&m->db, &m->look);
+    int64_t generation = atomic_load(&p->database->stats.generation); /* before anything is looked up */
     for (struct letter *l = m->lookers, *next; l; l = next) {
         next = l->next; /* done may free the job's memory */
-        run_looker(p, job_of(l));
+        run_looker(p, job_of(l), generation);
     }
 }
 
@@ -335,7 +346,7 @@ static void end_read(struct db *db)
  * they depend on. */
 void tx_port_pass(struct tx_port *p)
 {
-    begin_look(p);
+    ask_for_look(p);
     while (p->reads && p->reader) {
         struct letter *told = NULL, **told_end = &told;
         struct letter *l = p->reads;

@@ -33,7 +33,7 @@ struct visit {
     bool reads;
     struct row_mark mark;
     bool told, has_looked, is_marked, holds, knows;
-    int64_t number;
+    int64_t number, generation;
 };
 
 static enum err visit_run(struct tx_job *job, struct db *db)
@@ -44,6 +44,7 @@ static enum err visit_run(struct tx_job *job, struct db *db)
         v->has_looked = true;
         v->holds = db_row_holds(db, (Id){v->id}, v->mark);
         v->knows = db_watched_number(db, &v->number);
+        v->generation = db_generation(db);
     }
     if (!v->reads) return OK;
     struct stmt *st = db_prepare(db, one);
@@ -59,16 +60,29 @@ static void visit_done(struct tx_job *job, enum err e)
     ((struct visit *)job)->told = true;
 }
 
-static void visit_once(struct visit *v)
+static void submit(struct test_port *p, struct visit *v)
 {
     v->job =
         (struct tx_job){.mode = TX_READ, .may_group = true, .may_remember = true, .run = visit_run, .done = visit_done};
     v->job.arena = &v->arena;
     v->told = v->has_looked = v->is_marked = v->holds = false;
-    tx_submit(port.port, &v->job);
-    tx_port_pass(port.port);
-    while (!v->told) test_port_turn(&port);
+    tx_submit(p->port, &v->job);
+}
+
+static void await(struct test_port *p, struct visit *v)
+{
+    while (!v->told) {
+        test_port_turn(p);
+        tx_port_pass(p->port);
+    }
     arena_done(&v->arena);
+}
+
+static void visit_once(struct visit *v)
+{
+    submit(&port, v);
+    tx_port_pass(port.port);
+    await(&port, v);
 }
 
 /* While there is no connection to look with, nothing is known: until there is one again. */
@@ -391,6 +405,79 @@ static void test_read_before_the_change(void **state)
     assert_false(holds(1, v.mark));
 }
 
+/* Looks are counted, and wait for a lock as soon as they have begun. */
+static int open_gated(void **state)
+{
+    (void)state;
+    test_postgres_open(&t, &port,
+                       (struct database_options){.workers = 8,
+                                                 .busy_ms = 20000,
+                                                 .look_ms = 20000,
+                                                 .look =
+                                                     "SELECT pg_current_snapshot()::text, nextval('looks'), 1::bigint,"
+                                                     " NULL::bigint FROM (SELECT pg_advisory_xact_lock_shared(7)) g"
+                                                     " WHERE $1::bigint > 0 AND $3::bigint > 0 AND $2::text <> 'x'"},
+                       "CREATE SEQUENCE looks");
+    return 0;
+}
+
+static void await_waiting_look(void)
+{
+    static const char waiting[] = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    int64_t until = time_monotonic_ns() + INT64_C(20000000000);
+    while (!test_number(t.d, waiting)) assert_true(time_monotonic_ns() < until);
+}
+
+/* A look that has begun serves nobody who comes later; one that has not, serves all who come until then. */
+static void test_who_shares_a_look(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    struct visit first = {0}, late = {0}, early = {0}, joins = {0};
+    struct test_port other;
+    test_port_open(&other, t.d);
+    visit(&first); /* connected */
+    PGconn *gate = PQconnectdb(t.url);
+    say(gate, "DO $$BEGIN PERFORM pg_advisory_lock(7); END$$");
+    submit(&port, &first);
+    tx_port_pass(port.port);
+    await_waiting_look();
+    submit(&port, &late);
+    tx_port_pass(port.port);
+    submit(&other, &early);
+    tx_port_pass(other.port);
+    assert_int_equal(test_write(t.d, "CREATE TABLE later (n BIGINT)"), OK);
+    submit(&other, &joins);
+    tx_port_pass(other.port);
+    say(gate, "DO $$BEGIN PERFORM pg_advisory_unlock(7); END$$");
+    await(&port, &first);
+    await(&other, &early);
+    assert_true(joins.told);
+    await(&other, &joins);
+    await(&port, &late);
+    assert_true(late.number > first.number && early.number == first.number + 1 && joins.number == early.number);
+    assert_int_equal(joins.generation, atomic_load(&database_stats(t.d)->generation));
+    PQfinish(gate);
+    test_port_close(&other);
+}
+
+/* However many wait for a look, and whenever they came, all are told. */
+static void test_crowds(void **state)
+{
+    (void)state;
+    if (!test_postgres()) skip();
+    struct visit v[50] = {0};
+    visit(&v[0]); /* connected */
+    for (int most = 50; most > 0; most--) {
+        for (int i = 0; i < most; i++) {
+            submit(&port, &v[i]);
+            if (i % 3 == 0) tx_port_pass(port.port);
+        }
+        tx_port_pass(port.port);
+        for (int i = 0; i < most; i++) await(&port, &v[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +494,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_connection_lost, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_no_look, open_it, close_it),
         cmocka_unit_test_setup_teardown(test_read_before_the_change, open_it, close_it),
+        cmocka_unit_test_setup_teardown(test_who_shares_a_look, open_gated, close_it),
+        cmocka_unit_test_setup_teardown(test_crowds, open_it, close_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
