@@ -205,6 +205,18 @@ enum err mail_email_change(struct db *db, Id account, Str new_address, Str link,
     return e ? e : mail_queue(db, &notice, now);
 }
 
+enum err mail_notice(struct db *db, Id account, enum mail_kind kind, Time now)
+{
+    struct account a;
+    struct mail_draft m;
+    enum err e = account_find(db, account, &a);
+    if (e || a.is_unproven) return e;
+    e = mail_begin(db, account, kind, &m);
+    if (e) return e;
+    m.values.of[PARAM_link] = mail_address(&m, "/forgot");
+    return mail_queue(db, &m, now);
+}
+
 enum err mail_email_changed(struct db *db, Id account, Str old_address, Time now)
 {
     struct mail_draft m;

@@ -44,6 +44,10 @@ enum err mail_email_change(struct db *db, Id account, Str new_address, Str link,
 /* It was changed: the account has the new address already, the old one is told. */
 enum err mail_email_changed(struct db *db, Id account, Str old_address, Time now);
 
+/* The account opens in another way now (MAIL_password_changed, MAIL_second_factor_off). Only to a proved address: who
+ * registered somebody else's could write to them again and again. TX_WRITE. */
+enum err mail_notice(struct db *db, Id account, enum mail_kind kind, Time now);
+
 /* How a message travels through the outbox. */
 struct queued_mail {
     Str to;

@@ -5,6 +5,7 @@ import { Browser } from './lib/browser.mjs';
 import { dataOf, expectError, expectFields } from './lib/http.mjs';
 import { openMailShop } from './lib/mail_shop.mjs';
 import { freshStore, startSouk } from './lib/souk.mjs';
+import { totp } from './lib/totp.mjs';
 
 const PASSWORD = 'a long enough password';
 let mail;
@@ -361,6 +362,43 @@ for (const [how, change] of [
     expectError(await login(theirs), 401, 'credentials_invalid');
     dataOf(await login(owner.email));
   });
+
+test('a proved address is told of a new password, and of a second factor that is switched off; tokens end if wanted', async () => {
+  const b = await registered();
+  const { text: proof } = await mail.mailTo(b.email, 1, { proof: true });
+  await b.open(/\/verify-email\?token=\w+/.exec(proof)[0]);
+  await b.submit('/verify-email', {}, { expect: 303 });
+  await b.open('/account/settings');
+  assert.equal(b.form('/account/settings/password').fields.end_api_tokens, undefined);
+  await b.submit('/account/settings/tokens', { name: 'program' });
+  const [token] = /souk_\w+/.exec(b.page);
+  dataOf(await shop.souk.get('/api/customer/wallet', { token }));
+  let password = PASSWORD;
+  const change = async (fields) => {
+    await b.open('/account/settings');
+    const next = `another ${password}`;
+    const body = { current_password: password, password: next, ...fields };
+    await b.submit('/account/settings/password', body, { expect: 303 });
+    password = next;
+    await login(b, b.email, password);
+  };
+  await change({});
+  dataOf(await shop.souk.get('/api/customer/wallet', { token }));
+  await change({ end_api_tokens: 'true' });
+  expectError(await shop.souk.get('/api/customer/wallet', { token }), 401, 'token_invalid');
+  const { text } = await mail.mailTo(b.email, 2, { subject: 'Your password was changed' });
+  assert.ok(text.includes('https://shop.example/forgot'), text);
+
+  const page = '/account/settings/second-factor';
+  await b.open(page);
+  await b.submit(page, { password });
+  const [, secret] = /<code data-copy[^>]*>([A-Z2-7]{32})<\/code>/.exec(b.page);
+  await b.submit(`${page}/confirm`, { code: totp(secret) });
+  const [, code] = /<li><code>([A-Za-z0-9]+)<\/code>/.exec(b.page);
+  await b.open(page);
+  await b.submit(`${page}/remove`, { password, totp: code }, { expect: 303 });
+  await mail.mailTo(b.email, 1, { subject: 'Your second factor was switched off' });
+});
 
 test('a new address is asked for three times an hour', async () => {
   const b = await registered();

@@ -143,6 +143,18 @@ static enum err mails(struct db *db)
     assert_int_equal(count, 1);
     assert_true(queued_mail_unpack(items[0].payload, &m));
     assert_true(str_eq(m.to, str_from("old@example.com")));
+    /* A notice goes to proved addresses alone. */
+    for (int is_proved = 0; is_proved < 2; is_proved++) {
+        assert_int_equal(db_script(db, is_proved
+                                           ? "UPDATE account SET is_unproven = 0 WHERE email = 'ada@example.com'"
+                                           : "UPDATE account SET is_unproven = 1 WHERE email = 'ada@example.com'"),
+                         OK);
+        assert_int_equal(mail_notice(db, ada, MAIL_password_changed, NOW), OK);
+        assert_int_equal(outbox_claim(db, NOW, 1000, 10, &items, &count), OK);
+        assert_int_equal(count, is_proved);
+    }
+    assert_true(queued_mail_unpack(items[0].payload, &m));
+    assert_true(str_eq(m.values.of[PARAM_link], STR("https://shop.example/forgot")));
     mail_enable(false);
     return OK;
 }

@@ -3,6 +3,7 @@
 #include "api/proof.h"
 #include "api/tables.h"
 #include "domain/account.h"
+#include "domain/mail.h"
 #include "domain/settings.h"
 #include "domain/totp.h"
 #include "page/qr.h"
@@ -73,6 +74,7 @@ static enum err post_totp_remove(struct request *req)
     code_guess_end(req, e);
     if (e == ERR_CREDENTIALS_INVALID) return request_bad_field(req, "code", ERR_FIELD_VALUE);
     if (!e) e = totp_remove(req->db, req->account);
+    if (!e) e = mail_notice(req->db, req->account, MAIL_second_factor_off, req->now);
     if (e) return e;
     return admin_audit(req, "staff.totp_off", req->account, (Str){0}, (Str){0}, (Str){0});
 }

@@ -1,6 +1,7 @@
 /* api/admin/admin_staff.c - staff, for owners. */
 #include "api/admin/audit_trail.h"
 #include "api/tables.h"
+#include "domain/mail.h"
 #include "domain/password.h"
 #include "domain/staff.h"
 #include "domain/totp.h"
@@ -114,6 +115,7 @@ static enum err staff_patch_write(struct request *req, const Str *hash)
     };
     e = staff_change(req->db, req->param_id, &change);
     if (!e && hash->len) e = account_set_password(req->db, req->param_id, *hash, true, req->now);
+    if (!e && hash->len) e = mail_notice(req->db, req->param_id, MAIL_password_changed, req->now);
     if (!e) e = staff_find(req->db, req->param_id, &after);
     if (e) return e;
     view_member(&req->out, &after);
@@ -153,6 +155,7 @@ static enum err delete_staff_totp(struct request *req)
     if (e) return e;
     if (!m.totp_is_on) return ERR_INVALID_STATE;
     e = totp_remove(req->db, req->param_id);
+    if (!e) e = mail_notice(req->db, req->param_id, MAIL_second_factor_off, req->now);
     if (e) return e;
     return admin_audit(req, "staff.totp_reset", req->param_id, m.account.email, (Str){0}, (Str){0});
 }

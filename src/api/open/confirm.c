@@ -1,8 +1,10 @@
 /* api/open/confirm.c - callers prove again who they are: before sensitive steps, and for a new password. */
 #include "api/proof.h"
 #include "api/tables.h"
+#include "domain/mail.h"
 #include "domain/password.h"
 #include "domain/token.h"
+#include "serve/app.h"
 
 struct confirm_body {
     Str password, totp;
@@ -59,7 +61,8 @@ static enum err password_write(struct request *req, const struct proof *p)
 {
     const struct password_body *in = req->body;
     const struct new_password *n = (const struct new_password *)p;
-    return account_set_password(req->db, req->account, n->hash, in->ends_api_tokens, req->now);
+    enum err e = account_set_password(req->db, req->account, n->hash, in->ends_api_tokens, req->now);
+    return e ? e : mail_notice(req->db, req->account, MAIL_password_changed, req->now);
 }
 
 static enum err post_password(struct request *req)
@@ -69,6 +72,7 @@ static enum err post_password(struct request *req)
     n.hash = password_hash(req->arena, in->password);
     if (!n.hash.len) return ERR_UNAVAILABLE;
     enum err e = proof_give(req, &n.proof, password_write);
+    if (!e) dispatcher_wake(req->app->dispatcher);
     if (e != ERR_CREDENTIALS_INVALID) return e;
     return request_bad_field(req, n.proof.is_right ? "totp" : "current_password", ERR_FIELD_VALUE);
 }

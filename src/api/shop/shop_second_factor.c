@@ -146,6 +146,7 @@ static enum err remove_write(struct request *req, const struct proof *p)
 {
     if (!p->has_totp) return ERR_INVALID_STATE;
     enum err e = totp_remove(req->db, req->account);
+    if (!e) e = mail_notice(req->db, req->account, MAIL_second_factor_off, req->now);
     return e ? e : shop_go(req, STR(PAGE_PATH));
 }
 

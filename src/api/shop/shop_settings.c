@@ -4,6 +4,7 @@
 #include "api/tables.h"
 #include "api/token_body.h"
 #include "domain/email_proof.h"
+#include "domain/mail.h"
 #include "domain/password.h"
 #include "domain/session.h"
 #include "domain/totp.h"
@@ -156,6 +157,7 @@ static enum err post_profile(struct request *req)
 
 struct password_form {
     Str current, password, totp;
+    bool ends_api_tokens;
 };
 static const struct field password_fields[] = {
     {"current_password", FIELD_SECRET, REQUIRED, offsetof(struct password_form, current), .min = 1,
@@ -163,6 +165,7 @@ static const struct field password_fields[] = {
     {"password", FIELD_SECRET, REQUIRED, offsetof(struct password_form, password), .min = PASSWORD_MIN,
      .max = PASSWORD_MAX},
     {"totp", FIELD_LINE, OPTIONAL, offsetof(struct password_form, totp), .min = 6, .max = 20},
+    {"end_api_tokens", FIELD_BOOL, OPTIONAL, offsetof(struct password_form, ends_api_tokens)},
     {0},
 };
 static const struct shape password_form = {password_fields, sizeof(struct password_form)};
@@ -170,12 +173,14 @@ static const struct shape password_form = {password_fields, sizeof(struct passwo
 struct password_change {
     struct proof proof; /* first */
     Str hash;
+    bool ends_api_tokens;
 };
 
 static enum err password_write(struct request *req, const struct proof *p)
 {
     const struct password_change *c = (const struct password_change *)p;
-    enum err e = account_set_password(req->db, req->account, c->hash, false, req->now);
+    enum err e = account_set_password(req->db, req->account, c->hash, c->ends_api_tokens, req->now);
+    if (!e) e = mail_notice(req->db, req->account, MAIL_password_changed, req->now);
     return e ? e : shop_go(req, STR("/login?done=reset"));
 }
 
@@ -185,10 +190,12 @@ static enum err post_password(struct request *req)
     enum err e = form_read(req, &password_form, &read);
     if (e) return show_again(req, e);
     const struct password_form *in = read;
-    struct password_change c = {.proof = {.password = in->current, .totp = in->totp, .action = "password"}};
+    struct password_change c = {.proof = {.password = in->current, .totp = in->totp, .action = "password"},
+                                .ends_api_tokens = in->ends_api_tokens};
     c.hash = password_hash(req->arena, in->password);
     if (!c.hash.len) return ERR_UNAVAILABLE;
     e = proof_give(req, &c.proof, password_write);
+    if (!e) dispatcher_wake(req->app->dispatcher);
     if (e == ERR_CREDENTIALS_INVALID) {
         answer_reset(req);
         e = request_bad_field(req, c.proof.is_right ? "totp" : "current_password", ERR_FIELD_VALUE);

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { ApiError, post } from '../../api';
 import { end, me } from '../../session';
 import { Card, Facts, Page } from '../../ui/basic';
-import { Form, TextField, bad } from '../../ui/form';
+import { Check, Form, TextField, bad } from '../../ui/form';
 import { SecondFactor } from './second_factor';
 import { Sessions } from './sessions';
 
@@ -20,7 +20,12 @@ export function Account() {
               onSubmit={async (v) => {
                 const password = v.text('password');
                 if (password !== v.text('repeat')) throw bad('repeat', 'The two passwords are not the same');
-                const body = { current_password: v.text('current_password'), password, totp: v.optional('totp') };
+                const body = {
+                  current_password: v.text('current_password'),
+                  password,
+                  totp: v.optional('totp'),
+                  end_api_tokens: v.bool('end_api_tokens'),
+                };
                 await post('/api/auth/password', { body }).catch((e: unknown) => {
                   if (e instanceof ApiError && e.code === 'totp_required') setNeedsCode(true);
                   throw e;
@@ -42,6 +47,7 @@ export function Account() {
                 hint="At least 10 characters. All your logins end."
               />
               <TextField name="repeat" label="New password again" type="password" autocomplete="new-password" />
+              <Check name="end_api_tokens" label="End my API tokens as well" />
               {needsCode && (
                 <TextField name="totp" label="One-time code" autocomplete="one-time-code" hint="From your app." />
               )}
