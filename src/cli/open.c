@@ -194,6 +194,7 @@ struct database *cli_open(const struct config *config, enum open_mode mode)
                                        .may_create = may_create,
                                        .watched = mode == OPEN_SERVER ? LICENSE_TABLE : NULL,
                                        .look = mode == OPEN_SERVER ? license_look : NULL,
+                                       .look_back = license_look_back,
                                        .workers = mode == OPEN_SERVER ? (int)config->workers : 1};
     struct database *d;
     if (database_open(&options, &d, why, sizeof why) != OK) {

@@ -348,7 +348,7 @@ enum err pg_pool_new(const struct database_options *o, struct database_stats *st
         struct postgres_options watching = p->options;
         watching.is_group = true;
         watching.answer_ms = o->look_ms;
-        p->watch = pg_watch_new(&watching, o->look, stats);
+        p->watch = pg_watch_new(&watching, o->look, o->look_back, stats);
     }
     struct db *first;
     enum err e = postgres_open(&p->options, stats, &first, ret_why, why_bytes);

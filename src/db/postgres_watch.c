@@ -38,7 +38,7 @@
 
 struct pg_watch {
     struct postgres_options options;
-    const char *look;
+    const char *look, *look_back;
     struct database_stats *stats;
     pthread_t thread;
     _Atomic bool is_up;
@@ -102,10 +102,11 @@ static void note_table(struct pg_watch *w, int64_t table)
 
 static enum err ask(struct pg_watch *w, Str *ret_snapshot)
 {
-    struct stmt *st = db_prepare(w->db, w->look);
+    bool looks_back = w->running_bytes;
+    struct stmt *st = db_prepare(w->db, looks_back ? w->look_back : w->look);
     bind_int(st, w->has_snapshot ? w->xmax : INT64_MAX);
-    bind_text(st, (Str){w->running, w->running_bytes});
     bind_int(st, CHANGES_MAX + 1);
+    if (looks_back) bind_text(st, (Str){w->running, w->running_bytes});
     w->is_all = !w->has_snapshot;
     w->changed_count = 0;
     Str snapshot = {0};
@@ -246,7 +247,8 @@ static void *watch_main(void *arg)
     return NULL;
 }
 
-struct pg_watch *pg_watch_new(const struct postgres_options *options, const char *look, struct database_stats *stats)
+struct pg_watch *pg_watch_new(const struct postgres_options *options, const char *look, const char *look_back,
+                              struct database_stats *stats)
 {
     struct pg_watch *w = memory_try_zeroed(1, sizeof *w);
     if (!w) return NULL;
@@ -256,6 +258,7 @@ struct pg_watch *pg_watch_new(const struct postgres_options *options, const char
     w->options = *options;
     if (!w->options.answer_ms) w->options.answer_ms = ANSWER_MS;
     w->look = look;
+    w->look_back = look_back;
     w->stats = stats;
     w->asks_end = &w->asks;
     pthread_mutex_init(&w->lock, NULL);

@@ -6,11 +6,12 @@
  * millisecond, unless enough have come before, so that more of them share one.
  *
  * database_options.look is the statement. It is given what the look before did not see: transactions from the xmax of
- * its snapshot on ($1), and those that were under way ($2: 10,14); and how many rows are enough ($3). It has at least
- * one row: the text of its own snapshot, a number that is watched, the number of the table's file, and the id of a row
- * that was changed by one of those transactions, or NULL. The id 0 stands for all rows; -n says that changes by
- * transactions before n are no longer listed. It must not read what the look before saw: while somebody is in a long
- * transaction, that may be very much. */
+ * its snapshot on ($1); and how many rows are enough ($2). It has at least one row: the text of its own snapshot, a
+ * number that is watched, the number of the table's file, and the id of a row that was changed by one of those
+ * transactions, or NULL. The id 0 stands for all rows; -n says that changes by transactions before n are no longer
+ * listed. It must not read what the look before saw: while somebody is in a long transaction, that may be very much.
+ * database_options.look_back also asks for those that were under way as the look before was taken ($3: 10,14). It
+ * costs the server a fifth more, and mostly there are none. */
 #pragma once
 
 #include "db/engine.h"
@@ -29,7 +30,8 @@ struct pg_look {
 };
 
 /* The texts stay the caller's. NULL: no memory, or no thread. */
-struct pg_watch *pg_watch_new(const struct postgres_options *options, const char *look, struct database_stats *stats);
+struct pg_watch *pg_watch_new(const struct postgres_options *options, const char *look, const char *look_back,
+                              struct database_stats *stats);
 /* Nobody waits for an answer any more. */
 void pg_watch_free(struct pg_watch *w);
 

@@ -43,9 +43,10 @@ struct database_options {
     int workers;         /* PostgreSQL connections; 0: a default */
     int log_pages;       /* SQLite: how long the log may grow before it is copied into the file; 0: a default */
     const char *watched; /* SQLite: the table whose rows may be kept in memory (db_row_mark); NULL: none */
-    const char *look;    /* PostgreSQL: the statement that tells which of them were changed, see postgres_watch.h */
-    int look_ms;         /* how long its answer may take; 0: a default */
-    int busy_ms;         /* how long to wait for a lock held by another process; 0: a default */
+    /* PostgreSQL: the statements that tell which of them were changed, see postgres_watch.h */
+    const char *look, *look_back;
+    int look_ms; /* how long its answer may take; 0: a default */
+    int busy_ms; /* how long to wait for a lock held by another process; 0: a default */
 };
 
 struct database_stats {

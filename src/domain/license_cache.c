@@ -21,12 +21,15 @@ struct kept_license {
 
 /* db/postgres_watch.h. The rows of a snapshot are below its xmax; others come from another server. The table has
  * another file once it was restored, or rewritten by ALTER TABLE, which no trigger sees. */
-const char license_look[] =
-    "SELECT pg_current_snapshot()::text, r.number, pg_relation_filenode('license')::bigint, c.license_id"
-    " FROM revision r LEFT JOIN LATERAL (SELECT license_id FROM license_change"
+#define LOOK                                                                                                           \
+    "SELECT pg_current_snapshot()::text, r.number, pg_relation_filenode('license')::bigint, c.license_id"              \
+    " FROM revision r LEFT JOIN LATERAL (SELECT license_id FROM license_change"                                        \
     " WHERE xid >= $1 AND xid < pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
-    " UNION ALL SELECT license_id FROM license_change WHERE xid = ANY (string_to_array($2, ',')::bigint[]) LIMIT $3) c"
-    " ON true WHERE r.name = 'catalog'";
+#define LOOK_END ") c ON true WHERE r.name = 'catalog'"
+
+const char license_look[] = LOOK " LIMIT $2" LOOK_END;
+const char license_look_back[] = LOOK " UNION ALL SELECT license_id FROM license_change WHERE xid = ANY "
+                                      "(string_to_array($3, ',')::bigint[]) LIMIT $2" LOOK_END;
 
 static_assert(VAULT_NAME_BYTES == SHELF_KEY_BYTES, "the name is the key");
 SHELVES(kept_licenses, struct kept_license, LICENSE_SHELVES, LICENSE_PLACES);

@@ -11,7 +11,7 @@
 
 /* To be watched: database_options. */
 #define LICENSE_TABLE "license"
-extern const char license_look[];
+extern const char license_look[], license_look_back[];
 #define LICENSE_CACHE_ROWS 28672
 #define LICENSE_CACHE_HARDWARE_MAX 64 /* a licence that is bound to a longer id is not kept */
 
