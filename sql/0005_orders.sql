@@ -58,7 +58,7 @@ CREATE INDEX coupon_use_by_customer ON coupon_use (coupon_id, account_id, releas
 CREATE TABLE license (
     id            @id,
     sealed_key    @bytes NOT NULL,                  -- as delivered, sealed, for its owner to read again
-    key_hash      @bytes NOT NULL UNIQUE,           -- 128 bits, keyed, of the normalised key: what verify looks up
+    key_hash      @bytes NOT NULL,                  -- 128 bits, keyed, of the normalised key: what verify looks up
     product_id    @int NOT NULL,                    -- that of the order item, if it has one; `souk check` looks
     variant_id    @int NOT NULL DEFAULT 0,
     account_id    @int NOT NULL @checked(account),
@@ -74,6 +74,7 @@ CREATE TABLE license (
     seen_count    @int NOT NULL DEFAULT 0
 ) @strict;
 @postgres
+CREATE UNIQUE INDEX license_key ON license (key_hash);
 CREATE INDEX license_by_account ON license (account_id, id);
 @end
 -- Whether a product can be deleted: order_item_by_product knows of all the others.
@@ -133,17 +134,19 @@ CREATE TABLE delivery (
 CREATE UNIQUE INDEX delivery_license ON delivery (license_id) WHERE license_id IS NOT NULL;
 CREATE UNIQUE INDEX delivery_serial ON delivery (serial_id) WHERE serial_id IS NOT NULL;
 
--- Whose orders and licences are whose, and the transfers out of a wallet: filed many at once (domain/filing.h), as far as
--- `up_to`. Behind it those up to `until` are being filed, of owners up to `owner` they have been. Not in backups: a server
--- files everything when it starts.
+-- Whose orders and licences are whose, the transfers out of a wallet, and the keys of licences by their hashes: filed many at once
+-- (domain/filing.h), as far as `up_to`. Behind it those up to `until` are being filed, of owners up to `owner` they have been. Not
+-- in backups: a server files everything when it starts.
 @sqlite
 CREATE TABLE orders_filed (account_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (account_id, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE license_filed (account_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (account_id, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE transfer_filed (debit_id INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (debit_id, id)) STRICT, WITHOUT ROWID;
+CREATE TABLE license_key_filed (key_start BLOB NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (key_start, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE filing (list TEXT PRIMARY KEY, up_to INTEGER NOT NULL, until INTEGER NOT NULL, owner INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO filing (list, up_to, until, owner) VALUES ('orders', 0, 0, 0), ('license', 0, 0, 0), ('transfer', 0, 0, 0);
+INSERT INTO filing (list, up_to, until, owner) VALUES ('orders', 0, 0, 0), ('license', 0, 0, 0), ('transfer', 0, 0, 0),
+    ('license_key', 0, 0, 0);
 -- For those who change rows by hand: what was filed before is filed again, and an id may be given once more. The program
--- itself neither deletes these rows nor gives them to others.
+-- itself neither deletes these rows nor gives them to others; it replaces keys of licences.
 CREATE TRIGGER orders_gone AFTER DELETE ON orders BEGIN
     DELETE FROM orders_filed WHERE account_id = OLD.account_id AND id = OLD.id;
     UPDATE filing SET up_to = MIN(up_to, OLD.id - 1) WHERE list = 'orders';
@@ -154,11 +157,17 @@ CREATE TRIGGER orders_moved AFTER UPDATE OF id, account_id ON orders BEGIN
 END;
 CREATE TRIGGER license_gone AFTER DELETE ON license BEGIN
     DELETE FROM license_filed WHERE account_id = OLD.account_id AND id = OLD.id;
-    UPDATE filing SET up_to = MIN(up_to, OLD.id - 1) WHERE list = 'license';
+    DELETE FROM license_key_filed WHERE key_start = substr(OLD.key_hash, 1, 8) AND id = OLD.id;
+    UPDATE filing SET up_to = MIN(up_to, OLD.id - 1) WHERE list IN ('license', 'license_key');
 END;
 CREATE TRIGGER license_moved AFTER UPDATE OF id, account_id ON license BEGIN
     DELETE FROM license_filed WHERE account_id = OLD.account_id AND id = OLD.id;
     UPDATE filing SET up_to = MIN(up_to, OLD.id - 1, NEW.id - 1) WHERE list = 'license';
+END;
+CREATE TRIGGER license_key_changed AFTER UPDATE OF id, key_hash ON license BEGIN
+    DELETE FROM license_key_filed WHERE key_start = substr(OLD.key_hash, 1, 8) AND id = OLD.id;
+    INSERT OR IGNORE INTO license_key_filed (key_start, id) VALUES (substr(NEW.key_hash, 1, 8), NEW.id);
+    UPDATE filing SET up_to = MIN(up_to, OLD.id - 1) WHERE list = 'license_key' AND OLD.id <> NEW.id;
 END;
 CREATE TRIGGER transfer_gone AFTER DELETE ON transfer BEGIN
     DELETE FROM transfer_filed WHERE debit_id = OLD.debit_id AND id = OLD.id;

@@ -24,39 +24,49 @@
 #define PAGE_ENTRIES 300
 #define IDS_BYTES_MAX (64 * 1024 * 1024)
 
-/* `table` with its column `owner`; `more` may be " AND …". Marks: up to where rows are filed, and the last row. */
-#define TEXTS(name, table, owner, more)                                                                                \
+/* A list of the rows of `table`, by `owner`, which is the column `column` of what is filed; `more` may be " AND …".
+ * Marks: up to where rows are filed, and the last row. */
+#define FILES(name, list, table, owner, column, more)                                                                  \
     static const char sqlite_##name##_marks[] = "SELECT up_to, until, owner, COALESCE((SELECT MAX(id) FROM " table     \
-                                                "), 0) FROM filing WHERE list = '" table "'";                          \
+                                                "), 0) FROM filing WHERE list = '" list "'";                           \
+    static const char sqlite_##name##_until[] =                                                                        \
+        "SELECT MAX(id) FROM (SELECT id FROM " table " WHERE id > $1 ORDER BY id LIMIT $2)";                           \
+    static const char sqlite_##name##_file[] =                                                                         \
+        "INSERT OR IGNORE INTO " list "_filed (" column ", id) SELECT " owner ", id FROM " table                       \
+        " WHERE id > $1 AND id <= $2 AND " owner " > $3 AND " owner " <= $4" more " ORDER BY " owner ", id";           \
+    static const char sqlite_##name##_mark[] =                                                                         \
+        "UPDATE filing SET up_to = $1, until = $2, owner = $3 WHERE list = '" list "'"
+#define FILES_OF(name)                                                                                                 \
+    .marks = sqlite_##name##_marks, .until = sqlite_##name##_until, .file = sqlite_##name##_file,                      \
+    .mark = sqlite_##name##_mark
+
+/* One that is read as a list. */
+#define LISTS(name, table, owner, more)                                                                                \
+    FILES(name, table, table, owner, owner, more);                                                                     \
     static const char sqlite_##name##_added[] =                                                                        \
         "SELECT id, " owner " FROM " table " WHERE id > $1 AND id <= $2" more " ORDER BY id LIMIT $3";                 \
     static const char sqlite_##name##_behind[] =                                                                       \
         "SELECT id FROM " table " WHERE id > $1 AND id < $2 AND " owner " = $3 ORDER BY id DESC LIMIT $4";             \
     static const char sqlite_##name##_filed[] =                                                                        \
-        "SELECT id FROM " table "_filed WHERE " owner " = $1 AND id < $2 ORDER BY id DESC LIMIT $3";                   \
-    static const char sqlite_##name##_until[] =                                                                        \
-        "SELECT MAX(id) FROM (SELECT id FROM " table " WHERE id > $1 ORDER BY id LIMIT $2)";                           \
-    static const char sqlite_##name##_file[] =                                                                         \
-        "INSERT OR IGNORE INTO " table "_filed (" owner ", id) SELECT " owner ", id FROM " table                       \
-        " WHERE id > $1 AND id <= $2 AND " owner " > $3 AND " owner " <= $4" more " ORDER BY " owner ", id";           \
-    static const char sqlite_##name##_mark[] =                                                                         \
-        "UPDATE filing SET up_to = $1, until = $2, owner = $3 WHERE list = '" table "'"
-
-TEXTS(orders, "orders", "account_id", "");
-TEXTS(license, "license", "account_id", "");
-TEXTS(transfer, "transfer", "debit_id", " AND debit_id > 7"); /* nobody lists a system account */
-
-#define TEXTS_OF(name)                                                                                                 \
+        "SELECT id FROM " table "_filed WHERE " owner " = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+#define LISTS_OF(name)                                                                                                 \
     {                                                                                                                  \
-        sqlite_##name##_marks, sqlite_##name##_added, sqlite_##name##_behind, sqlite_##name##_filed,                   \
-            sqlite_##name##_until, sqlite_##name##_file, sqlite_##name##_mark                                          \
+        FILES_OF(name), .added = sqlite_##name##_added, .behind = sqlite_##name##_behind,                              \
+                        .filed = sqlite_##name##_filed                                                                 \
     }
+
+LISTS(orders, "orders", "account_id", "");
+LISTS(license, "license", "account_id", "");
+LISTS(transfer, "transfer", "debit_id", " AND debit_id > 7"); /* nobody lists a system account */
+FILES(key, "license_key", "license", "substr(key_hash, 1, 8)", "key_start", "");
+
 static const struct texts {
-    const char *marks, *added, *behind, *filed, *until, *file, *mark;
+    const char *marks, *until, *file, *mark, *added, *behind, *filed;
 } texts[FILINGS] = {
-    [FILING_ORDERS] = TEXTS_OF(orders),
-    [FILING_LICENSES] = TEXTS_OF(license),
-    [FILING_DEBITS] = TEXTS_OF(transfer),
+    [FILING_ORDERS] = LISTS_OF(orders),
+    [FILING_LICENSES] = LISTS_OF(license),
+    [FILING_DEBITS] = LISTS_OF(transfer),
+    [FILING_KEYS] = {FILES_OF(key)},
 };
 
 struct added {
@@ -70,7 +80,7 @@ static struct tail {
     int64_t from, to;
     struct added *rows;
     size_t count, size;
-} tails[FILINGS] = {
+} tails[FILING_KEYS] = {
     {.lock = PTHREAD_MUTEX_INITIALIZER}, {.lock = PTHREAD_MUTEX_INITIALIZER}, {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
 /* Rows behind `filed` and up to `until`, if that is further, are a batch that is being filed: those of owners up to
@@ -315,11 +325,22 @@ static int64_t us_of_new_owner(const struct marks *m)
     return ROWS_US + (rows > pages ? PAGES_US / (rows / pages) : PAGES_US);
 }
 
+/* Hashes are as many everywhere. */
+static struct filing_slice next_slice_of_keys(const struct marks *m)
+{
+    uint64_t done = (uint64_t)m->owner - (uint64_t)INT64_MIN;
+    uint64_t slices = (uint64_t)((m->until - m->filed) / SAMPLE * us_of_new_owner(m) / SLICE_US) + 1;
+    uint64_t width = UINT64_MAX / slices;
+    if (UINT64_MAX - done <= width) return (struct filing_slice){m->until, INT64_MAX};
+    return (struct filing_slice){m->until, (int64_t)(done + width + (uint64_t)INT64_MIN)};
+}
+
 /* Few owners have pages in common whatever is filed; of many, a slice has those whose pages are beside one another, and
  * looks through the whole batch for them. */
 static struct filing_slice next_slice(enum filing list, const struct marks *m)
 {
     enum { ROWS_MOST = SLICE_US / ROWS_US };
+    if (list == FILING_KEYS) return next_slice_of_keys(m);
     struct samples s;
     struct filing_slice all = {m->until, INT64_MAX};
     take_samples(list, m, &s);
@@ -342,13 +363,27 @@ static enum err set_marks(struct db *db, enum filing list, int64_t filed, int64_
     return db_run(st);
 }
 
+/* A bound of a slice. That of keys is the beginning of a hash, in the order of such: before all of them, and behind. */
+static void bind_owner(struct stmt *st, struct db *db, enum filing list, int64_t owner)
+{
+    if (list != FILING_KEYS) {
+        bind_int(st, owner);
+        return;
+    }
+    uint64_t place = (uint64_t)owner - (uint64_t)INT64_MIN;
+    char *bytes = arena_array(db_arena(db), char, KEY_START_BYTES + 1);
+    for (int n = KEY_START_BYTES - 1; n >= 0; n--, place >>= 8) bytes[n] = (char)(uint8_t)place;
+    bytes[KEY_START_BYTES] = 0;
+    bind_blob(st, (Str){bytes, owner == INT64_MIN ? 0 : owner == INT64_MAX ? KEY_START_BYTES + 1 : KEY_START_BYTES});
+}
+
 static enum err file(struct db *db, enum filing list, const struct marks *m, struct filing_slice slice)
 {
     struct stmt *st = db_prepare(db, texts[list].file);
     bind_int(st, m->filed);
     bind_int(st, slice.until);
-    bind_int(st, m->owner);
-    bind_int(st, slice.owner);
+    bind_owner(st, db, list, m->owner);
+    bind_owner(st, db, list, slice.owner);
     enum err e = db_run(st);
     if (e) return e;
     if (slice.owner != INT64_MAX) return set_marks(db, list, m->filed, m->until, slice.owner);
@@ -391,9 +426,10 @@ enum err filing_step(struct db *db, int64_t least)
     struct marks m[FILINGS];
     for (enum filing list = 0; list < FILINGS; list++) {
         enum err e = read_marks(db, list, &m[list]);
-        if (!e && !db_can_write(db)) e = follow(db, list, &m[list]);
+        if (!e && !db_can_write(db) && list != FILING_KEYS) e = follow(db, list, &m[list]);
         if (e) return e;
         int64_t behind = is_begun(&m[list]) ? INT64_MAX : m[list].last - m[list].filed;
+        if (list == FILING_KEYS && behind < FILING_WORTH) continue; /* each would have a page of its own */
         if (behind > most) most = behind, next = list;
     }
     if (most < least) return OK;

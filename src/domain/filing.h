@@ -1,4 +1,5 @@
-/* domain/filing.h - whose rows are whose, on SQLite: orders and licences of an account, transfers out of a wallet.
+/* domain/filing.h - whose rows are whose, on SQLite: orders and licences of an account, transfers out of a wallet, and
+ * which licence has which key (domain/license_index.h).
  *
  * An index by owner has a scattered page for every row that is added, and an order adds one to each of these lists. So
  * they are filed later, many at once and sorted by owner: rows up to a mark are in tables of their own (orders_filed
@@ -13,7 +14,10 @@
 
 struct database;
 
-enum filing { FILING_ORDERS, FILING_LICENSES, FILING_DEBITS, FILINGS };
+enum filing { FILING_ORDERS, FILING_LICENSES, FILING_DEBITS, FILING_KEYS, FILINGS };
+
+/* A key is filed under so many bytes of its hash. */
+#define KEY_START_BYTES 8
 
 /* So many rows behind a mark are worth filing at once. A list of a million has about 4,000 pages. */
 #define FILING_WORTH 24576

@@ -85,7 +85,7 @@ static enum err find_row(struct db *db, const struct idempotency *i, struct key_
     if (db_is_postgres(db)) return read_row(ask_by_hash(db, i), ret);
     Id *rows = NULL;
     size_t count = 0;
-    enum err e = key_index_find(db, i->key_hash, &rows, &count);
+    enum err e = key_index_find(db, KEYS_OF_REQUESTS, i->key_hash, &rows, &count);
     struct key_row row = {0};
     for (size_t n = 0; n < count && !e && !id_is(row.id); n++) {
         struct stmt *st = db_prepare(db, sqlite);
@@ -248,7 +248,7 @@ static enum err add_key_row(struct db *db, const struct idempotency *i, Time now
     bind_key(st, i, now);
     bind_answer(st, i, a);
     enum err e = db_insert(st, &row);
-    return e ? e : key_index_add(i->key_hash, row);
+    return e ? e : key_index_add(db, KEYS_OF_REQUESTS, i->key_hash, row);
 }
 #undef ADD
 

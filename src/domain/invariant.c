@@ -40,10 +40,10 @@ struct check {
 
 /* Rows up to the mark that their owner's list does not have, and entries of the list that fit no row. Behind the mark
  * there may be entries, too: it goes back when rows are changed by hand. */
-#define FILED_WRONGLY(table, owner, more)                                                                              \
-    "SELECT r.id FROM " table " r WHERE r.id <= (SELECT up_to FROM filing WHERE list = '" table "')" more              \
-    " AND NOT EXISTS (SELECT 1 FROM " table "_filed f WHERE f." owner " = r." owner " AND f.id = r.id)"                \
-    " UNION SELECT f.id FROM " table "_filed f LEFT JOIN " table " r ON r.id = f.id AND r." owner " = f." owner        \
+#define FILED_WRONGLY(list, table, owner, column, more)                                                                \
+    "SELECT r.id FROM " table " r WHERE r.id <= (SELECT up_to FROM filing WHERE list = '" list "')" more               \
+    " AND NOT EXISTS (SELECT 1 FROM " list "_filed f WHERE f." column " = " owner " AND f.id = r.id)"                  \
+    " UNION SELECT f.id FROM " list "_filed f LEFT JOIN " table " r ON r.id = f.id AND " owner " = f." column          \
     " WHERE r.id IS NULL ORDER BY 1"
 
 static const struct check checks[] = {
@@ -492,12 +492,16 @@ static const struct check checks[] = {
         "SELECT MAX(id) FROM idempotency GROUP BY key_hash HAVING COUNT(*) > 1 ORDER BY 1",
     },
     {"orders_filed", "order", "an order is not in its customer's list, or in somebody else's",
-     FILED_WRONGLY("orders", "account_id", ""), true},
+     FILED_WRONGLY("orders", "orders", "r.account_id", "account_id", ""), true},
     {"license_filed", "license", "a licence is not in its owner's list, or in somebody else's",
-     FILED_WRONGLY("license", "account_id", ""), true},
+     FILED_WRONGLY("license", "license", "r.account_id", "account_id", ""), true},
     {"transfer_filed", "transfer",
      "a transfer is not in the history of the wallet that it was taken from, or in another's",
-     FILED_WRONGLY("transfer", "debit_id", " AND r.debit_id > 7"), true},
+     FILED_WRONGLY("transfer", "transfer", "r.debit_id", "debit_id", " AND r.debit_id > 7"), true},
+    {"license_key_filed", "license", "a licence is not found by its key",
+     FILED_WRONGLY("license_key", "license", "substr(r.key_hash, 1, 8)", "key_start", ""), true},
+    {"license_key_once", "license", "two licences have the same key",
+     "SELECT MAX(id) FROM license GROUP BY key_hash HAVING COUNT(*) > 1 ORDER BY 1", true},
 };
 
 #define CHECK_COUNT (sizeof checks / sizeof checks[0])

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "domain/filing.h"
 
 #define SLOTS_LEAST 1024
 
@@ -18,14 +19,14 @@ struct key_place {
     int64_t row; /* 0: free */
 };
 
-static struct {
+static struct keys {
     pthread_mutex_t lock;
     int64_t epoch; /* of the database that was read; 0: of none */
     struct key_place *slots;
     size_t size, used; /* a power of two; at most three quarters of it */
-    /* The writer's own. */
-    int64_t first; /* no row is before this one */
-} keys = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    /* The writer's own; changed under the lock. */
+    int64_t first; /* no row is before this one, or it is not wanted any more */
+} indexes[KEY_INDEXES] = {{.lock = PTHREAD_MUTEX_INITIALIZER}, {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
 static uint64_t short_hash(const uint8_t hash[KEY_HASH_BYTES])
 {
@@ -43,120 +44,176 @@ static void put(struct key_place *slots, size_t size, struct key_place what, siz
     ++*used;
 }
 
-static bool is_left(const struct key_place *p)
+static void set_first(struct keys *k, int64_t first)
 {
-    return p->row && p->row >= keys.first;
+    pthread_mutex_lock(&k->lock);
+    k->first = first;
+    pthread_mutex_unlock(&k->lock);
+}
+
+/* A licence's key is wanted until it is filed, and somewhat longer: a reader may have begun before that. */
+static enum err find_first(struct db *db, struct keys *k)
+{
+    static const char sqlite[] = "SELECT up_to FROM filing WHERE list = 'license_key'";
+    if (k != &indexes[KEYS_OF_LICENSES]) return OK;
+    struct stmt *st = db_prepare(db, sqlite);
+    int64_t filed = db_step(st) ? col_int(st) : 0;
+    enum err e = db_done(st);
+    if (!e) set_first(k, filed - FILING_WORTH + 1);
+    return e;
+}
+
+static bool is_left(const struct keys *k, const struct key_place *p)
+{
+    return p->row && p->row >= k->first;
 }
 
 /* Others wait only while the tables change places. */
-static enum err make_room(void)
+static enum err make_room(struct keys *k)
 {
     size_t live = 0, size = SLOTS_LEAST, used = 0;
-    for (size_t i = 0; i < keys.size; i++) live += is_left(&keys.slots[i]);
+    for (size_t i = 0; i < k->size; i++) live += is_left(k, &k->slots[i]);
     while (size < 2 * (live + 1)) size *= 2;
-    struct key_place *slots = memory_try_zeroed(size, sizeof *slots), *old = keys.slots;
+    struct key_place *slots = memory_try_zeroed(size, sizeof *slots), *old = k->slots;
     if (!slots) return ERR_UNAVAILABLE;
-    for (size_t i = 0; i < keys.size; i++)
-        if (is_left(&old[i])) put(slots, size, old[i], &used);
-    pthread_mutex_lock(&keys.lock);
-    keys.slots = slots;
-    keys.size = size;
-    keys.used = used;
-    pthread_mutex_unlock(&keys.lock);
+    for (size_t i = 0; i < k->size; i++)
+        if (is_left(k, &old[i])) put(slots, size, old[i], &used);
+    pthread_mutex_lock(&k->lock);
+    k->slots = slots;
+    k->size = size;
+    k->used = used;
+    pthread_mutex_unlock(&k->lock);
     free(old);
     return OK;
 }
 
-static bool is_full(void)
+static bool is_full(const struct keys *k)
 {
-    return keys.used + 1 > keys.size / 4 * 3;
+    return k->used + 1 > k->size / 4 * 3;
 }
 
 /* While it is 0, a thread that looks is told that there is no table. */
-static void set_epoch(int64_t epoch)
+static void set_epoch(struct keys *k, int64_t epoch)
 {
-    pthread_mutex_lock(&keys.lock);
-    keys.epoch = epoch;
-    pthread_mutex_unlock(&keys.lock);
+    pthread_mutex_lock(&k->lock);
+    k->epoch = epoch;
+    pthread_mutex_unlock(&k->lock);
 }
 
-static enum err read_all(struct db *db)
+static struct stmt *ask_for_all(struct db *db, const struct keys *k)
 {
-    static const char sqlite[] = "SELECT id, key_hash FROM idempotency INDEXED BY idempotency_row ORDER BY id";
-    set_epoch(0);
-    free(keys.slots);
-    keys.slots = NULL;
-    keys.size = keys.used = 0;
-    keys.first = INT64_MIN;
-    enum err room = OK;
-    struct stmt *st = db_prepare(db, sqlite);
+    static const char sqlite_requests[] = "SELECT id, key_hash FROM idempotency INDEXED BY idempotency_row ORDER BY id";
+    static const char sqlite_licenses[] = "SELECT id, key_hash FROM license WHERE id >= $1 ORDER BY id";
+    if (k != &indexes[KEYS_OF_LICENSES]) return db_prepare(db, sqlite_requests);
+    struct stmt *st = db_prepare(db, sqlite_licenses);
+    bind_int(st, k->first);
+    return st;
+}
+
+/* Under the lock. */
+static void forget_all(struct keys *k)
+{
+    free(k->slots);
+    k->slots = NULL;
+    k->size = k->used = 0;
+    k->first = INT64_MIN;
+}
+
+static enum err read_all(struct db *db, struct keys *k)
+{
+    set_epoch(k, 0);
+    pthread_mutex_lock(&k->lock);
+    forget_all(k);
+    pthread_mutex_unlock(&k->lock);
+    enum err e = find_first(db, k), room = OK;
+    if (e) return e;
+    struct stmt *st = ask_for_all(db, k);
     while (!room && db_step(st)) {
         uint8_t hash[KEY_HASH_BYTES];
         Id row = col_id(st);
         if (!col_blob_exact(st, hash, sizeof hash)) continue; /* none of ours */
-        if (is_full()) room = make_room();
-        if (!room) put(keys.slots, keys.size, (struct key_place){short_hash(hash), row.v}, &keys.used);
+        if (is_full(k)) room = make_room(k);
+        if (!room) put(k->slots, k->size, (struct key_place){short_hash(hash), row.v}, &k->used);
     }
-    enum err e = db_done(st);
+    e = db_done(st);
     if (!e) e = room;
-    if (!e) set_epoch(db_epoch(db));
+    if (!e) set_epoch(k, db_epoch(db));
     return e;
 }
 
 /* Under the lock. How many rows; they are put into `ret` unless it is NULL. */
-static size_t collect(uint64_t hash, Id *ret)
+static size_t collect(const struct keys *k, uint64_t hash, Id *ret)
 {
     size_t count = 0;
-    if (!keys.size) return 0;
-    for (size_t at = hash & (keys.size - 1); keys.slots[at].row; at = (at + 1) & (keys.size - 1)) {
-        if (keys.slots[at].hash != hash) continue;
-        if (ret) ret[count] = (Id){keys.slots[at].row};
+    if (!k->size) return 0;
+    for (size_t at = hash & (k->size - 1); k->slots[at].row; at = (at + 1) & (k->size - 1)) {
+        if (k->slots[at].hash != hash) continue;
+        if (ret) ret[count] = (Id){k->slots[at].row};
         count++;
     }
     return count;
 }
 
-enum err key_index_open(struct db *db)
+enum err key_index_open(struct db *db, enum key_index which)
 {
-    return db_is_postgres(db) || keys.epoch == db_epoch(db) ? OK : read_all(db);
+    struct keys *k = &indexes[which];
+    return db_is_postgres(db) || k->epoch == db_epoch(db) ? OK : read_all(db, k);
 }
 
-enum err key_index_find(struct db *db, const uint8_t hash[KEY_HASH_BYTES], Id **ret, size_t *ret_count)
+enum err key_index_find(struct db *db, enum key_index which, const uint8_t hash[KEY_HASH_BYTES], Id **ret,
+                        size_t *ret_count)
 {
-    enum err e = db_can_write(db) ? key_index_open(db) : OK;
+    enum err e = db_can_write(db) ? key_index_open(db, which) : OK;
     if (e) return e;
+    struct keys *k = &indexes[which];
     uint64_t h = short_hash(hash);
     size_t count = 0;
     Id *rows = NULL;
-    pthread_mutex_lock(&keys.lock);
-    bool is_read = keys.epoch == db_epoch(db);
-    if (is_read) count = collect(h, NULL);
+    pthread_mutex_lock(&k->lock);
+    bool is_read = k->epoch == db_epoch(db);
+    if (is_read) count = collect(k, h, NULL);
     if (count) {
         rows = arena_array(db_arena(db), Id, count);
-        collect(h, rows);
+        collect(k, h, rows);
     }
-    pthread_mutex_unlock(&keys.lock);
+    pthread_mutex_unlock(&k->lock);
     if (!is_read) return ERR_NEEDS_WRITE;
     *ret = rows;
     *ret_count = count;
     return OK;
 }
 
-enum err key_index_add(const uint8_t hash[KEY_HASH_BYTES], Id row)
+enum err key_index_add(struct db *db, enum key_index which, const uint8_t hash[KEY_HASH_BYTES], Id row)
 {
-    enum err e = is_full() ? make_room() : OK;
+    struct keys *k = &indexes[which];
+    enum err e = key_index_open(db, which);
+    if (!e && is_full(k)) e = find_first(db, k);
+    if (!e && is_full(k)) e = make_room(k);
     if (e) return e;
-    if (row.v < keys.first) keys.first = row.v; /* a table without rows begins again with the first number */
-    pthread_mutex_lock(&keys.lock);
-    put(keys.slots, keys.size, (struct key_place){short_hash(hash), row.v}, &keys.used);
-    pthread_mutex_unlock(&keys.lock);
+    pthread_mutex_lock(&k->lock);
+    if (row.v < k->first) k->first = row.v; /* a table without rows begins again with the first number */
+    put(k->slots, k->size, (struct key_place){short_hash(hash), row.v}, &k->used);
+    pthread_mutex_unlock(&k->lock);
     return OK;
+}
+
+bool key_index_has_all(struct db *db, enum key_index which, Id first, const uint8_t hash[KEY_HASH_BYTES], Id last)
+{
+    struct keys *k = &indexes[which];
+    uint64_t h = short_hash(hash);
+    bool found = false;
+    pthread_mutex_lock(&k->lock);
+    if (k->epoch == db_epoch(db) && k->first <= first.v && k->size)
+        for (size_t at = h & (k->size - 1); k->slots[at].row && !found; at = (at + 1) & (k->size - 1))
+            found = k->slots[at].hash == h && k->slots[at].row == last.v;
+    pthread_mutex_unlock(&k->lock);
+    return found;
 }
 
 enum err key_index_expire(struct db *db, Id oldest)
 {
     if (db_is_postgres(db)) return OK;
-    enum err e = key_index_open(db);
-    if (!e) keys.first = oldest.v;
+    enum err e = key_index_open(db, KEYS_OF_REQUESTS);
+    if (!e) set_first(&indexes[KEYS_OF_REQUESTS], oldest.v);
     return e;
 }

@@ -1,4 +1,4 @@
-/* domain/license.c - see license.h. Verification is the hottest path of the store: one read by the key's hash, or none
+/* domain/license.c - see license.h. Verification is the hottest path of the store: a read by the key's hash, or none
  * when the row is in memory. */
 #include "domain/license.h"
 
@@ -9,6 +9,7 @@
 #include "domain/event.h"
 #include "domain/filing.h"
 #include "domain/license_cache.h"
+#include "domain/license_index.h"
 #include "domain/sealed_code.h"
 
 const char *const license_status_names[] = {"active", "revoked", "refunded", NULL};
@@ -16,12 +17,24 @@ const char *const license_status_names[] = {"active", "revoked", "refunded", NUL
 static enum err find_by_hash(struct db *db, const uint8_t hash[LICENSE_HASH_BYTES], bool *ret_found,
                              struct license_facts *ret)
 {
-    static const char find[] =
-        "SELECT id, product_id, account_id, CASE WHEN status = 'active' AND on_hold = 0 THEN 1 ELSE 0 END, expires_at,"
-        " hardware_id FROM license WHERE key_hash = $1";
+#define FIND                                                                                                           \
+    "SELECT id, product_id, account_id, CASE WHEN status = 'active' AND on_hold = 0 THEN 1 ELSE 0 END, expires_at,"    \
+    " hardware_id FROM license WHERE "
+    static const char sqlite[] = FIND "id = $1";
+    static const char postgres[] = FIND "key_hash = $1";
+#undef FIND
 
-    struct stmt *st = db_prepare(db, find);
-    bind_blob(st, (Str){(const char *)hash, LICENSE_HASH_BYTES});
+    Id id = {0};
+    *ret_found = false;
+    if (!db_is_postgres(db)) {
+        enum err e = license_index_find(db, hash, ret_found, &id);
+        if (e || !*ret_found) return e;
+    }
+    struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
+    if (db_is_postgres(db))
+        bind_blob(st, (Str){(const char *)hash, LICENSE_HASH_BYTES});
+    else
+        bind_id(st, id);
     struct license_facts f = {0};
     bool found = db_step(st);
     if (found) {
@@ -114,8 +127,8 @@ void license_bind_made(struct stmt *st, const struct license_made *made)
 enum err license_make(struct db *db, const struct license *l, Id order_item, Str prefix, Time now, Str *ret_key,
                       struct license_made *ret)
 {
-    /* Two equal keys would take a collision of 120 random bits. The unique index refuses even that, along with the rest
-     * of the transaction, so no result is read here and PostgreSQL needs no round trip. */
+    /* Two equal keys would take a collision of 120 random bits. PostgreSQL's unique index refuses even that, along with
+     * the rest of the transaction, so no result is read here and it needs no round trip. */
 #define INSERT                                                                                                         \
     "INSERT INTO license (sealed_key, key_hash, product_id, variant_id, account_id, order_item_id, expires_at,"        \
     " created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
@@ -140,6 +153,7 @@ enum err license_make(struct db *db, const struct license *l, Id order_item, Str
     bind_opt_time(st, l->expires_at);
     bind_time(st, now);
     enum err e = db_is_postgres(db) ? db_run(st) : db_insert(st, &made.id);
+    if (!e) e = license_index_add(db, made.hash, made.id);
     if (e) return e;
     *ret_key = key;
     *ret = made;
@@ -220,13 +234,13 @@ enum err license_find(struct db *db, Id id, struct license *ret)
 
 static enum err find_by_key(struct db *db, Str key, struct license *ret)
 {
-    static const char find[] = "SELECT " LICENSE_COLUMNS LICENSE_TABLES " WHERE l.key_hash = $1";
-
+    Id id;
+    bool found;
     uint8_t hash[LICENSE_HASH_BYTES];
     if (!license_key_hash_any(key, hash)) return ERR_NOT_FOUND;
-    struct stmt *st = db_prepare(db, find);
-    bind_blob(st, (Str){(const char *)hash, sizeof hash});
-    return read_one(db, st, ret);
+    enum err e = license_index_find(db, hash, &found, &id);
+    if (e) return e;
+    return found ? license_find(db, id, ret) : ERR_NOT_FOUND;
 }
 
 static Id before_or_all(Id before)
@@ -319,30 +333,29 @@ enum err license_issue(struct db *db, Id product, Id variant, Id account, Time e
 
 enum err license_key_is_known(struct db *db, Str key, bool *ret)
 {
-    static const char find[] = "SELECT 1 FROM license WHERE key_hash = $1";
-
+    Id id;
     uint8_t hash[LICENSE_HASH_BYTES];
     *ret = false;
-    if (!license_key_hash_any(key, hash)) return OK;
-    struct stmt *st = db_prepare(db, find);
-    bind_blob(st, (Str){(const char *)hash, sizeof hash});
-    bool is_known = db_step(st);
-    enum err e = db_done(st);
-    if (!e) *ret = is_known;
-    return e;
+    return license_key_hash_any(key, hash) ? license_index_find(db, hash, ret, &id) : OK;
 }
 
 enum err license_import(struct db *db, const struct license *l)
 {
-    static const char insert[] =
-        "INSERT INTO license (sealed_key, key_hash, product_id, variant_id, account_id, status, reason, expires_at,"
-        " hardware_id, bound_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-        " ON CONFLICT (key_hash) DO NOTHING";
+#define INSERT                                                                                                         \
+    "INSERT INTO license (sealed_key, key_hash, product_id, variant_id, account_id, status, reason, expires_at,"       \
+    " hardware_id, bound_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+    static const char sqlite[] = INSERT " RETURNING id";
+    static const char postgres[] = INSERT " ON CONFLICT (key_hash) DO NOTHING";
+#undef INSERT
 
+    Id id;
+    bool is_known = false;
     uint8_t bytes[LICENSE_HASH_BYTES];
     if (!license_key_hash_any(l->key, bytes)) return ERR_FIELD_VALUE;
+    enum err e = db_is_postgres(db) ? OK : license_index_find(db, bytes, &is_known, &id);
+    if (e || is_known) return e;
     Str hash = {(const char *)bytes, sizeof bytes};
-    struct stmt *st = db_prepare(db, insert);
+    struct stmt *st = db_prepare(db, db_sql(db, sqlite, postgres));
     bind_blob(st, code_seal(db_arena(db), hash, l->key));
     bind_blob(st, hash);
     bind_id(st, l->product_id);
@@ -354,7 +367,9 @@ enum err license_import(struct db *db, const struct license *l)
     bind_opt_text(st, l->hardware_id);
     bind_opt_time(st, l->hardware_id.len ? l->created_at : (Time){0});
     bind_time(st, l->created_at);
-    return db_run(st);
+    if (db_is_postgres(db)) return db_run(st);
+    e = db_insert(st, &id);
+    return e ? e : license_index_add(db, bytes, id);
 }
 
 /* For an UPDATE … RETURNING id that changed nothing: is the licence missing, or in another state? */

@@ -71,7 +71,8 @@ static enum err open_signing_key(void *arg, struct db *db)
 static enum err read_keys(void *arg, struct db *db)
 {
     (void)arg;
-    return key_index_open(db);
+    enum err e = key_index_open(db, KEYS_OF_REQUESTS);
+    return e ? e : key_index_open(db, KEYS_OF_LICENSES);
 }
 
 /* A disk without room for them is no reason to stay away: lists are slower, that is all. */
@@ -87,8 +88,8 @@ enum err app_start(struct app *app, struct database *database, const struct app_
     struct settings settings;
     enum err e = tx_call(database, TX_READ, load_settings, &settings, &arena);
     if (!e) e = tx_call(database, TX_WRITE, open_signing_key, NULL, &arena);
-    if (!e) e = tx_call(database, TX_WRITE, read_keys, NULL, &arena);
     if (!e) e = begin_lists(database);
+    if (!e) e = tx_call(database, TX_WRITE, read_keys, NULL, &arena);
     arena_done(&arena);
     if (e) return e;
 

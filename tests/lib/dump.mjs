@@ -10,6 +10,7 @@ const OF_ONE_STORE = [
   'orders_filed',
   'license_filed',
   'transfer_filed',
+  'license_key_filed',
 ];
 
 /** {table: [[column, type]]}, without the tables that only the program's own machinery uses. */
