@@ -141,6 +141,16 @@ for (const [list, table, owner] of [
   });
 }
 
+test('a key of a licence is a range of what is filed', { skip: IS_PG }, () => {
+  const planOf = (file, name) => plans[statements.findIndex((s) => s.file === file && s.name === name)];
+  assert.match(
+    planOf('license_index.c', 'sqlite_filed'),
+    /^QUERY PLAN\n.*SEARCH k USING PRIMARY KEY \(key_start=\?\)\n.*SEARCH l USING INTEGER PRIMARY KEY \(rowid=\?\)\n?$/,
+  );
+  assert.match(planOf('license_index.c', 'sqlite_behind'), /SEARCH \w+ USING INTEGER PRIMARY KEY \(rowid>\?\)/);
+  assert.match(planOf('filing.c', 'sqlite_key_file'), /SEARCH \w+ USING INTEGER PRIMARY KEY \(rowid>\? AND rowid<\?\)/);
+});
+
 test('rows of a list come by their ids', { skip: IS_PG }, () => {
   for (const [file, table] of [
     ['order_read.c', 'orders'],
