@@ -491,6 +491,10 @@ static const struct check checks[] = {
         "one Idempotency-Key was used up twice",
         "SELECT MAX(id) FROM idempotency GROUP BY key_hash HAVING COUNT(*) > 1 ORDER BY 1",
     },
+    {"key_pages", "idempotency row", "a used-up Idempotency-Key would be free again after a start",
+     "SELECT last FROM idempotency_page p WHERE last > (SELECT COALESCE(MAX(id), 0) FROM idempotency)"
+     " OR length(keys) < 16 * (SELECT COUNT(*) FROM idempotency WHERE id BETWEEN p.first AND p.last) ORDER BY 1",
+     true},
     {"orders_filed", "order", "an order is not in its customer's list, or in somebody else's",
      FILED_WRONGLY("orders", "orders", "r.account_id", "account_id", ""), true},
     {"license_filed", "license", "a licence is not in its owner's list, or in somebody else's",

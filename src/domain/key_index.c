@@ -11,19 +11,15 @@
 
 #include "base/memory.h"
 #include "domain/filing.h"
+#include "domain/key_pages.h"
 
 #define SLOTS_LEAST 1024
 
-struct key_place {
-    uint64_t hash;
-    int64_t row; /* 0: free */
-};
-
 static struct keys {
     pthread_mutex_t lock;
-    int64_t epoch; /* of the database that was read; 0: of none */
-    struct key_place *slots;
-    size_t size, used; /* a power of two; at most three quarters of it */
+    int64_t epoch;           /* of the database that was read; 0: of none */
+    struct key_place *slots; /* row 0: free */
+    size_t size, used;       /* a power of two; at most three quarters of it */
     /* The writer's own; changed under the lock. */
     int64_t first; /* no row is before this one, or it is not wanted any more */
 } indexes[KEY_INDEXES] = {{.lock = PTHREAD_MUTEX_INITIALIZER}, {.lock = PTHREAD_MUTEX_INITIALIZER}};
@@ -100,16 +96,6 @@ static void set_epoch(struct keys *k, int64_t epoch)
     pthread_mutex_unlock(&k->lock);
 }
 
-static struct stmt *ask_for_all(struct db *db, const struct keys *k)
-{
-    static const char sqlite_requests[] = "SELECT id, key_hash FROM idempotency INDEXED BY idempotency_row ORDER BY id";
-    static const char sqlite_licenses[] = "SELECT id, key_hash FROM license WHERE id >= $1 ORDER BY id";
-    if (k != &indexes[KEYS_OF_LICENSES]) return db_prepare(db, sqlite_requests);
-    struct stmt *st = db_prepare(db, sqlite_licenses);
-    bind_int(st, k->first);
-    return st;
-}
-
 /* Under the lock. */
 static void forget_all(struct keys *k)
 {
@@ -119,24 +105,38 @@ static void forget_all(struct keys *k)
     k->first = INT64_MIN;
 }
 
+static enum err take_place(void *arg, struct key_place place)
+{
+    struct keys *k = arg;
+    enum err e = is_full(k) ? make_room(k) : OK;
+    if (!e) put(k->slots, k->size, place, &k->used);
+    return e;
+}
+
+static enum err read_licenses(struct db *db, struct keys *k)
+{
+    static const char sqlite[] = "SELECT id, key_hash FROM license WHERE id >= $1 ORDER BY id";
+    enum err taken = OK;
+    struct stmt *st = db_prepare(db, sqlite);
+    bind_int(st, k->first);
+    while (!taken && db_step(st)) {
+        uint8_t hash[KEY_HASH_BYTES];
+        Id row = col_id(st);
+        if (!col_blob_exact(st, hash, sizeof hash)) continue; /* none of ours */
+        taken = take_place(k, (struct key_place){short_hash(hash), row.v});
+    }
+    enum err e = db_done(st);
+    return e ? e : taken;
+}
+
 static enum err read_all(struct db *db, struct keys *k)
 {
     set_epoch(k, 0);
     pthread_mutex_lock(&k->lock);
     forget_all(k);
     pthread_mutex_unlock(&k->lock);
-    enum err e = find_first(db, k), room = OK;
-    if (e) return e;
-    struct stmt *st = ask_for_all(db, k);
-    while (!room && db_step(st)) {
-        uint8_t hash[KEY_HASH_BYTES];
-        Id row = col_id(st);
-        if (!col_blob_exact(st, hash, sizeof hash)) continue; /* none of ours */
-        if (is_full(k)) room = make_room(k);
-        if (!room) put(k->slots, k->size, (struct key_place){short_hash(hash), row.v}, &k->used);
-    }
-    e = db_done(st);
-    if (!e) e = room;
+    enum err e = find_first(db, k);
+    if (!e) e = k == &indexes[KEYS_OF_LICENSES] ? read_licenses(db, k) : key_pages_read(db, take_place, k);
     if (!e) set_epoch(k, db_epoch(db));
     return e;
 }
@@ -190,11 +190,12 @@ enum err key_index_add(struct db *db, enum key_index which, const uint8_t hash[K
     if (!e && is_full(k)) e = find_first(db, k);
     if (!e && is_full(k)) e = make_room(k);
     if (e) return e;
+    struct key_place place = {short_hash(hash), row.v};
     pthread_mutex_lock(&k->lock);
     if (row.v < k->first) k->first = row.v; /* a table without rows begins again with the first number */
-    put(k->slots, k->size, (struct key_place){short_hash(hash), row.v}, &k->used);
+    put(k->slots, k->size, place, &k->used);
     pthread_mutex_unlock(&k->lock);
-    return OK;
+    return which == KEYS_OF_REQUESTS ? key_pages_note(db, place) : OK;
 }
 
 bool key_index_has_all(struct db *db, enum key_index which, Id first, const uint8_t hash[KEY_HASH_BYTES], Id last)
@@ -214,6 +215,7 @@ enum err key_index_expire(struct db *db, Id oldest)
 {
     if (db_is_postgres(db)) return OK;
     enum err e = key_index_open(db, KEYS_OF_REQUESTS);
-    if (!e) set_first(&indexes[KEYS_OF_REQUESTS], oldest.v);
-    return e;
+    if (e) return e;
+    set_first(&indexes[KEYS_OF_REQUESTS], oldest.v);
+    return key_pages_expire(db, oldest);
 }

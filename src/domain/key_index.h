@@ -3,9 +3,9 @@
  * On disk this would be an index with a scattered page for every key. One process writes to a SQLite file (db/lock.h),
  * so it keeps the hashes in memory: 64 bits of each, with the number of the row. They only say where to look, and the
  * row has the whole hash. So a table may know too much: rows of transactions that were undone, rows that were
- * forgotten. It never knows too little: it is read from the database when a server starts, and read again when anybody
- * else has committed (db_epoch). A key takes 21 to 43 bytes: that of a request for the 30 days that it is kept, that of
- * a licence until it is filed (domain/license_index.h).
+ * forgotten. It never knows too little: it is read from the database when a server starts (domain/key_pages.h), and
+ * read again when anybody else has committed (db_epoch). A key takes 21 to 43 bytes: that of a request for the 30 days
+ * that it is kept, that of a licence until it is filed (domain/license_index.h).
  *
  * Safe from any thread; one database at a time. */
 #pragma once

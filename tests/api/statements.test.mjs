@@ -36,7 +36,7 @@ const MAY_READ_ALL = [
   ['license.c', 'LIKE', 'a search of staff for a part of a text'],
   ...(IS_PG
     ? []
-    : [['key_index.c', 'INDEXED BY idempotency_row', 'once, for the first key after a start: key_index.h']]),
+    : [['key_pages.c', 'FROM idempotency_page ORDER BY last', 'once, when a server starts']]),
 ];
 
 let store, statements, plans;

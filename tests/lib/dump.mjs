@@ -11,6 +11,7 @@ const OF_ONE_STORE = [
   'license_filed',
   'transfer_filed',
   'license_key_filed',
+  'idempotency_page',
 ];
 
 /** {table: [[column, type]]}, without the tables that only the program's own machinery uses. */
