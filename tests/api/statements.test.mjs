@@ -34,9 +34,7 @@ const MAY_READ_ALL = [
   ['order_search.c', 'LIKE', 'a search of staff for a part of a text'],
   ['customer.c', 'LIKE', 'a search of staff for a part of a text'],
   ['license.c', 'LIKE', 'a search of staff for a part of a text'],
-  ...(IS_PG
-    ? []
-    : [['key_pages.c', 'FROM idempotency_page ORDER BY last', 'once, when a server starts']]),
+  ...(IS_PG ? [] : [['key_pages.c', 'FROM idempotency_page ORDER BY last', 'once, when a server starts']]),
 ];
 
 let store, statements, plans;
