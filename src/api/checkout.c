@@ -1,10 +1,13 @@
 /* api/checkout.c - see checkout.h. */
 #include "api/checkout.h"
 
+#include "domain/account.h"
 #include "domain/cart.h"
+#include "domain/mail.h"
 #include "domain/order_ref.h"
 #include "domain/receipt.h"
 #include "serve/app.h"
+#include "serve/limit.h"
 
 /* The cart's lines as they are sold now: prices are the cart's, everything else is current. */
 static enum err lines_of(struct request *req, const struct cart *cart, struct order_line **ret)
@@ -24,6 +27,17 @@ static enum err lines_of(struct request *req, const struct cart *cart, struct or
     }
     *ret = lines;
     return OK;
+}
+
+/* A gift sends mail, and who has registered somebody else's address could have one after the other sent there. */
+static enum err limit_free(struct request *req)
+{
+    struct account a;
+    if (!mail_is_enabled() || !req->app->options.rate_auth) return OK;
+    enum err e = account_find(req->db, req->account, &a);
+    if (e || !a.is_unproven) return e;
+    struct limit_result r = limiter_charge_day(req->app->limiter, 'f', a.email, GIFTS_A_DAY, time_monotonic_ns());
+    return r.allowed ? OK : ERR_RATE_LIMITED;
 }
 
 static enum err pay_now(struct request *req, struct checkout *c, const struct order_draft *draft)
@@ -68,6 +82,8 @@ enum err checkout_begin(struct request *req, const struct checkout_wish *in, str
     if (!e) e = lines_of(req, &cart, &lines);
     if (e) return e;
     if (by_wallet && in->is_guest && cart.total.minor) return request_bad_field(req, "pay_with", ERR_FIELD_VALUE);
+    if (!cart.total.minor && !in->is_guest) e = limit_free(req);
+    if (e) return e;
     struct order_draft draft = {.account = req->account,
                                 .channel = CHANNEL_CART,
                                 .lines = lines,

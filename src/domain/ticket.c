@@ -12,6 +12,9 @@
 #include "domain/order.h"
 #include "page/words.h"
 
+#define STAFF_MAILS_AN_HOUR 10 /* about tickets of one customer */
+#define STAFF_MAIL_BYTES 8000
+
 #include <assert.h>
 
 const char *const ticket_status_names[] = {"open", "answered", "closed", NULL};
@@ -149,17 +152,44 @@ static Id add_message(struct db *db, Id ticket, bool by_staff, Id author, Str bo
     return id;
 }
 
+/* Every ticket is a mail to everybody who works here: of one customer's there are few in an hour. */
+static enum err staff_know(struct db *db, Id account, Time now, bool *ret)
+{
+    static const char count[] = "SELECT COUNT(*) FROM (SELECT 1 FROM ticket WHERE account_id = $1"
+                                " AND last_reply_at > $2 AND created_at > $2 LIMIT 11) AS t";
+
+    struct stmt *st = db_prepare(db, count);
+    bind_id(st, account);
+    bind_time(st, time_add(now, -TIME_HOUR));
+    int64_t n = db_step(st) ? col_int(st) : 0;
+    enum err e = db_done(st);
+    if (!e) *ret = n > STAFF_MAILS_AN_HOUR;
+    return e;
+}
+
+/* The beginning of a long message: the rest is in the panel. */
+static Str for_mail(struct db *db, Str message)
+{
+    if (message.len <= STAFF_MAIL_BYTES) return message;
+    size_t n = STAFF_MAIL_BYTES;
+    while (((unsigned char)message.ptr[n] & 0xc0) == 0x80) n--;
+    return str_printf(db_arena(db), "%.*s …", (int)n, message.ptr);
+}
+
 static enum err mail_staff(struct db *db, Id ticket, Id account, Str subject, Str message, Time now)
 {
     struct mail_draft m;
     struct account customer;
+    bool is_enough;
     if (!mail_is_enabled()) return OK;
-    enum err e = account_find(db, account, &customer);
+    enum err e = staff_know(db, account, now, &is_enough);
+    if (e || is_enough) return e;
+    e = account_find(db, account, &customer);
     if (!e) e = mail_begin_staff(db, MAIL_staff_ticket, &m);
     if (e) return e;
     m.values.of[PARAM_number] = mail_number(&m, ticket);
     m.values.of[PARAM_subject] = subject;
-    m.values.of[PARAM_message] = message;
+    m.values.of[PARAM_message] = for_mail(db, message);
     m.values.of[PARAM_customer] = customer.email;
     m.values.of[PARAM_link] = mail_address(&m, "/admin/#/tickets/%lld", (long long)ticket.v);
     return mail_queue(db, &m, now);

@@ -12,6 +12,8 @@
 
 #include <assert.h>
 
+#define MAILS_AN_HOUR 10 /* about withdrawals that a customer asks for or takes back */
+
 const char *const withdrawal_status_names[] = {"pending", "approved", "rejected", "cancelled", NULL};
 
 #define COLUMNS "id, account_id, amount, status, destination, first_by, reason, requested_at, decided_at, decided_by"
@@ -31,10 +33,30 @@ static void read_row(struct stmt *st, struct withdrawal *w)
 }
 DB_READER(read_row);
 
+/* Asking and taking back costs nothing, and the address may be somebody else's. */
+static enum err is_enough(struct db *db, const struct withdrawal *w, enum mail_kind kind, Time now, bool *ret)
+{
+    static const char count[] = "SELECT COUNT(*) FROM (SELECT requested_at FROM withdrawal WHERE account_id = $1"
+                                " ORDER BY id DESC LIMIT 11) AS w WHERE requested_at > $2";
+
+    *ret = false;
+    if (kind != MAIL_withdrawal_requested && kind != MAIL_withdrawal_cancelled) return OK;
+    struct stmt *st = db_prepare(db, count);
+    bind_id(st, w->account);
+    bind_time(st, time_add(now, -TIME_HOUR));
+    int64_t n = db_step(st) ? col_int(st) : 0;
+    enum err e = db_done(st);
+    if (!e) *ret = n > MAILS_AN_HOUR;
+    return e;
+}
+
 static enum err send_mail(struct db *db, const struct withdrawal *w, enum mail_kind kind, Time now)
 {
     struct mail_draft m;
+    bool enough;
     if (!mail_is_enabled()) return OK;
+    enum err told = is_enough(db, w, kind, now, &enough);
+    if (told || enough) return told;
     enum err e = mail_begin(db, w->account, kind, &m);
     if (e) return e;
     m.values.of[PARAM_number] = mail_number(&m, w->id);

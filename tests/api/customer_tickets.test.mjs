@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { execute, number } from '../lib/sql.mjs';
 import { startStore } from '../lib/store.mjs';
 import { dataOf, expectError, expectFields, expectStatus } from './lib/http.mjs';
+import { freshStore, startSouk } from './lib/souk.mjs';
 
 const TICKETS = '/api/customer/tickets';
 const SALES = 1,
@@ -397,4 +398,23 @@ test('tickets need a token with the scope customer', async () => {
     expectError(await souk.request(method, path, { body }), 401, 'token_missing');
     expectError(await souk.request(method, path, { body, token }), 403, 'insufficient_scope');
   }
+});
+
+test('a customer writes ten megabytes a day: nobody fills the disk with messages', async (t) => {
+  const database = freshStore(undefined, 'owner');
+  const small = await startSouk({ t, database, limited: true, dear: false });
+  t.after(() => database.remove());
+  const owner = { token: database.accounts.owner.token };
+  const department_id = dataOf(await small.post('/api/admin/departments', { name: 'Sales' }, owner), 201).id;
+  const join = async (email) =>
+    dataOf(await small.post('/api/auth/register', { email, password: 'a long enough password' }), 201);
+  const { token } = await join('writer@example.com');
+  const message = '😀'.repeat(50000); // 196 of 10,240 units
+  const { id } = dataOf(await small.post(TICKETS, { department_id, subject: 's', message }, { token }));
+  for (let i = 0; i < 51; i++) dataOf(await small.post(`${TICKETS}/${id}/replies`, { message }, { token }), 201);
+  expectError(await small.post(`${TICKETS}/${id}/replies`, { message }, { token }), 429, 'rate_limited');
+  expectError(await small.post(TICKETS, { department_id, subject: 's', message }, { token }), 429, 'rate_limited');
+  const other = await join('other@example.com');
+  dataOf(await small.post(TICKETS, { department_id, subject: 's', message }, { token: other.token }));
+  expectStatus(await small.post(`/api/admin/tickets/${id}/replies`, { message }, owner), 201);
 });

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Browser } from './lib/browser.mjs';
 import { dataOf, expectError, expectFields } from './lib/http.mjs';
-import { openMailShop } from './lib/mail_shop.mjs';
+import { openMailServer, openMailShop } from './lib/mail_shop.mjs';
+import { seeder } from './lib/seed.mjs';
 import { freshStore, startSouk } from './lib/souk.mjs';
 import { totp } from './lib/totp.mjs';
 
@@ -489,4 +490,29 @@ test('one network registers so many accounts a day, gifts to guests included; ot
   assert.ok(Number(refused.headers['retry-after']) > 60, refused.headers['retry-after']);
   dataOf(await register('203.0.113.8'), 201);
   dataOf(await register(), 201);
+});
+
+test('who has not proved the address has ten gifts a day sent there', async (t) => {
+  const server = await openMailServer();
+  const database = freshStore(undefined, 'owner');
+  const { args, env } = server;
+  const souk = await startSouk({ database, limited: true, dear: false, args, env });
+  t.after(async () => {
+    await souk.stop();
+    await server.stop();
+    database.remove();
+  });
+  const owner = { token: database.accounts.owner.token };
+  const body = { name: 'Gift', price: 0, delivery_type: 'license_key', is_active: true };
+  const product_id = dataOf(await souk.post('/api/admin/products', body, owner), 201).id;
+  const who = { email: 'somebody.else@example.com', password: PASSWORD };
+  const { token, account } = dataOf(await souk.post('/api/auth/register', who), 201);
+  const order = async () => {
+    dataOf(await souk.post('/api/store/cart/add', { product_id, quantity: 1 }, { token }));
+    return souk.post('/api/store/cart/checkout', { pay_with: 'wallet' }, { token });
+  };
+  for (let i = 0; i < 10; i++) assert.ok((await order()).status < 300);
+  expectError(await order(), 429, 'rate_limited');
+  seeder(souk).sql(`UPDATE account SET is_unproven = 0 WHERE id = ${account.id};`);
+  assert.ok((await order()).status < 300);
 });

@@ -1,11 +1,16 @@
 /* What leaves the store: the outbox, mails in it, links for forgotten passwords. On both engines. */
 #include "payment_shop.h"
 
+#include "domain/department.h"
+#include "domain/ledger.h"
 #include "domain/mail.h"
 #include "domain/outbox.h"
 #include "domain/outbox_desk.h"
 #include "domain/password_reset.h"
 #include "domain/retention.h"
+#include "domain/settings.h"
+#include "domain/ticket.h"
+#include "domain/withdrawal.h"
 
 static enum err outbox(struct db *db)
 {
@@ -159,18 +164,63 @@ static enum err mails(struct db *db)
     return OK;
 }
 
+/* What a customer can do again and again for nothing writes few mails in an hour, and short ones. */
+static enum err few_mails(struct db *db)
+{
+    enum { MANY = 14 };
+    const char *mails_now = "SELECT COUNT(*) FROM outbox";
+    struct ticket t;
+    struct ticket_unknown unknown;
+    struct withdrawal w;
+    struct outbox_item *items;
+    size_t count;
+    struct queued_mail m;
+    stock(db);
+    struct department sales;
+    assert_int_equal(department_create(db, STR("Sales"), true, &sales), OK);
+    assert_int_equal(settings_set(db, "staff_mail", STR("desk@example.com")), OK);
+    mail_enable(true);
+    mail_set_base_url("https://shop.example");
+
+    char *longest = arena_alloc(db_arena(db), 30001);
+    for (int i = 0; i < 30000; i += 3) memcpy(longest + i, "\xe2\x82\xac", 3);
+    const struct ticket want = {.account = ada, .department_id = sales.id, .subject = STR("s")};
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(ticket_create(db, &want, (Str){longest, 30000}, NOW, &t, &unknown), OK);
+    assert_int_equal(number(db, mails_now), 10);
+    assert_int_equal(outbox_claim(db, NOW, 1000, 20, &items, &count), OK);
+    assert_true(queued_mail_unpack(items[0].payload, &m));
+    Str message = m.values.of[PARAM_message];
+    assert_true(message.len > 7900 && message.len <= 8010 && utf8_valid(message));
+    Time later = time_add(NOW, TIME_HOUR + 1);
+    assert_int_equal(ticket_create(db, &want, STR("m"), later, &t, &unknown), OK);
+    assert_int_equal(number(db, mails_now), 11);
+
+    const struct transfer gift = {
+        .kind = LEDGER_ADJUSTMENT, .amount = {100000}, .description = STR("Gift"), .at = later};
+    assert_int_equal(ledger_credit(db, ada, LEDGER_ADJUSTMENTS, &gift), OK);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(withdrawal_request(db, ada, (Money){100}, STR(""), later, &w), OK);
+        assert_int_equal(withdrawal_cancel(db, w.id, ada, later, &w), OK);
+    }
+    assert_int_equal(number(db, mails_now), 31);
+    later = time_add(later, TIME_HOUR + 1);
+    assert_int_equal(withdrawal_request(db, ada, (Money){100}, STR(""), later, &w), OK);
+    assert_int_equal(number(db, mails_now), 32);
+    mail_enable(false);
+    return OK;
+}
+
 TEST(outbox)
 TEST(desk)
 TEST(resets)
 TEST(mails)
+TEST(few_mails)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_BOTH(test_outbox),
-        ON_BOTH(test_desk),
-        ON_BOTH(test_resets),
-        ON_BOTH(test_mails),
+        ON_BOTH(test_outbox), ON_BOTH(test_desk), ON_BOTH(test_resets), ON_BOTH(test_mails), ON_BOTH(test_few_mails),
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, open_vault, NULL);

@@ -60,7 +60,8 @@ static enum err post_ticket(struct request *req)
                              .order_id = in->order_id,
                              .license_id = in->license_id};
     struct ticket_unknown unknown;
-    enum err e = ticket_create(req->db, &want, in->message, req->now, &t, &unknown);
+    enum err e = ticket_limit(req, in->message);
+    if (!e) e = ticket_create(req->db, &want, in->message, req->now, &t, &unknown);
     if (e == ERR_FIELD_NOT_FOUND) return ticket_bad_ids(req, &unknown);
     if (e) return e;
     view_ticket(&req->out, &t);
@@ -107,7 +108,8 @@ static enum err post_reply(struct request *req)
 {
     const struct reply *in = req->body;
     struct ticket_message m;
-    enum err e = ticket_reply(req->db, req->param_id, req->account, in->message, req->now, &m);
+    enum err e = ticket_limit(req, in->message);
+    if (!e) e = ticket_reply(req->db, req->param_id, req->account, in->message, req->now, &m);
     if (e) return e;
     request_created(req, "/api/customer/tickets", req->param_id);
     view_ticket_message(&req->out, &m);

@@ -1,6 +1,7 @@
 /* api/shop/shop_account.c - the account's first page, notifications, licences. */
 #include "api/shop/account_sheet.h"
 #include "api/tables.h"
+#include "api/ticket_ids.h"
 #include "domain/department.h"
 #include "domain/ledger.h"
 #include "domain/license.h"
@@ -182,7 +183,8 @@ static enum err move_write(struct request *req, const struct move_form *in)
                           .license_id = l.id};
     Str text = words_fill(&words.page, WORD_move_text, 0, (Str[]){l.key}, 1);
     if (in->message.len) text = str_printf(req->arena, "%.*s\n\n%.*s", STR_FMT(text), STR_FMT(in->message));
-    e = ticket_create(req->db, &want, text, req->now, &t, &unknown);
+    e = ticket_limit(req, text);
+    if (!e) e = ticket_create(req->db, &want, text, req->now, &t, &unknown);
     return e ? e : shop_go(req, str_printf(req->arena, "/account/tickets/%lld", (long long)t.id.v));
 }
 REQUEST_STEP(move_write);

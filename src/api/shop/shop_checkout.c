@@ -19,8 +19,7 @@
 
 #define ONCE_CHARS 22
 #define PENDING_REFRESH "5"
-#define GUEST_GIFTS_A_DAY 10 /* to one e-mail address */
-#define GUEST_KEPT_A_DAY 10  /* orders of guests in one network that keep codes */
+#define GUEST_KEPT_A_DAY 10 /* orders of guests in one network that keep codes */
 
 struct checkout_form {
     Str pay_with, email;
@@ -110,7 +109,7 @@ static enum err limit_gifts(struct request *req, struct shop_purchase *p)
 {
     struct app *app = req->app;
     if (p->checkout.order.total.minor || p->is_counted || !app->options.rate_auth) return OK;
-    struct limit_result r = limiter_charge_day(app->limiter, 'f', p->in->email, GUEST_GIFTS_A_DAY, time_monotonic_ns());
+    struct limit_result r = limiter_charge_day(app->limiter, 'f', p->in->email, GIFTS_A_DAY, time_monotonic_ns());
     p->is_counted = r.allowed;
     return r.allowed ? stranger_limit(req) : ERR_RATE_LIMITED;
 }

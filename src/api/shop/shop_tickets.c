@@ -1,6 +1,7 @@
 /* api/shop/shop_tickets.c - asking for help: open, read, reply, close. */
 #include "api/shop/account_sheet.h"
 #include "api/tables.h"
+#include "api/ticket_ids.h"
 #include "domain/department.h"
 #include "domain/license.h"
 #include "page/words.h"
@@ -99,7 +100,8 @@ static enum err ticket_write(struct request *req, const struct ticket_form *in)
                              .order_id = in->order_id,
                              .license_id = in->license_id};
     struct ticket_unknown unknown;
-    enum err e = ticket_create(req->db, &want, in->message, req->now, &t, &unknown);
+    enum err e = ticket_limit(req, in->message);
+    if (!e) e = ticket_create(req->db, &want, in->message, req->now, &t, &unknown);
     if (e == ERR_FIELD_NOT_FOUND && (unknown.order || unknown.license)) return ERR_NOT_FOUND;
     if (e == ERR_FIELD_NOT_FOUND) return request_bad_field(req, "department_id", ERR_FIELD_VALUE);
     return e ? e : shop_go(req, ticket_path(req, t.id));
@@ -173,7 +175,8 @@ static const struct shape reply_form = {reply_fields, sizeof(struct reply_form)}
 static enum err reply_write(struct request *req, const struct reply_form *in)
 {
     struct ticket_message m;
-    enum err e = ticket_reply(req->db, req->param_id, req->account, in->message, req->now, &m);
+    enum err e = ticket_limit(req, in->message);
+    if (!e) e = ticket_reply(req->db, req->param_id, req->account, in->message, req->now, &m);
     return e ? e : shop_go(req, ticket_path(req, req->param_id));
 }
 REQUEST_STEP(reply_write);
