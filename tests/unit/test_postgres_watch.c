@@ -426,7 +426,9 @@ static int open_gated(void **state)
 
 static void await_waiting_look(void)
 {
-    static const char waiting[] = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+    static const char waiting[] = "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+                                  " WHERE l.locktype = 'advisory' AND l.objid = 7 AND NOT l.granted"
+                                  " AND d.datname = current_database()";
     int64_t until = time_monotonic_ns() + INT64_C(20000000000);
     while (!test_number(t.d, waiting)) assert_true(time_monotonic_ns() < until);
 }
