@@ -27,8 +27,8 @@ enum err proof_give(struct request *req, struct proof *p, enum err (*then)(struc
 enum err code_guess_begin(struct request *req);
 void code_guess_end(struct request *req, enum err e);
 
-/* A stranger has an account made, or a gift sent: rows that stay, and mail to an address that anybody may type. So many
- * a day for each network: ERR_RATE_LIMITED. Programs on this machine, and a proxy that nobody has named, stand for many
+/* A stranger registers, or orders as a guest: rows that stay, and mail to an address that anybody may type. So many a
+ * day for each network: ERR_RATE_LIMITED. Programs on this machine, and a proxy that nobody has named, stand for many
  * and have no limit. */
 enum err stranger_limit(struct request *req);
 

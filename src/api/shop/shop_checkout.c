@@ -111,7 +111,7 @@ static enum err limit_gifts(struct request *req, struct shop_purchase *p)
     if (p->checkout.order.total.minor || p->is_counted || !app->options.rate_auth) return OK;
     struct limit_result r = limiter_charge_day(app->limiter, 'f', p->in->email, GIFTS_A_DAY, time_monotonic_ns());
     p->is_counted = r.allowed;
-    return r.allowed ? stranger_limit(req) : ERR_RATE_LIMITED;
+    return r.allowed ? OK : ERR_RATE_LIMITED;
 }
 
 /* Another address is another guest, who may have as many codes kept: so they are counted by network, too. An order
@@ -159,6 +159,7 @@ static enum err post_checkout(struct request *req)
     struct shop_purchase *p = arena_new(req->arena, struct shop_purchase);
     enum err e = form_read(req, &checkout_form, &in);
     p->in = in;
+    if (!e && !id_is(req->account)) e = stranger_limit(req);
     if (!e) e = request_step(req, TX_WRITE, checkout_write, p);
     if (!e) e = pay_finish(req, &p->checkout.pay, answer, checkout_undo);
     dispatcher_wake(req->app->dispatcher);
