@@ -91,6 +91,7 @@ async function measureVerify(context) {
             name,
             us(r.cpu_us),
             us(r.db_us),
+            us(r.own_us),
             ratio((r.cpu_us + r.db_us) / found[i < 2 ? 0 : 2].cpu_us),
             n(r.per_second),
             ms(r.p50_ms),
@@ -101,6 +102,7 @@ async function measureVerify(context) {
           'libpq alone, 32 keys a statement',
           us(raw.cpu_us),
           us(raw.db_us),
+          '',
           ratio((raw.cpu_us + raw.db_us) / found[2].cpu_us),
           n(raw.per_second),
           '',
@@ -109,7 +111,7 @@ async function measureVerify(context) {
         return `Where it is not said, nginx has a worker and souk a loop for each core; each is held against the nginx with as many. A server
 that is less busy is woken more often, for fewer requests: one worker, which has all of them, looks cheaper than two.
 
-${context.table(['64 connections', 'server, µs', 'database, µs', 'of nginx', 'a second', 'p50, ms', 'p99, ms'], rows)}
+${context.table(['64 connections', 'server, µs', 'database, µs', 'load, µs', 'of nginx', 'a second', 'p50, ms', 'p99, ms'], rows)}
 
 ${picture(
   context,
