@@ -58,15 +58,17 @@ static int64_t number(const char *sql)
     return test_number(store.d, sql);
 }
 
-/* Every so-manieth row. */
+/* Every so-manieth row, from this one on. */
 static int step = 1;
+static int64_t from;
 
 static enum err all_are_known(struct db *db)
 {
-    static const char rows_of[] = "SELECT id, key_hash FROM idempotency WHERE id % $1 = $2";
+    static const char rows_of[] = "SELECT id, key_hash FROM idempotency WHERE id % $1 = $2 AND id >= $3";
     struct stmt *st = db_prepare(db, rows_of);
     bind_int(st, step);
     bind_int(st, draw(step));
+    bind_int(st, from);
     while (db_step(st)) {
         uint8_t hash[KEY_HASH_BYTES];
         Id row = col_id(st), *rows;
@@ -226,6 +228,49 @@ static void test_a_store_without_pages(void **state)
     assert_int_equal(store_tx(TX_WRITE, all_are_known), OK);
 }
 
+/* Rows between two pages are read themselves. */
+static void test_a_page_that_is_missing(void **state)
+{
+    (void)state;
+    step = 1;
+    for (int i = 0; i < 3; i++) {
+        to_add = ROWS_OF_PAGE;
+        assert_int_equal(store_tx(TX_WRITE, add), OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        test_commit_elsewhere(&store,
+                              i ? "DELETE FROM idempotency_page WHERE last = (SELECT MAX(last) FROM idempotency_page)"
+                                : "DELETE FROM idempotency_page WHERE first = (SELECT MAX(first) FROM"
+                                  " idempotency_page WHERE last < 9000)");
+        assert_int_equal(number("SELECT COUNT(*) FROM idempotency_page"), 2 - i);
+        store_reopen();
+        assert_int_equal(store_tx(TX_WRITE, all_are_known), OK);
+    }
+}
+
+/* The last row that fits into a page was undone, and added again with another key. */
+static void test_a_page_ends_with_a_row_that_was_undone(void **state)
+{
+    (void)state;
+    step = 1;
+    from = 65500;
+    test_commit_elsewhere(&store, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 65531)"
+                                  " INSERT INTO idempotency (account_id, key_hash, request_hash, created_at)"
+                                  " SELECT 1, randomblob(16), x'00', 1 FROM n");
+    store_reopen();
+    assert_int_equal(store_tx(TX_WRITE, all_are_known), OK);
+    to_add = 10;
+    assert_int_equal(store_tx(TX_WRITE, add_and_fail), ERR_CONFLICT);
+    to_add = ROWS_OF_PAGE - 10;
+    assert_int_equal(store_tx(TX_WRITE, add), OK);
+    assert_int_equal(number("SELECT last FROM idempotency_page"), 65534);
+    to_add = ROWS_OF_PAGE;
+    assert_int_equal(store_tx(TX_WRITE, add), OK);
+    store_reopen();
+    assert_int_equal(store_tx(TX_WRITE, all_are_known), OK);
+    from = 0;
+}
+
 static void test_check_finds_what_a_page_lacks(void **state)
 {
     (void)state;
@@ -247,6 +292,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_last_row_of_a_page_goes, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_a_page_behind_rows_that_were_undone, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_a_store_without_pages, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_a_page_that_is_missing, store_open_sqlite, store_close),
+        cmocka_unit_test_setup_teardown(test_a_page_ends_with_a_row_that_was_undone, store_open_sqlite, store_close),
         cmocka_unit_test_setup_teardown(test_check_finds_what_a_page_lacks, store_open_sqlite, store_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
