@@ -157,8 +157,8 @@ static void test_a_start_knows_all_keys(void **state)
     (void)state;
     int64_t most = 0;
     seed = 3;
-    step = 7;
-    for (int round = 0; round < 60; round++) {
+    step = 13;
+    for (int round = 0; round < 36; round++) {
         happen();
         if (draw(3) == 0) store_reopen();
         assert_int_equal(store_tx(TX_WRITE, all_are_known), OK);

@@ -210,7 +210,7 @@ static void test_a_key_has_the_licence_of_the_table(void **state)
     (void)state;
     for (uint32_t with = 1; with <= 3; with++) {
         start(with);
-        for (int round = 0; round < 150; round++) {
+        for (int round = 0; round < 100; round++) {
             happen();
             assert_int_equal(store_tx(draw(3) ? TX_READ : TX_WRITE, some_are_right), OK);
             arena_done(&store_arena);
@@ -277,7 +277,7 @@ static void test_many_are_filed_in_slices(void **state)
     assert_int_equal(store_tx(TX_WRITE, add_some), OK);
     for (int i = 0; i < 3; i++) assert_int_equal(store_tx(TX_READ, file_if_worth_it), OK);
     assert_int_equal(mark(), 0);
-    for (int round = 1; round <= 3; round++) {
+    for (int round = 1; round <= 2; round++) {
         int slices = 0;
         elsewhere(ADD_MANY);
         for (int step = 0; mark() < (int64_t)round * 26000; step++) {
@@ -297,7 +297,7 @@ static void test_many_are_filed_in_slices(void **state)
 static void *go_on(void *arg)
 {
     static const store_body steps[] = {filing_open, add_some, some_are_right};
-    for (size_t i = 0; i < 9; i++) {
+    for (size_t i = 0; i < 6; i++) {
         store_body body = steps[i % 3];
         if (i % 3 == 0) elsewhere(ADD_MANY);
         if (tx_call(store.d, TX_WRITE, store_run, &body, arg) != OK) return arg;
