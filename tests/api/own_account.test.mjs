@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { callsAs } from './lib/admin.mjs';
 import { LABELS, openPaidShop, stripeEvent } from './lib/gateways.mjs';
 import { dataOf, expectError } from './lib/http.mjs';
-import { freshStore } from './lib/souk.mjs';
+import { freshStore, startSouk } from './lib/souk.mjs';
 
 let shop, owner, staff, editor, codes;
 
@@ -134,4 +134,24 @@ test('an old session lends nobody money and sends buyers nowhere else', async ()
   dataOf(await session.patch(product, { download_url: 'https://example.com/good', position: 3 }));
   dataOf(await session.post('/api/auth/confirm', { password }));
   for (const call of calls) dataOf(await call());
+});
+
+test('a login sees two hundred keys and codes a day, an API token what its scope allows', async (t) => {
+  const database = freshStore(undefined, 'owner');
+  const souk = await startSouk({ t, database, limited: true, dear: false });
+  t.after(() => database.remove());
+  const api = callsAs(souk, database.accounts.owner.token);
+  const password = 'correct horse battery';
+  const { id } = dataOf(await api.post('/api/admin/staff', { email: 'sam@example.com', role: 'staff', password }), 201);
+  const sam = dataOf(await souk.post('/api/auth/login', { email: 'sam@example.com', password }));
+  const product = dataOf(
+    await api.post('/api/admin/products', { name: 'Editor', price: 1, delivery_type: 'license_key' }),
+    201,
+  );
+  const made = dataOf(await api.post('/api/admin/licenses', { product_id: product.id, customer_id: id }), 201);
+  const reveal = (calls) => calls.post(`/api/admin/licenses/${made.id}/reveal`);
+  const session = callsAs(souk, sam.token);
+  for (let i = 0; i < 200; i++) assert.equal(dataOf(await reveal(session)).license_key, made.license_key);
+  expectError(await reveal(session), 429, 'rate_limited');
+  dataOf(await reveal(api));
 });

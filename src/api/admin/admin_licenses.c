@@ -85,6 +85,7 @@ static enum err post_reveal(struct request *req)
 {
     struct license l;
     enum err e = license_find(req->db, req->param_id, &l);
+    if (!e) e = desk_may_reveal(req);
     if (e) return e;
     view_license_staff(&req->out, &l);
     return admin_audit(req, "license.reveal", l.id, l.email, (Str){0}, (Str){0});

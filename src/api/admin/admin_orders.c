@@ -8,6 +8,7 @@
 #include "domain/receipt.h"
 #include "domain/sealed_code.h"
 #include "serve/app.h"
+#include "serve/limit.h"
 #include "view/view_order.h"
 #include "view/view_payment.h"
 #include "view/view_staff.h"
@@ -190,10 +191,23 @@ static enum err post_refund(struct request *req)
     return show_order(req);
 }
 
+#define REVEALS_A_DAY 200
+
+enum err desk_may_reveal(struct request *req)
+{
+    struct app *app = req->app;
+    if (req->token_kind == TOKEN_API || !app->options.rate_auth) return OK;
+    Str account = {(const char *)&req->account.v, sizeof req->account.v};
+    struct limit_result r = limiter_charge_day(app->limiter, 's', account, REVEALS_A_DAY, time_monotonic_ns());
+    req->retry_after_s = r.retry_after_s;
+    return r.allowed ? OK : ERR_RATE_LIMITED;
+}
+
 static enum err post_reveal(struct request *req)
 {
     struct order o;
     enum err e = order_find(req->db, (Id){0}, req->param_id, &o);
+    if (!e) e = desk_may_reveal(req);
     if (!e) e = show_order_whole(req, false);
     return e ? e : admin_audit(req, "order.reveal", o.id, o.email, (Str){0}, (Str){0});
 }

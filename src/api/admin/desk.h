@@ -10,6 +10,10 @@
  * their store out with their own account. Manual credits and payouts to oneself are nobody's (desk_wallet). */
 enum err desk_is_others(const struct request *req, Id account);
 
+/* Before keys or codes are shown whole: a login has so many a day, because who has stolen it wants them all. API tokens
+ * have their scope. ERR_RATE_LIMITED. */
+enum err desk_may_reveal(struct request *req);
+
 /* Licences: before, the act, after. *ret is the licence as it is now, its key masked. `action` is for the audit row. */
 enum err desk_license(struct request *req, Id license, const char *action, enum err (*act)(struct request *req, Id id),
                       struct license *ret);
