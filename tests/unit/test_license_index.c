@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "base/sanitized.h"
 #include "domain/filing.h"
 #include "domain/invariant.h"
 #include "domain/license_index.h"
@@ -300,7 +301,12 @@ static void test_many_are_filed_in_slices(void **state)
     assert_int_equal(store_tx(TX_WRITE, add_some), OK);
     for (int i = 0; i < 3; i++) assert_int_equal(store_tx(TX_READ, file_if_worth_it), OK);
     assert_int_equal(mark(), 0);
-    for (int round = 1; round <= 2; round++) {
+#ifdef WITH_TSAN
+    enum { ROUNDS = 1 }; /* no thread meets another here */
+#else
+    enum { ROUNDS = 2 };
+#endif
+    for (int round = 1; round <= ROUNDS; round++) {
         int slices = 0;
         elsewhere(ADD_MANY);
         for (int step = 0; mark() < (int64_t)round * 26000; step++) {
