@@ -20,10 +20,10 @@ static const char *const texts[STATEMENTS] = {
     [ORDER] =
         "INSERT INTO orders (id, account_id, status, channel, paid_with, subtotal, discount, total, coupon_id,"
         " coupon_code, created_at, confirmed_at) VALUES (NULL, ?1, 'confirmed', 'api', 'wallet', 1, 0, 1, NULL, '',"
-        " ?2, ?2) RETURNING id",
+        " ?2, ?2)",
     [ITEM] =
         "INSERT INTO order_item (id, order_id, product_id, variant_id, name, variant_name, delivery_type, quantity,"
-        " unit_price, subtotal) VALUES (NULL, ?1, ?2, 0, 'Product', '', 'license_key', 1, 1, 1) RETURNING id",
+        " unit_price, subtotal) VALUES (NULL, ?1, ?2, 0, 'Product', '', 'license_key', 1, 1, 1)",
     [TRANSFER] = "INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)"
                  " VALUES (?1, 1, 1, 'order', ?2, ?4, ?3)",
     [EVENTS] = "INSERT INTO event (type, resource_id, created_at) VALUES ('order.created', ?1, ?2),"
@@ -31,9 +31,9 @@ static const char *const texts[STATEMENTS] = {
     [LICENSE] = "INSERT INTO license (sealed_key, key_hash, product_id, variant_id, account_id, order_item_id,"
                 " expires_at, created_at) VALUES (?1, ?2, ?3, 0, ?4, ?5, NULL, ?6)",
     [CREATED] = "INSERT INTO event (type, resource_id, created_at)"
-                " VALUES ('license.created', (SELECT id FROM license WHERE key_hash = ?1), ?2)",
+                " VALUES ('license.created', ?1, ?2)",
     [DELIVERY] = "INSERT INTO delivery (order_item_id, unit, type, license_id, created_at)"
-                 " VALUES (?1, 1, 'license_key', (SELECT id FROM license WHERE key_hash = ?2), ?3)",
+                 " VALUES (?1, 1, 'license_key', ?2, ?3)",
 };
 
 static sqlite3 *db;
@@ -75,6 +75,13 @@ static int64_t end(sqlite3_stmt *st)
     return v;
 }
 
+/* The row that it added. */
+static int64_t end_insert(sqlite3_stmt *st)
+{
+    end(st);
+    return sqlite3_last_insert_rowid(db);
+}
+
 static void place(int64_t account, int64_t product, int64_t now)
 {
     uint8_t sealed[BARE_SEALED_BYTES], hash[BARE_HASH_BYTES];
@@ -94,11 +101,11 @@ static void place(int64_t account, int64_t product, int64_t now)
     st = begin(ORDER);
     sqlite3_bind_int64(st, 1, account);
     sqlite3_bind_int64(st, 2, now);
-    int64_t order = end(st);
+    int64_t order = end_insert(st);
     st = begin(ITEM);
     sqlite3_bind_int64(st, 1, order);
     sqlite3_bind_int64(st, 2, product);
-    int64_t item = end(st);
+    int64_t item = end_insert(st);
     st = begin(TRANSFER);
     sqlite3_bind_int64(st, 1, wallet);
     sqlite3_bind_int64(st, 2, order);
@@ -116,14 +123,14 @@ static void place(int64_t account, int64_t product, int64_t now)
     sqlite3_bind_int64(st, 4, account);
     sqlite3_bind_int64(st, 5, item);
     sqlite3_bind_int64(st, 6, now);
-    end(st);
+    int64_t license = end_insert(st);
     st = begin(CREATED);
-    sqlite3_bind_blob(st, 1, hash, sizeof hash, SQLITE_STATIC);
+    sqlite3_bind_int64(st, 1, license);
     sqlite3_bind_int64(st, 2, now);
     end(st);
     st = begin(DELIVERY);
     sqlite3_bind_int64(st, 1, item);
-    sqlite3_bind_blob(st, 2, hash, sizeof hash, SQLITE_STATIC);
+    sqlite3_bind_int64(st, 2, license);
     sqlite3_bind_int64(st, 3, now);
     end(st);
 }
