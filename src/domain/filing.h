@@ -36,7 +36,7 @@ void filing_bind(struct stmt *st, struct db *db, Str ids, Id before, int64_t lim
 
 /* Files what is behind the mark of the longest list if that is `least` rows or more, a slice of it in each call: one
  * that was begun comes first. In TX_READ it reads into memory what was added, and answers ERR_NEEDS_WRITE when there is
- * such work. */
+ * such work. Keys wait until there are FILING_WORTH of them, whatever `least` is: fewer would have a page each. */
 enum err filing_step(struct db *db, int64_t least);
 /* Files what is behind the marks, however little, and at most a million rows of each list. TX_WRITE. */
 enum err filing_open(struct db *db);

@@ -76,7 +76,7 @@ static enum err file_many(struct app *app, struct db *db)
     return filing_step(db, FILING_WORTH);
 }
 
-/* In a quiet hour: what is filed is found at once by any program. */
+/* In a quiet hour: a list that is filed is found at once by any program. */
 static enum err file_rest(struct app *app, struct db *db)
 {
     (void)app;
