@@ -18,10 +18,17 @@ CREATE TABLE orders (
     created_at      @int NOT NULL,
     confirmed_at    @int,
     closed_at       @int,                           -- cancelled or refunded
-    reserved_until  @int                            -- while it waits: how long its serial codes are kept; NULL: none are
+    reserved_until  @int,                           -- while it waits: how long its serial codes are kept; NULL: none are
+    key_hash        @bytes,                         -- SQLite: the Idempotency-Key whose answer follows from this order, for 30 days
+    request_hash    @bytes                          -- (domain/idempotency.h); both as in the table of that name
 ) @strict;
 @postgres
 CREATE INDEX orders_by_account ON orders (account_id, id);
+CREATE INDEX orders_by_key ON orders (key_hash) WHERE key_hash IS NOT NULL; -- only a store that was moved here has them
+@end
+@sqlite
+-- Which orders have a key: as idempotency_page. Not in backups.
+CREATE TABLE orders_key_page (last INTEGER PRIMARY KEY, first INTEGER NOT NULL, made_at INTEGER NOT NULL, keys BLOB NOT NULL) STRICT;
 @end
 CREATE INDEX orders_pending ON orders (id) WHERE status = 'pending'; -- counted; lists of one state walk down the ids
 CREATE INDEX orders_by_coupon ON orders (coupon_id) WHERE coupon_id IS NOT NULL;

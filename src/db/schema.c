@@ -10,7 +10,7 @@
 
 #define OWN_TABLES                                                                                                     \
     "('schema_migration', 'load_journal', 'license_change', 'filing', 'orders_filed', 'license_filed',"                \
-    " 'transfer_filed', 'license_key_filed', 'idempotency_page')"
+    " 'transfer_filed', 'license_key_filed', 'idempotency_page', 'orders_key_page')"
 
 static const char columns_sqlite[] =
     "SELECT m.name, c.name, c.type, c.pk, CASE WHEN c.name = 'id' AND c.type = 'INTEGER' AND c.pk = 1 THEN 1 ELSE 0"

@@ -4,6 +4,7 @@
 
 #include "domain/download_link.h"
 #include "domain/event.h"
+#include "domain/idempotency.h"
 #include "domain/license.h"
 #include "domain/sealed_code.h"
 #include "domain/serial.h"
@@ -281,6 +282,7 @@ static enum err replace_serial(struct db *db, Id order, const struct delivery_jo
 
     struct serial s;
     enum err e = event_write_out_order(db, order);
+    if (!e) e = idempotency_write_out(db, order, now);
     if (!e) e = serial_take(db, job->product, job->variant, job->order_item, now, &s.id, &s.code);
     if (!e) e = serial_mark_replaced(db, d->serial_id);
     if (e) return e;

@@ -48,13 +48,17 @@ static Str answer_seal(struct arena *a, const struct idempotency *i, const struc
     return vault_seal(a, key_hash(i), buf_str(&plain));
 }
 
+/* Of a key in the row of an order: the answer follows from it. */
+#define OF_ORDER (-1)
+
 struct key_row {
     Id id; /* 0: there is none */
     Str request_hash, answer;
-    int status;
+    int status; /* OF_ORDER: id is the order's */
 };
 
 #define ROW "SELECT id, request_hash, status, answer FROM idempotency WHERE "
+#define ORDER_ROW "SELECT id, request_hash, -1, NULL FROM orders WHERE "
 
 static enum err read_row(struct stmt *st, struct key_row *ret)
 {
@@ -70,56 +74,97 @@ static enum err read_row(struct stmt *st, struct key_row *ret)
     return e;
 }
 
-static struct stmt *ask_by_hash(struct db *db, const struct idempotency *i)
+/* Keys of orders are not deleted: older ones count as gone. */
+static Time oldest_kept(Time now)
 {
-    static const char postgres[] = ROW "account_id = $1 AND key_hash = $2";
+    return time_add(now, -IDEMPOTENCY_DAYS * TIME_DAY);
+}
+
+static struct stmt *ask_by_hash(struct db *db, const struct idempotency *i, Time now)
+{
+    static const char postgres[] =
+        ROW "account_id = $1 AND key_hash = $2 UNION ALL " ORDER_ROW "key_hash = $2 AND created_at > $3";
     struct stmt *st = db_prepare(db, postgres);
     bind_id(st, i->account);
     bind_blob(st, key_hash(i));
+    bind_time(st, oldest_kept(now));
     return st;
 }
 
-static enum err find_row(struct db *db, const struct idempotency *i, struct key_row *ret)
+/* SQLite. */
+static enum err find_among(struct db *db, const struct idempotency *i, enum key_index which, Time now,
+                           struct key_row *ret)
 {
     static const char sqlite[] = ROW "id = $1 AND key_hash = $2";
-    if (db_is_postgres(db)) return read_row(ask_by_hash(db, i), ret);
+    static const char sqlite_order[] = ORDER_ROW "id = $1 AND key_hash = $2 AND created_at > $3";
     Id *rows = NULL;
     size_t count = 0;
-    enum err e = key_index_find(db, KEYS_OF_REQUESTS, i->key_hash, &rows, &count);
     struct key_row row = {0};
+    enum err e = key_index_find(db, which, i->key_hash, &rows, &count);
     for (size_t n = 0; n < count && !e && !id_is(row.id); n++) {
-        struct stmt *st = db_prepare(db, sqlite);
+        struct stmt *st = db_prepare(db, which == KEYS_OF_ORDERS ? sqlite_order : sqlite);
         bind_id(st, rows[n]);
         bind_blob(st, key_hash(i));
+        if (which == KEYS_OF_ORDERS) bind_time(st, oldest_kept(now));
         e = read_row(st, &row);
     }
     if (!e) *ret = row;
     return e;
 }
 #undef ROW
+#undef ORDER_ROW
 
-void idempotency_find_ahead(struct db *db, const struct idempotency *i)
+static enum err find_row(struct db *db, const struct idempotency *i, Time now, struct key_row *ret)
 {
-    db_ahead(ask_by_hash(db, i));
+    if (db_is_postgres(db)) return read_row(ask_by_hash(db, i, now), ret);
+    enum err e = find_among(db, i, KEYS_OF_ORDERS, now, ret);
+    return e || id_is(ret->id) ? e : find_among(db, i, KEYS_OF_REQUESTS, now, ret);
 }
 
-enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret)
+void idempotency_find_ahead(struct db *db, const struct idempotency *i, Time now)
+{
+    db_ahead(ask_by_hash(db, i, now));
+}
+
+static idempotency_view *view;
+
+void idempotency_install(idempotency_view *v)
+{
+    view = v;
+}
+
+static enum err view_order(struct db *db, Id order, struct kept_answer *ret)
+{
+    struct kept_answer kept = {.status = 200};
+    enum err e = view ? view(db, order, &kept.body) : ERR_INTERNAL;
+    if (!e) *ret = kept;
+    return e == ERR_NOT_FOUND ? ERR_INTERNAL : e;
+}
+
+static enum err unseal(struct db *db, const struct idempotency *i, const struct key_row *row, struct kept_answer *ret)
+{
+    Str plain;
+    struct kept_answer kept = {.status = row->status};
+    if (!row->answer.len) return ERR_ANSWER_NOT_KEPT;
+    if (!vault_unseal(db_arena(db), key_hash(i), row->answer, &plain)) return ERR_INTERNAL;
+    if (!str_cut(plain, '\n', &kept.location, &kept.body)) return ERR_INTERNAL;
+    *ret = kept;
+    return OK;
+}
+
+enum err idempotency_find(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret)
 {
     struct key_row row;
     struct kept_answer kept = {0};
-    enum err e = find_row(db, i, &row);
+    enum err e = find_row(db, i, now, &row);
     if (e) return e;
     if (id_is(row.id)) {
-        Str plain;
         if (!str_eq(row.request_hash, request_hash(i))) return ERR_IDEMPOTENCY_KEY_REUSED;
         if (!row.status) return ERR_CONFLICT; /* claimed by a request of several transactions that is still running */
-        if (!row.answer.len) return ERR_ANSWER_NOT_KEPT;
-        if (!vault_unseal(db_arena(db), key_hash(i), row.answer, &plain)) return ERR_INTERNAL;
-        if (!str_cut(plain, '\n', &kept.location, &kept.body)) return ERR_INTERNAL;
-        kept.status = row.status;
-        e = db_confirm_read(db);
+        e = row.status == OF_ORDER ? view_order(db, row.id, &kept) : unseal(db, i, &row, &kept);
+        if (!e) e = db_confirm_read(db);
     }
-    *ret = kept;
+    if (!e) *ret = kept;
     return e;
 }
 
@@ -132,10 +177,10 @@ enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now,
 {
     static const char claim[] = "INSERT INTO idempotency (account_id, key_hash, request_hash, created_at)"
                                 " VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING 1";
-    if (!db_is_postgres(db)) return idempotency_find(db, i, ret);
+    if (!db_is_postgres(db)) return idempotency_find(db, i, now, ret);
     if (db_is_grouped(db)) {
         enum err e = idempotency_join(db, i);
-        if (!e) e = idempotency_find(db, i, ret);
+        if (!e) e = idempotency_find(db, i, now, ret);
         return e == ERR_CONFLICT ? ERR_RUN_ALONE : e;
     }
     struct stmt *st = db_prepare(db, claim);
@@ -145,7 +190,7 @@ enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now,
     bind_time(st, now);
     bool claimed = db_step(st);
     enum err e = db_done(st);
-    if (e || !claimed) return e ? e : idempotency_find(db, i, ret);
+    if (e || !claimed) return e ? e : idempotency_find(db, i, now, ret);
     *ret = (struct kept_answer){0};
     return OK;
 }
@@ -279,10 +324,53 @@ enum err idempotency_store(struct db *db, const struct idempotency *i, Time now,
     return store_answer(db, i, (Id){0}, now, answer);
 }
 
+enum err idempotency_store_order(struct db *db, const struct idempotency *i, Id order)
+{
+    return key_index_add(db, KEYS_OF_ORDERS, i->key_hash, order);
+}
+
+struct order_key {
+    struct idempotency key;
+    bool is_there;
+};
+
+static enum err find_order_key(struct db *db, Id order, Time now, struct order_key *ret)
+{
+    static const char find[] = "SELECT account_id, key_hash, request_hash FROM orders"
+                               " WHERE id = $1 AND created_at > $2";
+    struct order_key k = {0};
+    struct stmt *st = db_prepare(db, find);
+    bind_id(st, order);
+    bind_time(st, oldest_kept(now));
+    if (db_step(st)) {
+        k.key.account = col_id(st);
+        k.is_there = col_blob_exact(st, k.key.key_hash, sizeof k.key.key_hash) &&
+                     col_blob_exact(st, k.key.request_hash, sizeof k.key.request_hash);
+    }
+    enum err e = db_done(st);
+    if (!e) *ret = k;
+    return e;
+}
+
+enum err idempotency_write_out(struct db *db, Id order, Time now)
+{
+    static const char forget[] = "UPDATE orders SET key_hash = NULL, request_hash = NULL WHERE id = $1";
+    struct order_key k;
+    struct kept_answer answer;
+    enum err e = find_order_key(db, order, now, &k);
+    if (e || !k.is_there) return e;
+    e = view_order(db, order, &answer);
+    if (e) return e;
+    struct stmt *st = db_prepare(db, forget);
+    bind_id(st, order);
+    e = db_run(st);
+    return e ? e : store_answer(db, &k.key, (Id){0}, now, &answer);
+}
+
 enum err idempotency_store_later(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer)
 {
     struct key_row row = {0};
-    enum err e = db_is_postgres(db) ? OK : find_row(db, i, &row);
+    enum err e = db_is_postgres(db) ? OK : find_among(db, i, KEYS_OF_REQUESTS, now, &row);
     return e ? e : store_answer(db, i, row.id, now, answer);
 }
 
@@ -290,8 +378,9 @@ enum err idempotency_forget(struct db *db, const struct idempotency *i)
 {
     static const char forget[] = "DELETE FROM idempotency WHERE id = $1";
     struct key_row row;
-    enum err e = find_row(db, i, &row);
+    enum err e = find_row(db, i, time_now(), &row);
     if (e || !id_is(row.id)) return e;
+    assert(row.status != OF_ORDER);
     struct stmt *st = db_prepare(db, forget);
     bind_id(st, row.id);
     return db_run(st);
@@ -302,11 +391,12 @@ enum err idempotency_expire(struct db *db, Time now, int64_t limit)
     static const char oldest[] = "SELECT created_at, id FROM idempotency ORDER BY id LIMIT 1";
     static const char expire[] = "DELETE FROM idempotency WHERE created_at < $1 AND id IN " DB_FIRST(
         "id", "idempotency ORDER BY id", "$2", "2000");
-    Time limit_at = time_add(now, -IDEMPOTENCY_DAYS * TIME_DAY);
+    Time limit_at = oldest_kept(now);
     struct stmt *st = db_prepare(db, oldest);
     bool is_due = db_step(st) && col_time(st).ms < limit_at.ms;
     Id first = is_due ? col_id(st) : (Id){0};
     enum err e = db_done(st);
+    if (!e) e = key_index_expire_orders(db, limit_at);
     if (e || !is_due) return e;
     if (!db_can_write(db)) return ERR_NEEDS_WRITE;
     e = key_index_expire(db, first);

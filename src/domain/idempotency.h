@@ -5,7 +5,11 @@
  * for the row that claim() made. On SQLite there is one writer, so claim() only looks and store() writes the row; a
  * refused request has then written nothing at all. A group on PostgreSQL does the same; should the key have been taken
  * meanwhile, the unique index undoes the group, and each request is run by itself. Answers are sealed: they may hold
- * tokens and licence keys. */
+ * tokens and licence keys.
+ *
+ * The answer to a usual order follows from the order. On SQLite its key stands in the order's own row, and no answer is
+ * kept (docs/decisions/0091): order_place keeps the key, and who changes what the answer has written it out first
+ * (idempotency_write_out). PostgreSQL reads such keys of a store that was moved there. */
 #pragma once
 
 #include "db/db.h"
@@ -49,12 +53,17 @@ struct kept_answer {
     Str body;
 };
 
+/* Makes the body of the answer to an order again, byte for byte, as long as nothing in it was changed. */
+typedef enum err idempotency_view(struct db *db, Id order, Str *ret);
+/* Before any of the functions below. */
+void idempotency_install(idempotency_view *view);
+
 /* Only looks; TX_READ is enough while nothing is kept (ERR_NEEDS_WRITE: db_confirm_read). ret->status 0 when the key is
  * free. ERR_IDEMPOTENCY_KEY_REUSED: another request;
  * ERR_ANSWER_NOT_KEPT: it was done, and its answer had to make room for newer ones. */
-enum err idempotency_find(struct db *db, const struct idempotency *i, struct kept_answer *ret);
+enum err idempotency_find(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret);
 /* In a group: it will be asked for soon (db_ahead). */
-void idempotency_find_ahead(struct db *db, const struct idempotency *i);
+void idempotency_find_ahead(struct db *db, const struct idempotency *i, Time now);
 /* In a group, when idempotency_find has just found the key free: ERR_RUN_ALONE when another request of the group has
  * the same key. */
 enum err idempotency_join(struct db *db, const struct idempotency *i);
@@ -62,6 +71,10 @@ enum err idempotency_join(struct db *db, const struct idempotency *i);
 enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret);
 /* In the transaction in which idempotency_claim has found the key free. */
 enum err idempotency_store(struct db *db, const struct idempotency *i, Time now, const struct kept_answer *answer);
+/* The same, when its key was just written into the row of this order. SQLite. */
+enum err idempotency_store_order(struct db *db, const struct idempotency *i, Id order);
+/* The answer to this order is about to be changed: it is kept as it was. TX_WRITE. */
+enum err idempotency_write_out(struct db *db, Id order, Time now);
 /* In a later one of the same request: what was stored before gives way. */
 enum err idempotency_store_later(struct db *db, const struct idempotency *i, Time now,
                                  const struct kept_answer *answer);

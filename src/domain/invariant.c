@@ -38,6 +38,9 @@ struct check {
     "(SELECT COUNT(*) FROM transfer t WHERE t.kind = '" kind "' AND t.reference_id = " reference                       \
     " AND t.amount = " amount " AND t.debit_id = " debit " AND t.credit_id = " credit ")"
 
+/* A key is used up for 30 days, in milliseconds. */
+#define KEPT_FOR "2592000000"
+
 /* Rows up to the mark that their owner's list does not have, and entries of the list that fit no row. Behind the mark
  * there may be entries, too: it goes back when rows are changed by hand. */
 #define FILED_WRONGLY(list, table, owner, column, more)                                                                \
@@ -491,9 +494,23 @@ static const struct check checks[] = {
         "one Idempotency-Key was used up twice",
         "SELECT MAX(id) FROM idempotency GROUP BY key_hash HAVING COUNT(*) > 1 ORDER BY 1",
     },
+    {
+        "order_key_once",
+        "order",
+        "an order has an Idempotency-Key that was used up already",
+        "SELECT id FROM (SELECT id, created_at - LAG(created_at) OVER (PARTITION BY key_hash ORDER BY id) AS later"
+        " FROM orders WHERE key_hash IS NOT NULL) k WHERE later < " KEPT_FOR
+        " UNION SELECT o.id FROM orders o JOIN idempotency i ON i.key_hash = o.key_hash"
+        " WHERE i.created_at - o.created_at < " KEPT_FOR " ORDER BY 1",
+    },
     {"key_pages", "idempotency row", "a used-up Idempotency-Key would be free again after a start",
      "SELECT last FROM idempotency_page p WHERE last > (SELECT COALESCE(MAX(id), 0) FROM idempotency)"
      " OR length(keys) < 16 * (SELECT COUNT(*) FROM idempotency WHERE id BETWEEN p.first AND p.last) ORDER BY 1",
+     true},
+    {"order_key_pages", "order", "the used-up Idempotency-Key of an order would be free again after a start",
+     "SELECT last FROM orders_key_page p WHERE last > (SELECT COALESCE(MAX(id), 0) FROM orders) OR first > 0 AND"
+     " length(keys) < 16 * (SELECT COUNT(*) FROM orders WHERE key_hash IS NOT NULL AND id BETWEEN p.first AND p.last)"
+     " ORDER BY 1",
      true},
     {"orders_filed", "order", "an order is not in its customer's list, or in somebody else's",
      FILED_WRONGLY("orders", "orders", "r.account_id", "account_id", ""), true},

@@ -22,7 +22,11 @@ static struct keys {
     size_t size, used;       /* a power of two; at most three quarters of it */
     /* The writer's own; changed under the lock. */
     int64_t first; /* no row is before this one, or it is not wanted any more */
-} indexes[KEY_INDEXES] = {{.lock = PTHREAD_MUTEX_INITIALIZER}, {.lock = PTHREAD_MUTEX_INITIALIZER}};
+} indexes[KEY_INDEXES] = {{.lock = PTHREAD_MUTEX_INITIALIZER},
+                          {.lock = PTHREAD_MUTEX_INITIALIZER},
+                          {.lock = PTHREAD_MUTEX_INITIALIZER}};
+
+static const enum key_pages pages_of[] = {[KEYS_OF_REQUESTS] = PAGES_OF_REQUESTS, [KEYS_OF_ORDERS] = PAGES_OF_ORDERS};
 
 static uint64_t short_hash(const uint8_t hash[KEY_HASH_BYTES])
 {
@@ -129,14 +133,15 @@ static enum err read_licenses(struct db *db, struct keys *k)
     return e ? e : taken;
 }
 
-static enum err read_all(struct db *db, struct keys *k)
+static enum err read_all(struct db *db, enum key_index which)
 {
+    struct keys *k = &indexes[which];
     set_epoch(k, 0);
     pthread_mutex_lock(&k->lock);
     forget_all(k);
     pthread_mutex_unlock(&k->lock);
     enum err e = find_first(db, k);
-    if (!e) e = k == &indexes[KEYS_OF_LICENSES] ? read_licenses(db, k) : key_pages_read(db, take_place, k);
+    if (!e) e = which == KEYS_OF_LICENSES ? read_licenses(db, k) : key_pages_read(db, pages_of[which], take_place, k);
     if (!e) set_epoch(k, db_epoch(db));
     return e;
 }
@@ -157,7 +162,7 @@ static size_t collect(const struct keys *k, uint64_t hash, Id *ret)
 enum err key_index_open(struct db *db, enum key_index which)
 {
     struct keys *k = &indexes[which];
-    return db_is_postgres(db) || k->epoch == db_epoch(db) ? OK : read_all(db, k);
+    return db_is_postgres(db) || k->epoch == db_epoch(db) ? OK : read_all(db, which);
 }
 
 enum err key_index_find(struct db *db, enum key_index which, const uint8_t hash[KEY_HASH_BYTES], Id **ret,
@@ -195,7 +200,12 @@ enum err key_index_add(struct db *db, enum key_index which, const uint8_t hash[K
     if (row.v < k->first) k->first = row.v; /* a table without rows begins again with the first number */
     put(k->slots, k->size, place, &k->used);
     pthread_mutex_unlock(&k->lock);
-    return which == KEYS_OF_REQUESTS ? key_pages_note(db, place) : OK;
+    return which == KEYS_OF_LICENSES ? OK : key_pages_note(db, pages_of[which], place);
+}
+
+enum err key_index_pass(struct db *db, Id order)
+{
+    return indexes[KEYS_OF_ORDERS].epoch == db_epoch(db) ? key_pages_pass(db, order) : OK;
 }
 
 bool key_index_has_all(struct db *db, enum key_index which, Id first, const uint8_t hash[KEY_HASH_BYTES], Id last)
@@ -218,4 +228,17 @@ enum err key_index_expire(struct db *db, Id oldest)
     if (e) return e;
     set_first(&indexes[KEYS_OF_REQUESTS], oldest.v);
     return key_pages_expire(db, oldest);
+}
+
+enum err key_index_expire_orders(struct db *db, Time until)
+{
+    Id last;
+    if (db_is_postgres(db)) return OK;
+    enum err e = key_pages_oldest(db, until, &last);
+    if (e || !id_is(last)) return e;
+    if (!db_can_write(db)) return ERR_NEEDS_WRITE;
+    e = key_index_open(db, KEYS_OF_ORDERS);
+    if (!e) e = key_pages_empty(db, last);
+    if (!e) set_first(&indexes[KEYS_OF_ORDERS], last.v + 1);
+    return e;
 }

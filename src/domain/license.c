@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "db/rows.h"
 #include "domain/event.h"
+#include "domain/idempotency.h"
 #include "domain/filing.h"
 #include "domain/license_cache.h"
 #include "domain/license_index.h"
@@ -448,6 +449,7 @@ enum err license_replace_key(struct db *db, Id id, Time now)
     enum err e = license_find(db, id, &l);
     if (!e) e = find_product(db, l.product_id, (Id){0}, &prefix);
     if (!e) e = event_write_out_license(db, id);
+    if (!e && id_is(l.order_id)) e = idempotency_write_out(db, l.order_id, now);
     if (e) return e;
     Str key = license_key_make(db_arena(db), prefix), hash = {(const char *)bytes, sizeof bytes};
     if (!license_key_hash(key, bytes)) return ERR_INTERNAL;

@@ -98,11 +98,15 @@ static enum err insert_item(struct db *db, struct order_item *i)
 
 static enum err insert_order(struct db *db, const struct order_draft *draft, struct order *o)
 {
-    static const char insert[] = "INSERT INTO orders (id, account_id, status, channel, paid_with, subtotal, discount,"
-                                 " total, coupon_id, coupon_code, created_at, confirmed_at)"
-                                 " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id";
+#define INSERT(columns, values)                                                                                        \
+    "INSERT INTO orders (id, account_id, status, channel, paid_with, subtotal, discount, total, coupon_id,"            \
+    " coupon_code, created_at, confirmed_at" columns                                                                   \
+    ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12" values ") RETURNING id"
+    static const char insert[] = INSERT("", "");
+    static const char sqlite_with_key[] = INSERT(", key_hash, request_hash", ", $13, $14");
+#undef INSERT
 
-    struct stmt *st = db_prepare(db, insert);
+    struct stmt *st = db_prepare(db, draft->key ? sqlite_with_key : insert);
     bind_opt_id(st, o->id);
     bind_id(st, o->account_id);
     bind_choice(st, order_status_names, o->status);
@@ -115,7 +119,13 @@ static enum err insert_order(struct db *db, const struct order_draft *draft, str
     bind_text(st, o->coupon_code);
     bind_time(st, o->created_at);
     bind_opt_time(st, o->confirmed_at);
-    return db_insert(st, &o->id);
+    if (draft->key) {
+        bind_blob(st, (Str){(const char *)draft->key->key_hash, sizeof draft->key->key_hash});
+        bind_blob(st, (Str){(const char *)draft->key->request_hash, sizeof draft->key->request_hash});
+    }
+    enum err e = db_insert(st, &o->id);
+    if (e || db_is_postgres(db)) return e;
+    return draft->key ? idempotency_store_order(db, draft->key, o->id) : key_index_pass(db, o->id);
 }
 
 /* Fills in the ids. The coupon has been redeemed. */

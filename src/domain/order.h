@@ -17,6 +17,7 @@
 #include "domain/catalog.h"
 #include "domain/coupon.h"
 #include "domain/delivery.h"
+#include "domain/idempotency.h"
 
 #define ORDER_QUANTITY_MAX 1000 /* units of one line */
 #define ORDER_UNITS_MAX 1000    /* units of one order, unless the settings say otherwise */
@@ -71,6 +72,7 @@ struct order_draft {
     size_t line_count;
     const struct coupon *coupon; /* NULL: none */
     int64_t units_max;           /* of all lines together; 0: ORDER_UNITS_MAX */
+    const struct idempotency *key; /* order_place on SQLite: kept in the order's row. NULL: it is kept elsewhere */
     /* Serial codes are reserved while the order waits: how long (0: not at all), and how many for one customer. */
     int64_t reserve_minutes, reserve_max;
 };

@@ -298,7 +298,7 @@ void call_replay(struct call *c, const struct kept_answer *kept)
 /* What call_authenticate has left to be checked; `read`: what was found wrong with the request since. */
 static enum err check_ahead(struct call *c, struct db *db, enum err read)
 {
-    if (!read && c->has_key) idempotency_find_ahead(db, &c->key);
+    if (!read && c->has_key) idempotency_find_ahead(db, &c->key, c->req.now);
     if (!read) c->req.route->ahead(&c->req, db);
     enum err e = check_proven(c, db);
     if (!e) return read;
@@ -321,7 +321,7 @@ enum err call_check(struct call *c, struct db *db)
     bool is_for_writer = req->route->tx == TX_WRITE && !db_is_postgres(db) && !db_can_write(db);
     if (!e && c->has_key && !is_for_writer) {
         struct kept_answer kept;
-        e = idempotency_find(db, &c->key, &kept);
+        e = idempotency_find(db, &c->key, req->now, &kept);
         if (!e && kept.status) call_replay(c, &kept);
     }
     return e;

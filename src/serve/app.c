@@ -71,8 +71,9 @@ static enum err open_signing_key(void *arg, struct db *db)
 static enum err read_keys(void *arg, struct db *db)
 {
     (void)arg;
-    enum err e = key_index_open(db, KEYS_OF_REQUESTS);
-    return e ? e : key_index_open(db, KEYS_OF_LICENSES);
+    enum err e = OK;
+    for (int i = 0; !e && i < KEY_INDEXES; i++) e = key_index_open(db, (enum key_index)i);
+    return e;
 }
 
 /* A disk without room for them is no reason to stay away: lists are slower, that is all. */

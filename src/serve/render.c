@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "domain/settings.h"
+#include "view/view_receipt.h"
 
 #define BODY_BYTES_MAX ((size_t)64 * 1024 * 1024)
 #define ENVELOPE_BYTES_MAX 1024 /* status and message around the data */
@@ -26,21 +27,6 @@ void answer_reset(struct request *req)
     req->on_rendered = NULL;
 }
 
-static void envelope(struct request *req, struct buf *out)
-{
-    struct json_writer w;
-    json_writer_init(&w, out, 0);
-    json_begin_object(&w);
-    json_kv_cstr(&w, "status", "success");
-    if (req->message) json_kv_cstr(&w, "message", req->message);
-    if (req->out_buf.len) {
-        json_key(&w, "data");
-        json_raw(&w, buf_str(&req->out_buf));
-    }
-    buf_append(out, buf_str(&req->answer->members));
-    json_end_object(&w);
-}
-
 enum err answer_check(const struct request *req)
 {
     const struct request_answer *a = req->answer;
@@ -61,7 +47,7 @@ void answer_success(struct request *req)
         struct buf out;
         buf_init(&out, req->arena, BODY_BYTES_MAX);
         buf_reserve(&out, req->out_buf.len + a->members.len + ENVELOPE_BYTES_MAX);
-        envelope(req, &out);
+        view_success(&out, req->message, buf_str(&req->out_buf), buf_str(&a->members));
         a->body = buf_str(&out);
         arena_give_back(req->arena, req->out_buf.ptr, req->out_buf.cap); /* a long answer is held once, not twice */
         buf_init(&req->out_buf, req->arena, BODY_BYTES_MAX);

@@ -11,6 +11,7 @@
 #include "json/writer.h"
 
 struct app;
+struct idempotency;
 struct settings;
 struct upload;
 struct session;
@@ -58,6 +59,8 @@ struct request {
     void (*on_rendered)(struct request *req); /* may add headers that depend on the final status and body */
 
     bool is_audited; /* api/admin/audit_trail.h */
+    /* The key under which the answer will be kept; NULL: none. A handler that keeps it itself takes it away. */
+    const struct idempotency *key;
 };
 
 /* The value of a header as sent, or an empty Str. */

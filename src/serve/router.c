@@ -119,6 +119,7 @@ static enum err run_work(const struct tx_work *w, struct db *db)
         }
     }
     req->db = db;
+    req->key = keeps ? &c->key : NULL;
     enum err e = work_do(w);
     req->db = NULL;
     if (e) return e;
@@ -127,7 +128,7 @@ static enum err run_work(const struct tx_work *w, struct db *db)
                   LOGC("path", req->route->path));
         return ERR_INTERNAL;
     }
-    return keeps ? keep_answer(c, db, false) : OK;
+    return req->key ? keep_answer(c, db, false) : OK;
 }
 
 static bool has_money(const struct shape *shape)

@@ -12,6 +12,7 @@ const OF_ONE_STORE = [
   'transfer_filed',
   'license_key_filed',
   'idempotency_page',
+  'orders_key_page',
 ];
 
 /** {table: [[column, type]]}, without the tables that only the program's own machinery uses. */

@@ -70,12 +70,12 @@ static enum err are_kept(struct db *db)
     for (int n = first_key; n <= last_key; n++) {
         struct idempotency key = key_of(n);
         struct kept_answer kept;
-        enum err e = idempotency_find(db, &key, &kept);
+        enum err e = idempotency_find(db, &key, time_now(), &kept);
         if (e) return e;
         assert_int_equal(kept.status, 201);
         assert_true(str_eq(kept.body, answer_of(n)));
         key.request_hash[0]++;
-        assert_int_equal(idempotency_find(db, &key, &kept), ERR_IDEMPOTENCY_KEY_REUSED);
+        assert_int_equal(idempotency_find(db, &key, time_now(), &kept), ERR_IDEMPOTENCY_KEY_REUSED);
     }
     return OK;
 }
@@ -85,7 +85,7 @@ static enum err are_free(struct db *db)
     for (int n = first_key; n <= last_key; n++) {
         struct idempotency key = key_of(n);
         struct kept_answer kept;
-        enum err e = idempotency_find(db, &key, &kept);
+        enum err e = idempotency_find(db, &key, time_now(), &kept);
         if (e) return e;
         assert_int_equal(kept.status, 0);
     }
@@ -319,7 +319,7 @@ static enum err as_committed(struct db *db)
     for (int n = 0; n < SEQUENCE_KEYS; n++) {
         struct idempotency key = key_of(n);
         struct kept_answer kept;
-        enum err e = idempotency_find(db, &key, &kept);
+        enum err e = idempotency_find(db, &key, time_now(), &kept);
         if (e) return e;
         assert_int_equal(kept.status, committed[n].answer ? 201 : 0);
         if (kept.status) assert_true(str_eq(kept.body, answer_of(committed[n].answer)));
@@ -364,7 +364,7 @@ static enum err look_for(void *arg, struct db *db)
     struct looker *l = arg;
     struct idempotency key = key_of(l->number);
     struct kept_answer kept = {0};
-    enum err e = idempotency_find(db, &key, &kept);
+    enum err e = idempotency_find(db, &key, time_now(), &kept);
     if (e) return e;
     if (kept.status == 201)
         l->found++;
@@ -460,7 +460,7 @@ static enum err is_kept_as_sent(struct db *db)
 {
     struct idempotency key = init(&sent);
     struct kept_answer kept;
-    enum err e = idempotency_find(db, &key, &kept);
+    enum err e = idempotency_find(db, &key, time_now(), &kept);
     if (e) return e;
     assert_int_equal(kept.status, 201);
     assert_true(str_eq(kept.location, STR("/orders/1")) && str_eq(kept.body, STR("made")));

@@ -3,7 +3,7 @@
 #include "domain/ledger.h"
 #include "serve/app.h"
 #include "serve/request.h"
-#include "view/view_order.h"
+#include "view/view_receipt.h"
 
 struct order_body {
     Id product_id, variant_id;
@@ -25,35 +25,6 @@ static enum err find_coupon(struct request *req, Str text, struct coupon *ret)
     Str code;
     if (!coupon_code_normalise(req->arena, text, &code)) return ERR_COUPON_INVALID;
     return coupon_find_code(req->db, code, ret);
-}
-
-/* `delivery` is what a client looks at first; with several units its value has one line for each. */
-static void view_receipt(struct request *req, const struct order *o)
-{
-    struct json_writer *w = &req->out;
-    const char *base_url = req->app->shop_url;
-    const struct order_item *item = &o->items[0];
-    struct buf values;
-    buf_init(&values, req->arena, SIZE_MAX);
-    for (size_t i = 0; i < item->delivery_count; i++) {
-        if (i) buf_char(&values, '\n');
-        buf_append(&values, delivery_text(req->arena, base_url, &item->deliveries[i]));
-    }
-
-    json_begin_object(w);
-    json_kv_id(w, "order_id", o->id);
-    json_kv_cstr(w, "status", order_status_names[o->status]);
-    json_kv_money(w, "total", o->total);
-    json_key(w, "delivery");
-    json_begin_object(w);
-    json_kv_cstr(w, "type", delivery_type_names[item->delivery_type]);
-    json_kv_str(w, "value", buf_str(&values));
-    json_end_object(w);
-    json_key(w, "deliveries");
-    json_begin_array(w);
-    for (size_t i = 0; i < item->delivery_count; i++) view_delivery(w, req->arena, base_url, &item->deliveries[i]);
-    json_end_array(w);
-    json_end_object(w);
 }
 
 static void ask_ahead(struct request *req, struct db *db)
@@ -84,6 +55,10 @@ static enum err post_order(struct request *req)
                                 .line_count = 1,
                                 .units_max = req->settings->order_units_max,
                                 .coupon = has_coupon ? &coupon : NULL};
+    if (!db_is_postgres(req->db) && view_receipt_follows(&line)) {
+        draft.key = req->key;
+        req->key = NULL;
+    }
     struct order order;
     struct order_shortfall shortfall;
     e = order_place(req->db, &draft, req->now, &order, &shortfall);
@@ -93,8 +68,8 @@ static enum err post_order(struct request *req)
         request_error_money(req, "available", shortfall.available);
     }
     if (e) return e;
-    req->message = "Order confirmed";
-    view_receipt(req, &order);
+    req->message = RECEIPT_MESSAGE;
+    view_receipt(&req->out, req->arena, req->app->shop_url, &order);
     return OK;
 }
 

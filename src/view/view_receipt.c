@@ -1,0 +1,69 @@
+/* view/view_receipt.c - see view_receipt.h. */
+#include "view/view_receipt.h"
+
+#include "domain/settings.h"
+#include "view/view_order.h"
+
+void view_success(struct buf *out, const char *message, Str data, Str members)
+{
+    struct json_writer w;
+    json_writer_init(&w, out, 0);
+    json_begin_object(&w);
+    json_kv_cstr(&w, "status", "success");
+    if (message) json_kv_cstr(&w, "message", message);
+    if (data.len) {
+        json_key(&w, "data");
+        json_raw(&w, data);
+    }
+    buf_append(out, members);
+    json_end_object(&w);
+}
+
+void view_receipt(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o)
+{
+    const struct order_item *item = &o->items[0];
+    struct buf values;
+    buf_init(&values, a, SIZE_MAX);
+    for (size_t i = 0; i < item->delivery_count; i++) {
+        if (i) buf_char(&values, '\n');
+        buf_append(&values, delivery_text(a, base_url, &item->deliveries[i]));
+    }
+
+    json_begin_object(w);
+    json_kv_id(w, "order_id", o->id);
+    json_kv_cstr(w, "status", order_status_names[ORDER_CONFIRMED]);
+    json_kv_money(w, "total", o->total);
+    json_key(w, "delivery");
+    json_begin_object(w);
+    json_kv_cstr(w, "type", delivery_type_names[item->delivery_type]);
+    json_kv_str(w, "value", buf_str(&values));
+    json_end_object(w);
+    json_key(w, "deliveries");
+    json_begin_array(w);
+    for (size_t i = 0; i < item->delivery_count; i++) view_delivery(w, a, base_url, &item->deliveries[i]);
+    json_end_array(w);
+    json_end_object(w);
+}
+
+bool view_receipt_follows(const struct order_line *line)
+{
+    return line->offer.delivery_type != DELIVERY_DOWNLOAD_URL && line->quantity <= RECEIPT_UNITS_MAX;
+}
+
+enum err view_receipt_again(struct db *db, Id order, Str *ret)
+{
+    struct order o;
+    struct settings s;
+    struct buf data, body;
+    struct json_writer w;
+    enum err e = settings_load(db, &s);
+    if (!e) e = order_find(db, (Id){0}, order, &o);
+    if (e) return e;
+    buf_init(&data, db_arena(db), SIZE_MAX);
+    buf_init(&body, db_arena(db), SIZE_MAX);
+    json_writer_init(&w, &data, s.exponent);
+    view_receipt(&w, db_arena(db), "", &o);
+    view_success(&body, RECEIPT_MESSAGE, buf_str(&data), (Str){0});
+    *ret = buf_str(&body);
+    return OK;
+}
