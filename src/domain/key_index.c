@@ -22,9 +22,8 @@ static struct keys {
     size_t size, used;       /* a power of two; at most three quarters of it */
     /* The writer's own; changed under the lock. */
     int64_t first; /* no row is before this one, or it is not wanted any more */
-} indexes[KEY_INDEXES] = {{.lock = PTHREAD_MUTEX_INITIALIZER},
-                          {.lock = PTHREAD_MUTEX_INITIALIZER},
-                          {.lock = PTHREAD_MUTEX_INITIALIZER}};
+} indexes[KEY_INDEXES] = {
+    {.lock = PTHREAD_MUTEX_INITIALIZER}, {.lock = PTHREAD_MUTEX_INITIALIZER}, {.lock = PTHREAD_MUTEX_INITIALIZER}};
 
 static const enum key_pages pages_of[] = {[KEYS_OF_REQUESTS] = PAGES_OF_REQUESTS, [KEYS_OF_ORDERS] = PAGES_OF_ORDERS};
 

@@ -70,8 +70,8 @@ struct order_draft {
     enum order_channel channel;
     const struct order_line *lines;
     size_t line_count;
-    const struct coupon *coupon; /* NULL: none */
-    int64_t units_max;           /* of all lines together; 0: ORDER_UNITS_MAX */
+    const struct coupon *coupon;   /* NULL: none */
+    int64_t units_max;             /* of all lines together; 0: ORDER_UNITS_MAX */
     const struct idempotency *key; /* order_place on SQLite: kept in the order's row. NULL: it is kept elsewhere */
     /* Serial codes are reserved while the order waits: how long (0: not at all), and how many for one customer. */
     int64_t reserve_minutes, reserve_max;

@@ -15,6 +15,6 @@ void view_receipt(struct json_writer *w, struct arena *a, const char *base_url, 
 /* Whether the answer can be made again from the order at any time. Not that of a download, whose address begins with
  * that of the shop; nor a long one: to repeat it is free of charge. */
 bool view_receipt_follows(const struct order_line *line);
-/* An idempotency_view. Answers of the last 30 days are made by it: whoever changes what view_receipt writes keeps the
- * older form here for as long. */
+/* An idempotency_view. It makes the answers of the last 30 days again: before view_receipt writes anything else, this
+ * must know which orders were answered in the older form. */
 enum err view_receipt_again(struct db *db, Id order, Str *ret);

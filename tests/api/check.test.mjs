@@ -535,6 +535,20 @@ const DAMAGE = [
     ['key_once: .*\\(idempotency row 2\\)'],
     null,
   ],
+  [
+    'two orders have one key',
+    `UPDATE orders SET key_hash = ${blob('61')}, request_hash = ${blob('61')}, created_at = 1 WHERE id IN (1, 2)`,
+    ['order_key_once: .*\\(order 2\\)'],
+    null,
+  ],
+  [
+    'the key of an order is kept elsewhere, too',
+    `UPDATE orders SET key_hash = ${blob('61')}, request_hash = ${blob('61')}, created_at = 1 WHERE id = 1;
+     INSERT INTO idempotency (id, account_id, key_hash, request_hash, status, created_at)
+       VALUES (1, 1, ${blob('61')}, ${blob('61')}, 200, 2591999999)`,
+    ['order_key_once: .*\\(order 1\\)'],
+    null,
+  ],
 ];
 
 /** The tables that SOUND fills, and how PostgreSQL gets them back into that state. */
@@ -660,6 +674,15 @@ test('a coupon whose limit was lowered later is in order', async () => {
   const run = await check(database);
   assert.equal(run.code, 0, run.stdout);
   assert.deepEqual(findProblems(database.dbArg), []);
+});
+
+test('a key that is used again when its 30 days are over is in order', async () => {
+  const database = damaged(`UPDATE orders SET key_hash = ${blob('61')}, request_hash = ${blob('62')},
+      created_at = CASE id WHEN 1 THEN 1 ELSE 2592000001 END WHERE id IN (1, 2);
+    INSERT INTO idempotency (id, account_id, key_hash, request_hash, status, created_at)
+      VALUES (1, 1, ${blob('61')}, ${blob('62')}, 200, 5184000001)`);
+  const run = await check(database);
+  assert.equal(run.code, 0, run.stdout);
 });
 
 test('a database that is not there, or not ours, is said in words', async () => {

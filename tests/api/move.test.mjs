@@ -8,7 +8,9 @@ import { after, before, test } from 'node:test';
 import { dump, tablesOf } from '../lib/dump.mjs';
 import { execute, number } from '../lib/sql.mjs';
 import { command } from '../lib/store.mjs';
-import { BINARY, freshDatabase, runSouk, startSouk } from './lib/souk.mjs';
+import { expectStatus } from './lib/http.mjs';
+import { seeder } from './lib/seed.mjs';
+import { BINARY, freshDatabase, freshStore, runSouk, startSouk } from './lib/souk.mjs';
 
 const WRITERS_LOCK = 1936684396; // src/db/lock.h
 let shop;
@@ -63,6 +65,56 @@ test('there and back: every row is the same, and so is every digest', async (t) 
     number(pg.dbArg, 'SELECT max(id) FROM product'),
     number(shop.dbArg, `SELECT seq + 1 FROM sqlite_sequence WHERE name = 'product'`),
   );
+});
+
+test('orders under a key are answered with the same bytes on both engines, as long as the key is kept', async (t) => {
+  const [pg, back] = [nowhere(t, 'pg'), nowhere(t, 'sqlite')];
+  const office = freshStore('sqlite', 'office');
+  t.after(() => office.remove());
+  const source = await startSouk({ database: office });
+  const seed = seeder(source);
+  const keyFile = ['--key-file', path.join(`${office.dbArg}.d`, 'master.key')];
+  const served = (database) =>
+    startSouk({ t, database: { ...database, env: { ...database.env, SOUK_KEY: '' } }, args: keyFile });
+  const product = seed.product({ price: 0 });
+  const { token } = await source.customer();
+  const asks = (souk) => async (key) =>
+    souk.post('/api/v1/order/create', { product_id: product.id }, { token, headers: { 'Idempotency-Key': key } });
+  const first = new Map();
+  for (const key of ['kept', 'replaced', 'old']) first.set(key, expectStatus(await asks(source)(key), 200));
+  const orderOf = (key) => first.get(key).json.data.order_id;
+  const isSame = async (souk, keys) => {
+    for (const key of keys) {
+      const again = expectStatus(await asks(souk)(key), 200);
+      assert.equal(again.headers['idempotent-replayed'], 'true', key);
+      assert.deepEqual(again.bytes, first.get(key).bytes);
+    }
+  };
+  await source.kill9();
+  const AGE = 30 * 86400e3 + 1;
+  execute(source.dbArg, `UPDATE orders SET created_at = created_at - ${AGE} WHERE id = ${orderOf('old')}`);
+
+  await moved(source.dbArg, pg.dbArg);
+  const there = await served(pg);
+  await isSame(there, ['kept', 'replaced']);
+  const license = number(
+    there.dbArg,
+    `SELECT MAX(l.id) FROM license l JOIN order_item i ON i.id = l.order_item_id
+    WHERE i.order_id = ${orderOf('replaced')}`,
+  );
+  expectStatus(
+    await there.post(`/api/admin/licenses/${license}/replace-key`, undefined, { token: office.accounts.owner.token }),
+    200,
+  );
+  await isSame(there, ['kept', 'replaced']);
+  const next = expectStatus(await asks(there)('old'), 200);
+  assert.notEqual(next.json.data.order_id, orderOf('old'));
+  first.set('old', next);
+  await isSame(there, ['old']);
+  await there.stop();
+
+  await moved(pg.dbArg, back.dbArg);
+  await isSame(await served(back), ['kept', 'replaced', 'old']);
 });
 
 test('a store that is served, and a target that is not empty, are refused, and nothing changes', async (t) => {

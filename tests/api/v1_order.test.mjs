@@ -314,15 +314,25 @@ test('a key is kept for 30 days, and then forgotten', async () => {
   const ada = await shop.buyer({ balance: 10000 });
   const send = (key) => shop.order(ada, { product_id: editor.id }, { headers: { 'Idempotency-Key': key } });
   const old = dataOf(await send('old')).order_id;
-  const oldest = shop.seed.number('SELECT MAX(id) FROM idempotency');
+  const oldest = shop.seed.number('SELECT COALESCE(MAX(id), 0) FROM idempotency');
   const young = dataOf(await send('young')).order_id;
-  shop.seed.sql(`UPDATE idempotency SET created_at = ${Date.now() - 30 * 86400e3 + 60e3} WHERE id <= ${oldest};`);
+  const age = (ms) => {
+    const at = Date.now() - ms;
+    shop.seed.sql(`UPDATE idempotency SET created_at = ${at} WHERE id <= ${oldest};
+      UPDATE orders SET created_at = ${at} WHERE id = ${old};`);
+  };
+  age(30 * 86400e3 - 60e3);
   await sleep(1500);
   assert.equal(dataOf(await send('old')).order_id, old, 'a minute is left');
-  shop.seed.sql(`UPDATE idempotency SET created_at = ${Date.now() - 30 * 86400e3 - 60e3} WHERE id <= ${oldest};`);
+  age(30 * 86400e3 + 60e3);
   const deadline = Date.now() + 60000;
   while (shop.count(`idempotency WHERE id <= ${oldest}`) > 0 && Date.now() < deadline) await sleep(100);
-  assert.notEqual(dataOf(await send('old')).order_id, old);
+  const next = dataOf(await send('old')).order_id;
+  assert.notEqual(next, old);
+  assert.equal(dataOf(await send('old')).order_id, next);
+  assert.equal(dataOf(await send('young')).order_id, young);
+  await shop.souk.restart();
+  assert.equal(dataOf(await send('old')).order_id, next);
   assert.equal(dataOf(await send('young')).order_id, young);
 });
 

@@ -19,7 +19,8 @@ static const char *const texts[QUERIES] = {
     [Q_WITHDRAWALS] = "SELECT id, account_id, amount, status FROM withdrawal",
     [Q_COUPONS] = "SELECT id, uses, max_uses, max_uses_per_customer FROM coupon",
     [Q_COUPON_USES] = "SELECT coupon_id, account_id FROM coupon_use WHERE released_at IS NULL",
-    [Q_KEYS] = "SELECT COUNT(*), SUM(status = 0) FROM idempotency",
+    [Q_KEYS] =
+        "SELECT COUNT(*) + (SELECT COUNT(*) FROM orders WHERE key_hash IS NOT NULL), SUM(status = 0) FROM idempotency",
     [Q_PAYMENTS] =
         ("SELECT id, order_id, account_id, amount, received, waiting, credited, refunded_total, returned, paid_order,"
          " status, reference FROM payment"),

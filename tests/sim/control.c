@@ -13,6 +13,8 @@ static const struct {
     enum control control;
     const char *begins, *instead;
 } changed[] = {
+    {CONTROL_KEYLESS, "SELECT id, request_hash, -1, NULL FROM orders WHERE id",
+     "SELECT id, request_hash, -1, NULL FROM orders WHERE id = $1 AND key_hash = $2 AND created_at > $3 AND 1 = 0"},
     {CONTROL_KEYLESS, "SELECT id, request_hash, status, answer FROM idempotency WHERE id",
      "SELECT id, request_hash, status, answer FROM idempotency WHERE id = $1 AND key_hash = $2 AND 1 = 0"},
     {CONTROL_UNPAID, "INSERT INTO transfer (debit_id, credit_id, amount, kind, reference_id, description, created_at)",

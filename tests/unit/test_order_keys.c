@@ -1,5 +1,5 @@
-/* tests/unit/test_order_keys.c - a server that starts knows the Idempotency-Keys that stand in the rows of orders, however
- * few orders have one, and whatever was undone, expired or changed by others before. */
+/* tests/unit/test_order_keys.c - a server that starts knows the Idempotency-Keys that stand in the rows of orders,
+ * however few orders have one, and whatever was undone, expired or changed by others before. */
 #include "store.h"
 
 #include "domain/invariant.h"
@@ -19,13 +19,14 @@ static int draw(int below)
 
 #define COLUMNS "account_id, status, channel, subtotal, total, created_at, key_hash, request_hash"
 #define OTHERS(count, hash)                                                                                            \
-    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " count ")"                               \
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " count ")"                              \
     " INSERT INTO orders (" COLUMNS ") SELECT 1, 'confirmed', 'api', 0, 0, 1, " hash ", x'00' FROM n"
 
 static enum err add_one(struct db *db, bool has_key)
 {
     static const char insert[] =
-        "INSERT INTO orders (" COLUMNS ") VALUES (1, 'confirmed', 'api', 0, 0, 1, NULLIF($1, x''), NULLIF($1, x'')) RETURNING id";
+        "INSERT INTO orders (" COLUMNS
+        ") VALUES (1, 'confirmed', 'api', 0, 0, 1, NULLIF($1, x''), NULLIF($1, x'')) RETURNING id";
     uint8_t hash[KEY_HASH_BYTES];
     Id row;
     for (size_t i = 0; i < sizeof hash; i++) hash[i] = (uint8_t)draw(256);
@@ -66,7 +67,8 @@ static int step; /* every so-manieth order is looked for */
 
 static enum err all_are_known(struct db *db)
 {
-    static const char rows_of[] = "SELECT id, key_hash FROM orders WHERE key_hash IS NOT NULL AND id > $1 AND id % $2 = $3";
+    static const char rows_of[] =
+        "SELECT id, key_hash FROM orders WHERE key_hash IS NOT NULL AND id > $1 AND id % $2 = $3";
     struct stmt *st = db_prepare(db, rows_of);
     bind_id(st, expired);
     bind_int(st, step);
@@ -242,7 +244,8 @@ static void test_check_finds_what_a_page_lacks(void **state)
     assert_true(is_broken());
     test_commit_elsewhere(&store, "UPDATE orders_key_page SET first = 0");
     assert_false(is_broken());
-    test_commit_elsewhere(&store, "UPDATE orders_key_page SET last = 1000000 WHERE last = (SELECT MAX(last) FROM orders_key_page)");
+    test_commit_elsewhere(
+        &store, "UPDATE orders_key_page SET last = 1000000 WHERE last = (SELECT MAX(last) FROM orders_key_page)");
     assert_true(is_broken());
 }
 
