@@ -53,15 +53,17 @@ bool view_receipt_follows(const struct order_line *line)
 enum err view_receipt_again(struct db *db, Id order, Str *ret)
 {
     struct order o;
-    struct settings s;
     struct buf data, body;
     struct json_writer w;
-    enum err e = settings_load(db, &s);
+    Str currency;
+    enum err e = settings_get(db, "currency", &currency);
     if (!e) e = order_find(db, (Id){0}, order, &o);
     if (e) return e;
+    int exponent = currency_exponent(currency.len ? currency : STR(SETTINGS_CURRENCY));
+    if (exponent < 0) return ERR_INTERNAL;
     buf_init(&data, db_arena(db), SIZE_MAX);
     buf_init(&body, db_arena(db), SIZE_MAX);
-    json_writer_init(&w, &data, s.exponent);
+    json_writer_init(&w, &data, exponent);
     view_receipt(&w, db_arena(db), "", &o);
     view_success(&body, RECEIPT_MESSAGE, buf_str(&data), (Str){0});
     *ret = buf_str(&body);
