@@ -152,6 +152,17 @@ static enum err unseal(struct db *db, const struct idempotency *i, const struct 
     return OK;
 }
 
+/* On PostgreSQL the order may be changed between two statements of a transaction that writes. Then its answer has been
+ * written out meanwhile. */
+static enum err make_again(struct db *db, const struct idempotency *i, Time now, Id order, struct kept_answer *ret)
+{
+    struct key_row row;
+    enum err e = view_order(db, order, ret);
+    if (e || !db_is_postgres(db)) return e;
+    e = find_row(db, i, now, &row);
+    return e || row.status == OF_ORDER ? e : unseal(db, i, &row, ret);
+}
+
 enum err idempotency_find(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret)
 {
     struct key_row row;
@@ -161,7 +172,7 @@ enum err idempotency_find(struct db *db, const struct idempotency *i, Time now, 
     if (id_is(row.id)) {
         if (!str_eq(row.request_hash, request_hash(i))) return ERR_IDEMPOTENCY_KEY_REUSED;
         if (!row.status) return ERR_CONFLICT; /* claimed by a request of several transactions that is still running */
-        e = row.status == OF_ORDER ? view_order(db, row.id, &kept) : unseal(db, i, &row, &kept);
+        e = row.status == OF_ORDER ? make_again(db, i, now, row.id, &kept) : unseal(db, i, &row, &kept);
         if (!e) e = db_confirm_read(db);
     }
     if (!e) *ret = kept;
@@ -175,19 +186,23 @@ enum err idempotency_join(struct db *db, const struct idempotency *i)
 
 enum err idempotency_claim(struct db *db, const struct idempotency *i, Time now, struct kept_answer *ret)
 {
-    static const char claim[] = "INSERT INTO idempotency (account_id, key_hash, request_hash, created_at)"
-                                " VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING 1";
+    static const char postgres[] =
+        "INSERT INTO idempotency (account_id, key_hash, request_hash, created_at)"
+        " SELECT CAST($1 AS BIGINT), CAST($2 AS BYTEA), CAST($3 AS BYTEA), CAST($4 AS BIGINT)"
+        " WHERE NOT EXISTS (SELECT 1 FROM orders WHERE key_hash = $2 AND created_at > $5)"
+        " ON CONFLICT DO NOTHING RETURNING 1";
     if (!db_is_postgres(db)) return idempotency_find(db, i, now, ret);
     if (db_is_grouped(db)) {
         enum err e = idempotency_join(db, i);
         if (!e) e = idempotency_find(db, i, now, ret);
         return e == ERR_CONFLICT ? ERR_RUN_ALONE : e;
     }
-    struct stmt *st = db_prepare(db, claim);
+    struct stmt *st = db_prepare(db, postgres);
     bind_id(st, i->account);
     bind_blob(st, key_hash(i));
     bind_blob(st, request_hash(i));
     bind_time(st, now);
+    bind_time(st, oldest_kept(now));
     bool claimed = db_step(st);
     enum err e = db_done(st);
     if (e || !claimed) return e ? e : idempotency_find(db, i, now, ret);
@@ -334,12 +349,13 @@ struct order_key {
     bool is_there;
 };
 
-static enum err find_order_key(struct db *db, Id order, Time now, struct order_key *ret)
+/* Locks the order: of two who change its units at once, the second finds that its answer has been written out. */
+static enum err lock_order_key(struct db *db, Id order, Time now, struct order_key *ret)
 {
-    static const char find[] = "SELECT account_id, key_hash, request_hash FROM orders"
-                               " WHERE id = $1 AND created_at > $2";
+    static const char lock[] = "UPDATE orders SET status = status WHERE id = $1 AND created_at > $2"
+                               " RETURNING account_id, key_hash, request_hash";
     struct order_key k = {0};
-    struct stmt *st = db_prepare(db, find);
+    struct stmt *st = db_prepare(db, lock);
     bind_id(st, order);
     bind_time(st, oldest_kept(now));
     if (db_step(st)) {
@@ -357,7 +373,7 @@ enum err idempotency_write_out(struct db *db, Id order, Time now)
     static const char forget[] = "UPDATE orders SET key_hash = NULL, request_hash = NULL WHERE id = $1";
     struct order_key k;
     struct kept_answer answer;
-    enum err e = find_order_key(db, order, now, &k);
+    enum err e = lock_order_key(db, order, now, &k);
     if (e || !k.is_there) return e;
     e = view_order(db, order, &answer);
     if (e) return e;

@@ -508,6 +508,129 @@ static void test_what_a_key_belongs_to(void **state)
     assert_memory_not_equal(init(&moved).request_hash, keys[0].request_hash, REQUEST_HASH_BYTES);
 }
 
+static Str shown;
+static store_body *meanwhile; /* in another transaction, while an answer is made */
+
+static void *run_meanwhile(void *body)
+{
+    assert_int_equal(tx_call(store.d, TX_WRITE, store_run, body, NULL), OK);
+    return NULL;
+}
+
+static enum err show(struct db *db, Id order, Str *ret)
+{
+    (void)db;
+    assert_int_equal(order.v, 5);
+    store_body *body = meanwhile;
+    meanwhile = NULL;
+    if (body) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, run_meanwhile, body), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        shown = STR("the new key");
+    }
+    *ret = shown;
+    return OK;
+}
+
+static struct idempotency order_key(void)
+{
+    struct idempotency key = key_of(1);
+    key.account = ada;
+    return key;
+}
+
+static enum err add_order(struct db *db)
+{
+    static const char insert[] = "INSERT INTO orders (id, account_id, status, channel, subtotal, total, created_at,"
+                                 " key_hash, request_hash) VALUES (5, $1, 'confirmed', 'api', 0, 0, $2, $3, $4)";
+    struct idempotency key = order_key();
+    struct stmt *st = db_prepare(db, insert);
+    bind_id(st, key.account);
+    bind_time(st, moment);
+    bind_blob(st, (Str){(const char *)key.key_hash, sizeof key.key_hash});
+    bind_blob(st, (Str){(const char *)key.request_hash, sizeof key.request_hash});
+    enum err e = db_run(st);
+    return e || db_is_postgres(db) ? e : idempotency_store_order(db, &key, (Id){5});
+}
+
+static enum err write_out(struct db *db)
+{
+    return idempotency_write_out(db, (Id){5}, moment);
+}
+
+static enum err is_answered(struct db *db)
+{
+    struct idempotency key = order_key();
+    struct kept_answer kept;
+    enum err e = idempotency_claim(db, &key, moment, &kept);
+    if (e) return e;
+    assert_int_equal(kept.status, 200);
+    assert_true(str_eq(kept.body, STR("the old key")));
+    key.request_hash[0]++;
+    assert_int_equal(idempotency_find(db, &key, moment, &kept), ERR_IDEMPOTENCY_KEY_REUSED);
+    return OK;
+}
+
+static void begin_order(void)
+{
+    start();
+    moment = time_now();
+    shown = STR("the old key");
+    meanwhile = NULL;
+    idempotency_install(show);
+    assert_int_equal(store_tx(TX_WRITE, add_order), OK);
+}
+
+static void test_the_answer_to_an_order_is_written_out(void **state)
+{
+    (void)state;
+    begin_order();
+    assert_int_equal(store_tx(TX_WRITE, is_answered), OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(store_tx(TX_WRITE, write_out), OK);
+        shown = STR("the new key");
+        assert_int_equal(store_tx(TX_WRITE, is_answered), OK);
+        store_reopen();
+        assert_int_equal(store_tx(TX_WRITE, is_answered), OK);
+    }
+    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM idempotency"), 1);
+}
+
+/* The transaction of a request sees what is committed between two of its statements. */
+static void test_an_order_is_changed_while_its_answer_is_made(void **state)
+{
+    (void)state;
+    static store_body body = write_out;
+    begin_order();
+    meanwhile = &body;
+    assert_int_equal(store_tx(TX_WRITE, is_answered), OK);
+    assert_true(!meanwhile && str_eq(shown, STR("the new key")));
+    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM idempotency"), 1);
+}
+
+static enum err is_made_anew(struct db *db)
+{
+    struct idempotency key = key_of(1);
+    struct kept_answer kept;
+    assert_int_equal(idempotency_find(db, &key, moment, &kept), OK);
+    assert_int_equal(kept.status, 201);
+    return OK;
+}
+
+static void test_the_key_of_an_order_is_free_after_30_days(void **state)
+{
+    (void)state;
+    begin_order();
+    moment = time_add(moment, IDEMPOTENCY_DAYS * TIME_DAY - 1);
+    assert_int_equal(store_tx(TX_WRITE, is_answered), OK);
+    moment = time_add(moment, 1);
+    assert_int_equal(store_tx(TX_WRITE, write_out), OK); /* nothing is kept of it any more */
+    with(1, 1, use_up, OK);
+    assert_int_equal(store_tx(TX_WRITE, is_made_anew), OK);
+    assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM idempotency"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -524,6 +647,10 @@ int main(void)
         ON_BOTH(test_small_answers_are_counted_past_so_many_of_a_day),
         ON_BOTH(test_a_start_finds_what_was_sent_before),
         ON_BOTH(test_what_a_key_belongs_to),
+        ON_BOTH(test_the_answer_to_an_order_is_written_out),
+        {"postgres test_an_order_is_changed_while_its_answer_is_made",
+         test_an_order_is_changed_while_its_answer_is_made, store_open_postgres, store_close, NULL},
+        ON_BOTH(test_the_key_of_an_order_is_free_after_30_days),
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, open_vault, NULL);
