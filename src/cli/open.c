@@ -15,7 +15,7 @@
 #include "domain/settings.h"
 #include "domain/vault.h"
 #include "view/view_event.h"
-#include "view/view_receipt.h"
+#include "view/view_placed.h"
 
 __attribute__((format(printf, 1, 0))) static void say(const char *fmt, va_list args)
 {
@@ -186,7 +186,7 @@ struct database *cli_open(const struct config *config, enum open_mode mode)
     if (mode == OPEN_CHANGE && caller_database()) return caller_database();
     char why[512];
     event_install(view_event, view_event_finish);
-    idempotency_install(view_receipt_again);
+    idempotency_install(view_placed_again);
     bool may_create = mode == OPEN_NEW || (mode == OPEN_SERVER && config->create);
     enum migrate_state state;
     int version = 0;

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "domain/settings.h"
-#include "view/view_receipt.h"
+#include "view/view_success.h"
 
 #define BODY_BYTES_MAX ((size_t)64 * 1024 * 1024)
 #define ENVELOPE_BYTES_MAX 1024 /* status and message around the data */

@@ -21,7 +21,7 @@
 #include "serve/periodic.h"
 #include "serve/router.h"
 #include "view/view_event.h"
-#include "view/view_receipt.h"
+#include "view/view_placed.h"
 #include "wire.h"
 
 #define LOG_PAGES 60 /* short: the log is copied into the file often, and read back quickly */
@@ -44,7 +44,7 @@ void store_folder(const char *at)
     static const char key[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
     if (vault_open("", key, false, why, sizeof why) != OK) abort();
     event_install(view_event, view_event_finish);
-    idempotency_install(view_receipt_again);
+    idempotency_install(view_placed_again);
 }
 
 static int remove_one(const char *at, const struct stat *info, int type, struct FTW *walk)

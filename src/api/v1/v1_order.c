@@ -3,7 +3,7 @@
 #include "domain/ledger.h"
 #include "serve/app.h"
 #include "serve/request.h"
-#include "view/view_receipt.h"
+#include "view/view_placed.h"
 
 struct order_body {
     Id product_id, variant_id;
@@ -55,7 +55,7 @@ static enum err post_order(struct request *req)
                                 .line_count = 1,
                                 .units_max = req->settings->order_units_max,
                                 .coupon = has_coupon ? &coupon : NULL};
-    if (!db_is_postgres(req->db) && view_receipt_follows(&line)) {
+    if (!db_is_postgres(req->db) && view_placed_follows(&line)) {
         draft.key = req->key;
         req->key = NULL;
     }
@@ -68,8 +68,8 @@ static enum err post_order(struct request *req)
         request_error_money(req, "available", shortfall.available);
     }
     if (e) return e;
-    req->message = RECEIPT_MESSAGE;
-    view_receipt(&req->out, req->arena, req->app->shop_url, &order);
+    req->message = PLACED_MESSAGE;
+    view_placed(&req->out, req->arena, req->app->shop_url, &order);
     return OK;
 }
 

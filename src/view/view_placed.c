@@ -1,25 +1,11 @@
-/* view/view_receipt.c - see view_receipt.h. */
-#include "view/view_receipt.h"
+/* view/view_placed.c - see view_placed.h. */
+#include "view/view_placed.h"
 
 #include "domain/settings.h"
 #include "view/view_order.h"
+#include "view/view_success.h"
 
-void view_success(struct buf *out, const char *message, Str data, Str members)
-{
-    struct json_writer w;
-    json_writer_init(&w, out, 0);
-    json_begin_object(&w);
-    json_kv_cstr(&w, "status", "success");
-    if (message) json_kv_cstr(&w, "message", message);
-    if (data.len) {
-        json_key(&w, "data");
-        json_raw(&w, data);
-    }
-    buf_append(out, members);
-    json_end_object(&w);
-}
-
-void view_receipt(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o)
+void view_placed(struct json_writer *w, struct arena *a, const char *base_url, const struct order *o)
 {
     const struct order_item *item = &o->items[0];
     struct buf values;
@@ -45,12 +31,12 @@ void view_receipt(struct json_writer *w, struct arena *a, const char *base_url, 
     json_end_object(w);
 }
 
-bool view_receipt_follows(const struct order_line *line)
+bool view_placed_follows(const struct order_line *line)
 {
-    return line->offer.delivery_type != DELIVERY_DOWNLOAD_URL && line->quantity <= RECEIPT_UNITS_MAX;
+    return line->offer.delivery_type != DELIVERY_DOWNLOAD_URL && line->quantity <= PLACED_UNITS_MAX;
 }
 
-enum err view_receipt_again(struct db *db, Id order, Str *ret)
+enum err view_placed_again(struct db *db, Id order, Str *ret)
 {
     struct order o;
     struct buf data, body;
@@ -64,8 +50,8 @@ enum err view_receipt_again(struct db *db, Id order, Str *ret)
     buf_init(&data, db_arena(db), SIZE_MAX);
     buf_init(&body, db_arena(db), SIZE_MAX);
     json_writer_init(&w, &data, exponent);
-    view_receipt(&w, db_arena(db), "", &o);
-    view_success(&body, RECEIPT_MESSAGE, buf_str(&data), (Str){0});
+    view_placed(&w, db_arena(db), "", &o);
+    view_success(&body, PLACED_MESSAGE, buf_str(&data), (Str){0});
     *ret = buf_str(&body);
     return OK;
 }
