@@ -516,12 +516,44 @@ static void test_binding_needs_write(void **state)
     assert_int_equal(binding_runs, 3);
 }
 
+static enum err place_one(struct db *db)
+{
+    struct order o;
+    assert_int_equal(key_index_open(db, KEYS_OF_ORDERS), OK);
+    return place(db, ada, CHANNEL_API, manual, 1, &o, &short_of);
+}
+
+/* A server that starts need not look for keys in orders that have none. */
+static void test_orders_without_keys_are_noted(void **state)
+{
+    (void)state;
+    assert_int_equal(store_tx(TX_WRITE, stock), OK);
+    test_commit_elsewhere(&store, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 66000)"
+                                  " INSERT INTO orders (account_id, status, channel, subtotal, total, created_at)"
+                                  " SELECT 1, 'pending', 'api', 0, 0, 1 FROM n");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(store_tx(TX_WRITE, place_one), OK);
+        assert_int_equal(test_number(store.d, "SELECT COUNT(*) FROM orders_key_page WHERE last = 66001"), 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_BOTH(test_places),      ON_BOTH(test_credit),  ON_BOTH(test_out_of_stock), ON_BOTH(test_overflow),
-        ON_BOTH(test_confirms),    ON_BOTH(test_cancels), ON_BOTH(test_refunds),      ON_BOTH(test_sold_meanwhile),
-        ON_BOTH(test_shared_pool), ON_BOTH(test_holds),   ON_BOTH(test_staff_issues), ON_BOTH(test_binding_needs_write),
+        ON_BOTH(test_places),
+        ON_BOTH(test_credit),
+        ON_BOTH(test_out_of_stock),
+        ON_BOTH(test_overflow),
+        ON_BOTH(test_confirms),
+        ON_BOTH(test_cancels),
+        ON_BOTH(test_refunds),
+        ON_BOTH(test_sold_meanwhile),
+        ON_BOTH(test_shared_pool),
+        ON_BOTH(test_holds),
+        ON_BOTH(test_staff_issues),
+        ON_BOTH(test_binding_needs_write),
+        {"sqlite test_orders_without_keys_are_noted", test_orders_without_keys_are_noted, store_open_sqlite,
+         store_close, NULL},
     };
     if (!test_postgres()) cmocka_set_test_filter("sqlite *");
     return cmocka_run_group_tests(tests, open_vault, NULL);

@@ -220,6 +220,18 @@ static void test_an_expired_page_still_covers_its_orders(void **state)
     }
 }
 
+/* Memory leaves out what has expired when it needs more room, and nothing else. */
+static void test_what_expired_makes_room(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) add_some(KEYS_OF_PAGE, 1, false);
+    assert_int_equal(store_tx(TX_WRITE, expire), OK);
+    for (int i = 0; i < 3; i++) add_some(KEYS_OF_PAGE, 1, false);
+    known = 0;
+    assert_int_equal(store_tx(TX_WRITE, all_are_known), OK);
+    assert_int_equal(known, 4 * KEYS_OF_PAGE);
+}
+
 static enum err expire_older(struct db *db)
 {
     return key_index_expire_orders(db, time_add(time_now(), -TIME_DAY));
@@ -261,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_orders_without_keys_are_covered, begin, store_close),
         cmocka_unit_test_setup_teardown(test_a_page_that_was_undone, begin, store_close),
         cmocka_unit_test_setup_teardown(test_an_expired_page_still_covers_its_orders, begin, store_close),
+        cmocka_unit_test_setup_teardown(test_what_expired_makes_room, begin, store_close),
         cmocka_unit_test_setup_teardown(test_only_old_pages_expire, begin, store_close),
         cmocka_unit_test_setup_teardown(test_check_finds_what_a_page_lacks, begin, store_close),
     };
