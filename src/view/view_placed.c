@@ -46,7 +46,7 @@ enum err view_placed_again(struct db *db, Id order, Str *ret)
     if (!e) e = order_find(db, (Id){0}, order, &o);
     if (e) return e;
     int exponent = currency_exponent(currency.len ? currency : STR(SETTINGS_CURRENCY));
-    if (exponent < 0) return ERR_INTERNAL;
+    if (exponent < 0 || o.item_count != 1) return ERR_INTERNAL;
     buf_init(&data, db_arena(db), SIZE_MAX);
     buf_init(&body, db_arena(db), SIZE_MAX);
     json_writer_init(&w, &data, exponent);
