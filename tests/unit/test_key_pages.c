@@ -1,9 +1,6 @@
 /* tests/unit/test_key_pages.c - a server that starts knows all Idempotency-Keys of its SQLite store, whatever was
  * added, undone, forgotten or changed by others before, and however few pages were written. */
-#include "store.h"
-
-#include "domain/invariant.h"
-#include "domain/key_index.h"
+#include "key_rows.h"
 
 #define ROWS_OF_PAGE 4096
 
@@ -69,39 +66,13 @@ static enum err all_are_known(struct db *db)
     bind_int(st, step);
     bind_int(st, draw(step));
     bind_int(st, from);
-    while (db_step(st)) {
-        uint8_t hash[KEY_HASH_BYTES];
-        Id row = col_id(st), *rows;
-        size_t count;
-        bool found = false;
-        assert_true(col_blob_exact(st, hash, sizeof hash));
-        assert_int_equal(key_index_find(db, KEYS_OF_REQUESTS, hash, &rows, &count), OK);
-        for (size_t i = 0; i < count; i++) found |= id_eq(rows[i], row);
-        assert_true(found);
-    }
-    return db_done(st);
-}
-
-static int broken;
-
-static enum err check_pages(struct db *db)
-{
-    struct check_result *results;
-    size_t count, seen = 0;
-    assert_int_equal(check_run(db, &results, &count), OK);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(results[i].name, "key_pages") != 0) continue;
-        seen++;
-        broken = results[i].is_broken;
-    }
-    assert_int_equal(seen, 1);
+    key_rows_are_known(db, st, KEYS_OF_REQUESTS);
     return OK;
 }
 
 static bool is_broken(void)
 {
-    assert_int_equal(store_tx(TX_READ, check_pages), OK);
-    return broken;
+    return key_rows_are_broken("key_pages");
 }
 
 static enum err forget_last(struct db *db)

@@ -1,10 +1,8 @@
 /* tests/unit/test_order_keys.c - a server that starts knows the Idempotency-Keys that stand in the rows of orders,
  * however few orders have one, and whatever was undone, expired or changed by others before. */
-#include "store.h"
+#include "key_rows.h"
 
 #include "base/sanitized.h"
-#include "domain/invariant.h"
-#include "domain/key_index.h"
 
 #define KEYS_OF_PAGE 4096
 #ifdef WITH_TSAN /* no thread meets another here */
@@ -79,38 +77,13 @@ static enum err all_are_known(struct db *db)
     bind_id(st, expired);
     bind_int(st, step);
     bind_int(st, draw(step));
-    while (db_step(st)) {
-        uint8_t hash[KEY_HASH_BYTES];
-        Id row = col_id(st), *rows;
-        size_t count;
-        bool found = false;
-        assert_true(col_blob_exact(st, hash, sizeof hash));
-        assert_int_equal(key_index_find(db, KEYS_OF_ORDERS, hash, &rows, &count), OK);
-        for (size_t i = 0; i < count; i++) found |= id_eq(rows[i], row);
-        assert_true(found);
-        known++;
-    }
-    return db_done(st);
-}
-
-static enum err find_pages_broken(struct db *db)
-{
-    struct check_result *results;
-    size_t count, seen = 0;
-    enum err found = OK;
-    assert_int_equal(check_run(db, &results, &count), OK);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(results[i].name, "order_key_pages") != 0) continue;
-        seen++;
-        if (results[i].is_broken) found = ERR_CONFLICT;
-    }
-    assert_int_equal(seen, 1);
-    return found;
+    known += key_rows_are_known(db, st, KEYS_OF_ORDERS);
+    return OK;
 }
 
 static bool is_broken(void)
 {
-    return store_tx(TX_READ, find_pages_broken) != OK;
+    return key_rows_are_broken("order_key_pages");
 }
 
 /* As if all pages were old: the first one goes. */
