@@ -145,7 +145,7 @@ static enum err read_all(struct db *db, enum key_index which)
     return e;
 }
 
-/* Under the lock. How many rows; they are put into `ret` unless it is NULL. */
+/* Under the lock, or in the transaction that writes. How many rows; they are put into `ret` unless it is NULL. */
 static size_t collect(const struct keys *k, uint64_t hash, Id *ret)
 {
     size_t count = 0;
@@ -167,20 +167,21 @@ enum err key_index_open(struct db *db, enum key_index which)
 enum err key_index_find(struct db *db, enum key_index which, const uint8_t hash[KEY_HASH_BYTES], Id **ret,
                         size_t *ret_count)
 {
-    enum err e = db_can_write(db) ? key_index_open(db, which) : OK;
+    bool writes = db_can_write(db);
+    enum err e = writes ? key_index_open(db, which) : OK;
     if (e) return e;
     struct keys *k = &indexes[which];
     uint64_t h = short_hash(hash);
     size_t count = 0;
     Id *rows = NULL;
-    pthread_mutex_lock(&k->lock);
+    if (!writes) pthread_mutex_lock(&k->lock);
     bool is_read = k->epoch == db_epoch(db);
     if (is_read) count = collect(k, h, NULL);
     if (count) {
         rows = arena_array(db_arena(db), Id, count);
         collect(k, h, rows);
     }
-    pthread_mutex_unlock(&k->lock);
+    if (!writes) pthread_mutex_unlock(&k->lock);
     if (!is_read) return ERR_NEEDS_WRITE;
     *ret = rows;
     *ret_count = count;
