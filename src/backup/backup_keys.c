@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/pack.h"
+#include "base/sanitized.h"
 
 static void text_of(const char *prefix, const uint8_t *key, char ret[BACKUP_KEY_CHARS + 1])
 {
@@ -44,9 +45,15 @@ bool backup_secret_key(Str text, uint8_t ret[ARCHIVE_KEY_BYTES])
 
 static bool derive(uint8_t ret[crypto_secretbox_KEYBYTES], Str passphrase, Str salt, int64_t rounds, int64_t memory)
 {
-    return crypto_pwhash(ret, crypto_secretbox_KEYBYTES, passphrase.ptr, passphrase.len,
-                         (const unsigned char *)salt.ptr, (unsigned long long)rounds, (size_t)memory,
-                         crypto_pwhash_ALG_ARGON2ID13) == 0;
+    sanitized_reads(passphrase.ptr, passphrase.len);
+    sanitized_reads(salt.ptr, salt.len);
+    sanitized_writes(ret, crypto_secretbox_KEYBYTES);
+    sanitized_look_away();
+    bool made =
+        crypto_pwhash(ret, crypto_secretbox_KEYBYTES, passphrase.ptr, passphrase.len, (const unsigned char *)salt.ptr,
+                      (unsigned long long)rounds, (size_t)memory, crypto_pwhash_ALG_ARGON2ID13) == 0;
+    sanitized_look_again();
+    return made;
 }
 
 Str passphrase_seal(struct arena *a, Str passphrase, const uint8_t key[MASTER_KEY_BYTES])

@@ -1,6 +1,8 @@
 /* domain/password.c - see password.h. */
 #include "domain/password.h"
 
+#include "base/sanitized.h"
+
 #include <sodium.h>
 
 #define MIB ((size_t)1024 * 1024)
@@ -17,9 +19,13 @@ Str password_hash(struct arena *a, Str password)
     unsigned long long passes = is_cheap ? crypto_pwhash_OPSLIMIT_MIN : 2;
     size_t memory = is_cheap ? crypto_pwhash_MEMLIMIT_MIN : 19 * MIB;
     char *out = arena_alloc(a, crypto_pwhash_STRBYTES);
-    if (crypto_pwhash_str_alg(out, password.ptr, password.len, passes, memory, crypto_pwhash_ALG_ARGON2ID13) != 0)
-        return (Str){0};
-    return str_from(out);
+    sanitized_reads(password.ptr, password.len);
+    sanitized_writes(out, crypto_pwhash_STRBYTES);
+    sanitized_look_away();
+    bool made =
+        crypto_pwhash_str_alg(out, password.ptr, password.len, passes, memory, crypto_pwhash_ALG_ARGON2ID13) == 0;
+    sanitized_look_again();
+    return made ? str_from(out) : (Str){0};
 }
 
 bool password_verify(Str hash, Str password)
@@ -34,5 +40,9 @@ bool password_verify(Str hash, Str password)
     char text[crypto_pwhash_STRBYTES] = {0};
     bool known = hash.len > 0 && hash.len < sizeof text;
     memcpy(text, known ? hash.ptr : nobody.ptr, known ? hash.len : nobody.len);
-    return crypto_pwhash_str_verify(text, password.ptr, password.len) == 0 && known;
+    sanitized_reads(password.ptr, password.len);
+    sanitized_look_away();
+    bool same = crypto_pwhash_str_verify(text, password.ptr, password.len) == 0;
+    sanitized_look_again();
+    return same && known;
 }
