@@ -62,6 +62,7 @@ let cluster = null;
 let clusterError = null;
 let clusterCpu = 0;
 let leaks = null;
+let canBeInPlace = null;
 /** Stores to copy, by engine, and builds whose validators were made: the phases of a run share them. */
 const prepared = new Map();
 const validated = new Set();
@@ -237,7 +238,7 @@ function storesOn(engine, phase, kinds) {
 /** What holds answers against the OpenAPI document: made here, so that the test processes do not all make it at once. */
 function makeValidators(phase) {
   const file = 'tests/api/lib/validators.mjs';
-  const dir = buildDir(phase.build ?? 'release');
+  const dir = buildDir(hasHelper(phase) ? 'release' : (phase.build ?? 'release'));
   if (validated.has(dir) || !fs.existsSync(file)) return;
   const env = { ...process.env, SOUK_BUILD: dir };
   const made = spawnSync(process.execPath, [file], { encoding: 'utf8', env });
@@ -299,6 +300,16 @@ function environment(phase) {
   return env;
 }
 
+/**
+ * A command of the phase, without random addresses under ThreadSanitizer where the system allows that: with them, programs start themselves once more
+ * on some machines (arm64).
+ */
+function inPlace(phase, command) {
+  if (phase.build !== 'tsan') return command;
+  canBeInPlace ??= spawnSync('setarch', ['-R', 'true']).status === 0;
+  return canBeInPlace ? ['setarch', '-R', ...command] : command;
+}
+
 /** Which processes are checked for leaks. On some machines (gcc 12 on arm64) a check takes seconds: then not every one. */
 function leakChecks() {
   if (!leaks) {
@@ -330,7 +341,8 @@ async function nodeFiles(phase, files) {
 /** One process, until nothing waits any more or it has ended. */
 function runWorker(phase, waiting) {
   const patience = FILE_TIMEOUT_MS * (phase.patience ?? 1);
-  const child = spawn(process.execPath, ['--test-reporter=tap', 'tests/lib/worker.mjs'], {
+  const command = inPlace(phase, [process.execPath, '--test-reporter=tap', 'tests/lib/worker.mjs']);
+  const child = spawn(command[0], command.slice(1), {
     env: environment(phase),
     cwd: root,
     detached: true,
@@ -393,7 +405,8 @@ async function unitPrograms(phase, names) {
     }
     const started = Date.now();
     const env = { ...environment(phase), ...test.env, CMOCKA_MESSAGE_OUTPUT: 'TAP' };
-    const run = await program(test.cmd[0], test.cmd.slice(1), env, FILE_TIMEOUT_MS, test.workdir ?? undefined);
+    const command = inPlace(phase, test.cmd);
+    const run = await program(command[0], command.slice(1), env, FILE_TIMEOUT_MS, test.workdir ?? undefined);
     const result = cmockaResult(run.output, run.exit);
     const report = sanitizerReport(run.output);
     if (report && result.failed === 0) {

@@ -43,9 +43,13 @@ const STOP_MS = 40000 * (SLOW > 1 ? 3 : 1);
 /** Limits off, so that tests may be quick; tests of the limits start their own server. */
 const UNLIMITED = ['--rate-v1', '0', '--rate-customer', '0', '--rate-auth', '0', '--tokens-max', '1000000'];
 
-/** Passwords at the smallest cost: at the real one they were a fifth of what a test run does. Refused with these options. */
+/**
+ * Passwords at the smallest cost: at the real one they were a fifth of what a test run does. Refused with these options, except by the builds with
+ * sanitizers, which know a variable.
+ */
 const CHEAP = ['--cheap-passwords'];
 const REFUSES_CHEAP = ['--listen', '--trusted-proxy'];
+const CHEAP_ENV = { SOUK_TEST_CHEAP_PASSWORDS: '1' };
 
 const live = new Set();
 /** Test files that have started a server. */
@@ -204,9 +208,9 @@ export class Souk {
     this.engine = this.database.engine;
     this.dir = this.database.dir;
     this.dbArg = this.database.dbArg;
-    this.env = { ...this.database.env, ...env };
-    const isCheap = !dear && !args.some((arg) => REFUSES_CHEAP.includes(arg));
-    this.args = [...(limited ? [] : UNLIMITED), ...(isCheap ? CHEAP : []), ...args];
+    const isRefused = args.some((arg) => REFUSES_CHEAP.includes(arg));
+    this.env = { ...this.database.env, ...(!dear && isRefused ? CHEAP_ENV : {}), ...env };
+    this.args = [...(limited ? [] : UNLIMITED), ...(dear || isRefused ? [] : CHEAP), ...args];
     this.stderr = '';
     this.starts = 0;
   }

@@ -1,7 +1,8 @@
 // tests/api/lib/validators.mjs - functions that say whether a value is as a schema of the OpenAPI document wants it.
 //
 // To make all of them takes longer than most test files. They are written as a program into the build folder once, by the test run
-// (`node tests/api/lib/validators.mjs`) or by the first process that needs them, under a name that changes with the document.
+// (`node tests/api/lib/validators.mjs`) or by the first process that needs them, under a name that changes with the document. The builds
+// with sanitizers take those of the release build where it is there.
 import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -75,7 +76,7 @@ export function validatorsOf(text) {
     .update([...versions, text].join('\n'))
     .digest('hex')
     .slice(0, 16);
-  const file = path.join(BUILD, `api/validators-${hash}.cjs`);
+  const file = path.join(process.env.SOUK_HELPER ?? BUILD, `api/validators-${hash}.cjs`);
   if (!fs.existsSync(file)) {
     const part = `${file}.${randomBytes(6).toString('hex')}`;
     fs.writeFileSync(part, programOf(JSON.parse(text)));
