@@ -8,6 +8,7 @@ import { startCluster, stopCluster } from '../../tests/lib/pg.mjs';
 import { fill, spread } from './filler.mjs';
 import { ORDER, VERIFY, bare, best, get, post } from './load.mjs';
 import { bars, curves } from './plot.mjs';
+import { canProfile, profile } from './profile.mjs';
 import { BUILD, keysOf, lines, startFastify, startNginx, startStore } from './subjects.mjs';
 
 const n = (value) => Math.round(value).toLocaleString('en');
@@ -482,6 +483,45 @@ under way at a time. The load takes its share of the same cores. Refusals go out
 ${context.table(['', 'answered a second', 'orders placed a second', 'of the best', 'p99 of these, ms', '503 overloaded'], rows)}`;
 }
 
+/** Where the processor time of the server goes, and that of PostgreSQL: parts, and the functions that take most. */
+async function measureProfiles(context) {
+  if (!canProfile()) return 'Not measured: `perf` is not there, or may not look at other processes.';
+  const rows = [];
+  let turn = 0;
+  const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+  const count = (of) => Math.round(of * context.scale);
+  for (const cluster of [null, context.cluster]) {
+    await withSubjects([() => startStore({ cluster })], async (store) => {
+      await buy(store, count(20_000));
+      const file = await verdicts(store, count(20_000));
+      await post(store, VERIFY, file, { count: count(20_000) });
+      const jobs = [
+        ['verify', () => post(store, VERIFY, file, { count: count(400_000) })],
+        ['order', () => buy(store, count(60_000))],
+        ['order with a key', () => buy(store, count(60_000), { key: `profile-${++turn}` })],
+      ];
+      for (const [name, job] of jobs) {
+        const programs = [{ name: 'souk', pid: store.souk.child.pid }, ...(cluster ? [{ name: 'postgres' }] : [])];
+        for (const program of programs) {
+          const { parts, functions } = await profile(context.dir, program, job);
+          rows.push([
+            `${name}, ${cluster ? 'PostgreSQL' : 'SQLite'}`,
+            program.name,
+            parts.map(([part, share]) => `${part} ${percent(share)}`).join(', '),
+            functions
+              .slice(0, 6)
+              .map(([symbol, , share]) => `\`${symbol}\` ${percent(share)}`)
+              .join(', '),
+          ]);
+        }
+      }
+    });
+  }
+  return `Shares of what the program used, while the load was on; 64 connections. \`program\` is the program's own code.
+
+${context.table(['', 'of', 'parts', 'most'], rows)}`;
+}
+
 export const sections = [
   { name: 'verify', title: 'Verification', measure: measureVerify, hasPeers: true },
   { name: 'catalogue', title: 'Catalogue', measure: measureCatalogue },
@@ -490,5 +530,6 @@ export const sections = [
   { name: 'overload', title: 'Overload', measure: measureOverload },
   { name: 'idle', title: 'Idle connections', measure: measureIdle },
   { name: 'disk', title: 'Slower disks', measure: measureSlowDisk },
+  { name: 'profile', title: 'Where the time goes', measure: measureProfiles },
   { name: 'growth', title: 'Growth', measure: measureGrowth },
 ];
