@@ -192,7 +192,7 @@ async function orderRows(context, store, peer) {
       : []),
   ];
   const found = await best(
-    2,
+    3,
     jobs.map(([, job]) => job),
   );
   const after = await batches();
