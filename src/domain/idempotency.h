@@ -8,8 +8,8 @@
  * tokens and licence keys.
  *
  * The answer to a usual order follows from the order. On SQLite its key stands in the order's own row, and no answer is
- * kept (docs/decisions/0091): order_place keeps the key, and who changes what the answer has written it out first
- * (idempotency_write_out). PostgreSQL reads such keys of a store that was moved there. */
+ * kept (docs/decisions/0091): order_place keeps the key, and before anything changes that the answer says, the answer
+ * is written out (idempotency_write_out). PostgreSQL reads such keys of a store that was moved there. */
 #pragma once
 
 #include "db/db.h"
