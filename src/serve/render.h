@@ -1,4 +1,4 @@
-/* serve/render.h - from a handler's output to the body: the one place that renders envelopes and errors. */
+/* serve/render.h - from a handler's output to the body: envelopes (view/view_success.h) and errors. */
 #pragma once
 
 #include "serve/request.h"

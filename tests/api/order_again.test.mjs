@@ -52,26 +52,15 @@ const orderOf = async (it) => dataOf(await office.owner.get(`/api/admin/orders/$
 const isInOrder = (it) =>
   seed.number(`SELECT COUNT(*) FROM orders WHERE id = ${it.data.order_id} AND key_hash IS NOT NULL`);
 
+/** For any number of orders. */
+async function coupon(code, value) {
+  const body = { code, kind: 'percent', value, max_uses_per_customer: null };
+  return dataOf(await office.owner.post('/api/admin/coupons', body), 201);
+}
+
 test('of every kind, short and long, dear and free, also after a restart', async () => {
   await stock(['A-1', 'A-2', 'A-3', 'A-4', '<&>"\\ ü 漢字 \u{1F511}']);
-  const free = dataOf(
-    await office.owner.post('/api/admin/coupons', {
-      code: 'ALLOFIT',
-      kind: 'percent',
-      value: 100,
-      max_uses_per_customer: null,
-    }),
-    201,
-  );
-  const part = dataOf(
-    await office.owner.post('/api/admin/coupons', {
-      code: 'PART',
-      kind: 'percent',
-      value: 12.5,
-      max_uses_per_customer: null,
-    }),
-    201,
-  );
+  const [free, part] = [await coupon('ALLOFIT', 100), await coupon('PART', 12.5)];
   const all = [];
   for (const [body, inOrder] of [
     [{ product_id: license.id }, true],
